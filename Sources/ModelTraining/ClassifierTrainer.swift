@@ -1,7 +1,5 @@
 import CoachCore
-import Dispatch
 import Foundation
-import Synchronization
 
 /// Trains the outputs of a `LinearClassifier`, one logistic regression each.
 struct ClassifierTrainer: Sendable {
@@ -38,7 +36,7 @@ struct ClassifierTrainer: Sendable {
     /// Uncalibrated: probabilities are logistic functions of the scores.
     func fit(_ indices: [Int]) -> LinearClassifier {
         let squares = squares(indices)
-        let columns = concurrently(outputNames.count) { output in
+        let columns = concurrently(Array(outputNames.indices)) { output in
             let regression = regression(output, indices, squares)
             let largest = regression.weights.reduce(Float.leastNormalMagnitude) { max($0, abs($1)) }
             return (weights: regression.weights.map { Int8(($0 / largest * 127).rounded()) }, scale: largest / 127, bias: regression.bias)
@@ -105,15 +103,6 @@ struct ClassifierTrainer: Sendable {
         forms.map { model.scores($0, pooling) }.reduce(nil) { (highest: [Float]?, form) in
             highest.map { zip($0, form).map { max($0, $1) } } ?? form
         } ?? []
-    }
-
-    private func concurrently<Value: Sendable>(_ count: Int, _ value: @Sendable (Int) -> Value) -> [Value] {
-        let values = Mutex<[Int: Value]>([:])
-        DispatchQueue.concurrentPerform(iterations: count) { index in
-            let value = value(index)
-            values.withLock { $0[index] = value }
-        }
-        return values.withLock { values in (0..<count).compactMap { values[$0] } }
     }
 
     /// Platt scaling: slope and offset of a logistic function from scores to probabilities, by Newton's method.

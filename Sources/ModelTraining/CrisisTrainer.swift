@@ -127,6 +127,14 @@ public struct CrisisTrainer {
         return (model.replacing(outputs), merged(scores, calibrated))
     }
 
+    /// Of each row the probability of a crisis by a model that has not seen its brief.
+    public func crisisScores() -> [Float] {
+        let scores = trainer.outOfFold(folds(.briefs))
+        guard let index = CrisisClassifier.outputNames.firstIndex(of: CrisisClassifier.Label.crisis.rawValue) else { return [] }
+        let output = calibrated(scores)[index]
+        return scores.map { output.probability($0[index]) }
+    }
+
     /// The grammar's risk with that of scores.
     private func merged(_ scores: [[Float]], _ outputs: [LinearClassifier.Output]) -> [RiskAssessment] {
         zip(grammar, scores).map { found, scores in

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 extension TestBed {
-    /// Another gateway whose default route is these simulators, `first`, `second` and so on; `judge` looks at every message again.
+    /// Another gateway whose default route is these simulators, `first`, `second` and so on; `judge` looks at every message again, in
+    /// place of the encoder.
     func gateway(routing simulators: [Simulator], judge: Simulator? = nil) async throws -> Gateway {
         let root = try Folder.copyOfRoot()
         func provider(_ simulator: Simulator) -> [String: Any] { ["dialect": "openai", "base_url": simulator.url, "api_key_env": "KEY"] }
@@ -23,6 +24,7 @@ extension TestBed {
             models["providers"] = providers
             models["routes"] = routes
         }
+        if judge != nil { try FileManager.default.removeItem(atPath: root.path + "/domains/safety/encoder.bin") }
         return try await Gateway(
             database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path, "KEY": "any"])
     }

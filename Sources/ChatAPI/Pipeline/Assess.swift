@@ -4,15 +4,15 @@ import HTTPEdge
 import JSON
 
 extension TurnPipeline {
-    /// Classifies the message: its risk and its scores for each coaching domain, in one pass. Pure.
-    func assess(_ request: TurnRequest) -> MessageAssessment { coaching.assessor.assess(request.message) }
+    /// Classifies the message: its risk and its scores for each coaching domain, in one pass, and a second look where danger is open.
+    func assess(_ request: TurnRequest) async -> MessageAssessment { await encoderQueue.assess(request.message, by: coaching.assessor) }
 
     /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {
         var rejection = GatewayError(findings)
         guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }
         let request = TurnRequest(message: message, region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
-        rejection.safety = coaching.crisisResources(assess(request).risk, in: http.region(request))
+        rejection.safety = coaching.crisisResources(coaching.assessor.assess(message).risk, in: http.region(request))
         return rejection
     }
 }

@@ -12,7 +12,8 @@ struct TurnPipeline: Sendable {
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>
     let models: TierModels
-    /// nil: messages in the grey zone are not looked at again.
+    let encoderQueue: EncoderQueue
+    /// nil: messages in the grey zone are not judged.
     let judge: SafetyJudge?
     let budgets: SharedBudgets
     let finalizer: TurnFinalizer
@@ -28,7 +29,7 @@ struct TurnPipeline: Sendable {
     /// one. A turn that has begun runs to its end and is saved also when all its clients disconnect.
     func run(_ http: TurnHTTPRequest) async throws -> Response {
         let parsed = try parse(http)
-        let assessment = await http.trace.step("assess") { assess(parsed.request) }
+        let assessment = await http.trace.step("assess") { await assess(parsed.request) }
         try await checkDomain(parsed, assessment, http)
         let request = try await checkDraft(parsed.request, assessment, http)
         return try relay(try await start(request, assessment, http), from: .start, http)

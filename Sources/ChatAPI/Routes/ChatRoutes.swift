@@ -29,9 +29,8 @@ public struct ChatRoutes: Feature {
         self.coaching = coaching
         common = TurnPipeline(
             coaching: coaching.current, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
-            models: models,
-            judge: judge, budgets: budgets,
-            finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
+            models: models, encoderQueue: EncoderQueue(), judge: judge, budgets: budgets, finalizer: finalizer, registry: registry,
+            remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)
     }
 

@@ -18,7 +18,20 @@ enum TurnMetrics {
     /// Counts a sentence that the output guard replaced.
     static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
 
-    /// What came of a second look.
+    /// The effect of the encoder on a message's tier.
+    private enum Effect: String, Sendable {
+        case raised, lowered, kept, skipped
+    }
+
+    static func encoded(from first: RiskTier, to second: RiskTier, since start: ContinuousClock.Instant) {
+        encodings[second > first ? .raised : second < first ? .lowered : .kept].increment()
+        encodingDuration.recordMilliseconds(start.duration(to: .now).milliseconds)
+    }
+
+    /// Counts a message that kept its first assessment because too many were pending.
+    static func skippedEncoding() { encodings[.skipped].increment() }
+
+    /// What came of a look by the judge.
     enum Verdict: String, Sendable {
         case raised, kept
         /// Too late, or not a verdict.
@@ -61,6 +74,10 @@ enum TurnMetrics {
     private static let replacements = MetricHandles { (kind: OutputRules.Kind) in
         Counter(label: "coach_safety_replaced", dimensions: [("kind", kind.rawValue)])
     }
+    private static let encodings = MetricHandles { (effect: Effect) in
+        Counter(label: "coach_encoder_messages", dimensions: [("effect", effect.rawValue)])
+    }
+    private static let encodingDuration = Timer(label: "coach_encoder_duration")
     private static let verdicts = MetricHandles { (verdict: Verdict) in
         Counter(label: "coach_judge_verdicts", dimensions: [("verdict", verdict.rawValue)])
     }

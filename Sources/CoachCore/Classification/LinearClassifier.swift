@@ -83,6 +83,15 @@ public struct LinearClassifier: Sendable, Equatable {
         return pooled
     }
 
+    /// The windows of a message by one output's score, the highest first.
+    func ranked(_ features: MessageFeatures, by output: Int) -> [Int] {
+        let scores = features.ends.indices.map { index in
+            let window = features.window(index)
+            return Float(sum(window)[output]) / Float(max(window.count, 1)).squareRoot()
+        }
+        return scores.indices.sorted { scores[$0] > scores[$1] }
+    }
+
     /// The sums of the weights of buckets. Adds in 16 bits what fits there, which takes half the instructions.
     private func sum(_ window: ArraySlice<UInt16>) -> SIMD16<Int32> {
         rows.withUnsafeBufferPointer { rows in

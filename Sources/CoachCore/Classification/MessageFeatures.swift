@@ -20,6 +20,9 @@ public struct MessageFeatures: Sendable {
     /// For each window the index after its last bucket. At least one window.
     public private(set) var ends: [Int] = []
 
+    /// The first word of a window.
+    static func firstWord(ofWindow index: Int) -> Int { index * windowStride }
+
     /// The buckets of one window.
     public func window(_ index: Int) -> ArraySlice<UInt16> { buckets[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
 

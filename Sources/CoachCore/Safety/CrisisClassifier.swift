@@ -1,4 +1,4 @@
-/// The trained model for danger, beside the grammar: it raises what the grammar misses, and lowers nothing.
+/// The linear model for danger, beside the grammar: it raises what the grammar misses, and chooses what `CrisisEncoder` decides.
 public struct CrisisClassifier: Sendable {
     /// The labels that a model of danger must have besides the categories, in the order of the file.
     public enum Label: String, CaseIterable, Sendable {
@@ -31,11 +31,17 @@ public struct CrisisClassifier: Sendable {
     var isActive: Bool { classifier.outputs.contains { $0.threshold <= 1 || $0.thresholdAfterConcern <= 1 } }
 
     /// The highest probability of each output over the forms of a message.
-    private func probabilities(_ forms: [MessageFeatures]) -> [Float] {
+    func probabilities(_ forms: [MessageFeatures]) -> [Float] {
         let scores = forms.map { classifier.scores($0, .highest) }
         return classifier.outputs.enumerated().map { index, output in
             output.probability(scores.reduce(-.infinity) { max($0, $1[index]) })
         }
+    }
+
+    /// The first words of a form's windows, the most dangerous window first.
+    func windows(_ features: MessageFeatures) -> [Int] {
+        let crisis = Label.allCases.firstIndex(of: .crisis) ?? 0
+        return classifier.ranked(features, by: crisis).map(MessageFeatures.firstWord(ofWindow:))
     }
 
     /// The risk that the model finds in a message, given as its forms (plain and deobfuscated).

@@ -107,7 +107,7 @@ extension RiskAssessment {
     fileprivate var stage: CrisisRecord.Stage {
         if isReminder { return .state }
         if patterns.contains(where: { $0.hasPrefix(SafetyJudge.patternPrefix) }) { return .judge }
-        let isFollowUp = { (id: String) in id.contains(".follow-up.") || id.hasPrefix(CrisisClassifier.followUpPrefix) }
+        let isFollowUp = { (id: String) in CrisisGrammar.isFollowUp(id) || id.hasPrefix(CrisisClassifier.followUpPrefix) }
         if patterns.contains(where: { !isFollowUp($0) && !$0.hasPrefix(CrisisClassifier.patternPrefix) }) { return .grammar }
         if patterns.contains(where: isFollowUp) { return .state }
         return .model

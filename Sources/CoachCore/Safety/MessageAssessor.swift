@@ -6,16 +6,18 @@ public struct MessageAssessor: Sendable {
     private let concepts: ConceptLexicon
     private let classifier: CrisisClassifier?
     private let domainClassifier: DomainClassifier?
+    private let encoder: CrisisEncoder?
 
     /// Without a classifier, or with an inactive one, the grammar alone detects danger; without `domainClassifier` the routing terms alone
-    /// score domains. Compiles the grammar and the routing terms into one
-    /// lexicon. Takes tens of milliseconds: call it at start and on reload only.
+    /// score domains; without an encoder nothing is read twice. Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
     public init(
-        grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?, domainClassifier: DomainClassifier?
+        grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?, domainClassifier: DomainClassifier?,
+        encoder: CrisisEncoder? = nil
     ) {
         concepts = ConceptLexicon(grammar.concepts)
         self.domainClassifier = domainClassifier
         self.classifier = classifier.flatMap { $0.isActive ? $0 : nil }
+        self.encoder = encoder
         var builder = LexiconBuilder()
         detector = CrisisDetector(grammar: grammar, lexicon: &builder)
         scorer = DomainScorer(domains: domains, lexicon: &builder)
@@ -31,6 +33,34 @@ public struct MessageAssessor: Sendable {
             risk: classifier.flatMap { found.domains.wordCount < Self.fewestWords ? nil : found.risk.merged(with: $0.assess(features)) }
                 ?? found.risk,
             domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
+    }
+
+    /// Whether a message whose first assessment is `first` is to be encoded as well.
+    public func needsEncoder(_ first: MessageAssessment) -> Bool { classifier != nil && encoder?.isNeeded(after: first.risk) ?? false }
+
+    /// The assessment by the encoder and the grammar, in place of the linear model's. Tens of milliseconds of a processor.
+    public func encode(_ message: String, _ first: MessageAssessment) -> MessageAssessment {
+        guard let classifier, let encoder else { return first }
+        let found = search(message)
+        guard found.domains.wordCount >= Self.fewestWords else { return first }
+        let features = features(of: found)
+        let forms = zip(found.forms, features).map { (words: $0, windows: classifier.windows($1)) }
+        var risk = encoder.assess(forms, grammar: found.risk, linear: classifier.probabilities(features))
+        // What was lowered stays in the judge's grey zone.
+        if risk.tier < first.risk.tier { risk.score = [risk.score, first.risk.score].compactMap(\.self).max() }
+        return MessageAssessment(risk: risk, domains: first.domains)
+    }
+
+    /// `assess`, and `encode` where it is needed.
+    public func assessFully(_ message: String) -> MessageAssessment {
+        let first = assess(message)
+        return needsEncoder(first) ? encode(message, first) : first
+    }
+
+    /// The folded words of a message's plain form, as an encoder reads them.
+    public func words(of message: String) -> [String] {
+        let words = NormalisedMessage(message).plain
+        return words.words(words.tokens.indices).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.

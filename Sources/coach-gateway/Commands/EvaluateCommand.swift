@@ -30,11 +30,17 @@ struct EvaluateCommand: ParsableCommand {
             return Console.writeLine(
                 CrossCheck.table(
                     try String(contentsOfFile: crossCheck, encoding: .utf8),
-                    [("grammar alone", { files.assessor.assess($0).risk }), ("with the model", { shipped.assess($0).risk })]))
+                    [
+                        ("grammar alone", { files.assessor.assess($0).risk }), ("with the linear model", { shipped.assess($0).risk }),
+                        ("with the encoder", { shipped.assessFully($0).risk }),
+                    ]))
         }
         var shares = measured(files, shipped)
         let columns = heldOut ? Array(shares.keys) : nil
-        if !heldOut { shares.merge(crossValidated(files)) { first, _ in first } }
+        if !heldOut {
+            shares.merge(leftOut(files, shipped)) { first, _ in first }
+            shares.merge(crossValidated(files)) { first, _ in first }
+        }
         let floors = try EvaluationFloors(json: Data(contentsOf: root.appendingPathComponent("domains/safety/floors.json")))
         let outside = floors.findings(shares, columns: columns)
         guard outside.isEmpty else {
@@ -45,13 +51,30 @@ struct EvaluateCommand: ParsableCommand {
 
     /// The models of the product on the held-out rows.
     private func measured(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
-        let rows = files.heldOut.danger
-        let names = ["held-out, grammar alone", "held-out"]
-        let columns = [files.assessor, shipped].map { assessor in CrisisEvaluation(rows, rows.map { assessor.assess($0.text).risk }) }
+        let (names, columns) = looks(files.heldOut.danger, files, shipped)
         writeTable("held-out rows", zip(names, columns).map { ($0, $1) })
         let routing = DomainEvaluation(files.heldOut.domains, files.heldOut.domains.map { DomainRouter().decide(shipped, $0.text) })
         Console.writeLine("Routing, held-out rows\n\(routing.table)")
-        return [names[1]: columns[1].cards.mapValues(\.share), "routing, held-out": routing.allShares]
+        return ["held-out": columns[2].cards.mapValues(\.share), "routing, held-out": routing.allShares]
+    }
+
+    /// The briefs that the encoder was not trained on. The linear model, which chooses what is encoded, was.
+    private func leftOut(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
+        let rows = files.rows.filter { $0.isPlain && EncoderExamples.isLeftOut($0) }
+        let (names, columns) = looks(rows, files, shipped)
+        writeTable("plain rows, left out of the encoder's", zip(names, columns).map { ($0, $1) })
+        return ["encoder, left out": columns[2].cards.mapValues(\.share)]
+    }
+
+    /// What each stage adds.
+    private func looks(
+        _ rows: [TrainingRow], _ files: TrainingFiles, _ shipped: MessageAssessor
+    ) -> (names: [String], columns: [CrisisEvaluation]) {
+        let looks = [files.assessor.assess, shipped.assess, shipped.assessFully]
+        return (
+            ["grammar alone", "with the linear model", "with the encoder"],
+            looks.map { look in CrisisEvaluation(rows, concurrently(rows) { look($0.text).risk }) }
+        )
     }
 
     /// Models that have not seen the row's fold, plain and oblique rows apart.

@@ -18,8 +18,16 @@ struct TrainCommand: ParsableCommand {
         name: .long, help: "Train instead domains/routing.bin, with the examples of this file (as in domains/rows) besides the product's.")
     var domains: String?
 
+    @Option(
+        name: .long, help: "Train nothing: write the rows as domains/safety/encoder/train.py reads them to this file.")
+    var encoderExamples: String?
+
+    @Option(name: .long, help: "Messages of other sources (JSON Lines with text, label, source) to write besides to --encoder-examples.")
+    var others: String?
+
     func run() throws {
         let (root, files) = try options.load()
+        if let encoderExamples { return try writeExamples(encoderExamples, root, files) }
         if let domains { return try write(files.domainTrainer(own: own(domains), seed: options.seed), root) }
         let trainer = files.trainer(seed: options.seed)
         let (trained, risks) = trainer.train()
@@ -29,6 +37,16 @@ struct TrainCommand: ParsableCommand {
         Console.writeLine(
             "\(TrainingFiles.model): trained on \(files.rows.count) rows\n| left-out briefs | plain rows | plain | oblique |\n\(CrisisEvaluation.table(evaluations))"
         )
+    }
+
+    private func writeExamples(_ file: String, _ root: URL, _ files: TrainingFiles) throws {
+        let trainer = files.trainer(seed: options.seed)
+        guard let parts = CoachingFiles(root: root).load().parts else { throw ValidationError("run check: domains/ is invalid") }
+        let examples = EncoderExamples(assessor: parts.assessor(parts.domains))
+        let others = try others.map { examples.lines(ofOthers: try String(contentsOfFile: $0, encoding: .utf8)) } ?? ""
+        let lines = examples.lines(
+            trainer.rows, domains: files.domainRows, grammar: trainer.grammar, scores: trainer.crisisScores())
+        try Data((lines + others).utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
     }
 
     private func own(_ file: String) throws -> [DomainRow] {

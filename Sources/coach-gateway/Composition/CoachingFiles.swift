@@ -31,6 +31,14 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
+        // Without the linear model nothing chooses what is encoded.
+        let encoder =
+            classifier == nil
+            ? nil
+            : Self.attempt(file(TrainingFiles.encoder), &warnings) { bytes throws(ConfigurationRejected) in
+                try CrisisEncoder(file: bytes, named: TrainingFiles.encoder)
+            }
+        if encoder == nil { warnings.append("\(TrainingFiles.encoder): the linear model decides what the grammar does not find") }
         // An operator's own model: without one the routing terms alone score domains.
         let hasDomainModel = FileManager.default.fileExists(atPath: root.appendingPathComponent(TrainingFiles.domainModel).path)
         let domainClassifier = hasDomainModel ? domainModel(&warnings) : nil
@@ -39,19 +47,24 @@ struct CoachingFiles {
             return (nil, findings, warnings)
         }
         let parts = CoachingParts(
-            grammar: grammar, classifier: classifier, domainClassifier: domainClassifier, templates: templates, resources: resources,
+            grammar: grammar, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder, templates: templates,
+            resources: resources,
             outputGuard: OutputGuard(rules: rules, resources: resources), disclosures: disclosures,
             versions: CrisisRecord.Versions(
-                model: classifier == nil ? nil : file(TrainingFiles.model).content.map(Self.fingerprint), grammar: grammar.version,
+                model: fingerprint([classifier.map { _ in TrainingFiles.model }, encoder.map { _ in TrainingFiles.encoder }]),
+                grammar: grammar.version,
                 outputGuard: rules.version, resources: resources.version),
             safetyProtocol: safetyProtocol, domains: domains,
             domainBodies: domainBodies())
         return (parts, [], warnings)
     }
 
-    /// The end of a model's file, hexadecimal: its checksum.
-    private static func fingerprint(_ model: Data) -> String {
-        model.suffix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    /// The ends of models' files, hexadecimal: their checksums. nil without a model.
+    private func fingerprint(_ models: [String?]) -> String? {
+        let ends = models.compactMap { $0.flatMap { file($0).content } }.map { model in
+            model.suffix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        return ends.isEmpty ? nil : ends.joined(separator: "-")
     }
 
     private func domainModel(_ warnings: inout [String]) -> DomainClassifier? {

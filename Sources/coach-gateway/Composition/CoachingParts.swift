@@ -7,6 +7,7 @@ struct CoachingParts: Sendable {
     let grammar: CrisisGrammar
     let classifier: CrisisClassifier?
     let domainClassifier: DomainClassifier?
+    let encoder: CrisisEncoder?
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard
@@ -27,6 +28,7 @@ struct CoachingParts: Sendable {
     }
 
     func assessor(_ domains: DomainConfigurations) -> MessageAssessor {
-        MessageAssessor(grammar: grammar, domains: domains, classifier: classifier, domainClassifier: domainClassifier)
+        MessageAssessor(
+            grammar: grammar, domains: domains, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder)
     }
 }

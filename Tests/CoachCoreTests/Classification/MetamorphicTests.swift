@@ -23,9 +23,9 @@ struct MetamorphicTests {
         /// Smallest share of verdicts kept. What is below 0.92 is a known weakness (MODEL.md).
         var floor: Double {
             switch self {
-            case .politePrefix: 0.4
-            case .typingErrors: 0.4
-            case .buriedInSentences, .buriedInWords: 0.3
+            case .politePrefix: 0.9
+            case .typingErrors: 0.75
+            case .buriedInSentences, .buriedInWords: 0.7
             default: 0.92
             }
         }
@@ -73,7 +73,7 @@ struct MetamorphicTests {
         }
     }()
 
-    private func hasCard(_ text: String) -> Bool { Shipped.assessor.assess(text).risk.tier >= .crisis }
+    private func hasCard(_ text: String) -> Bool { Shipped.assessor.assessFully(text).risk.tier >= .crisis }
 
     @Test("a change of form keeps the verdict on danger", arguments: Change.allCases)
     private func kept(_ change: Change) {

@@ -12,9 +12,10 @@ struct CrisisDetectorTests {
             let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
             let category = try #require(RiskCategory(rawValue: parts[0]))
             let tier = try #require(Int(parts[1]))
-            let found = risk(parts[2])
-            #expect(found.tier.rawValue >= tier, "\(parts[2])")
-            #expect(found.categories.contains(category), "\(parts[2])")
+            for found in [risk(parts[2]), Shipped.assessor.assessFully(parts[2]).risk] {
+                #expect(found.tier.rawValue >= tier, "\(parts[2])")
+                #expect(found.categories.contains(category), "\(parts[2])")
+            }
         }
     }
 
@@ -42,6 +43,13 @@ struct CrisisDetectorTests {
         for line in try Checkout.cases("must-stay-calm.txt") {
             #expect(risk(line).tier < .crisis, "\(line)")
         }
+    }
+
+    @Test("the encoder shows a card for few messages of must-stay-calm.txt, though they are minimal pairs of the grammar's patterns")
+    func mostStayCalm() throws {
+        let lines = try Checkout.cases("must-stay-calm.txt")
+        let shown = lines.filter { Shipped.assessor.assessFully($0).risk.tier >= .crisis }
+        #expect(Double(shown.count) <= 0.06 * Double(lines.count), "\(shown)")
     }
 
     @Test("every grammar entry has at least two positive and two negative cases, and all hold")

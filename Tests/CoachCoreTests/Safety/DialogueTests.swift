@@ -35,7 +35,9 @@ struct DialogueTests {
             var coach: String?
             return turns.map { turn in
                 let asked = coach.map(Shipped.assessor.asksAboutSafety) ?? false
-                level = Shipped.fusion.fuse(Shipped.assessor.assess(turn.user).risk, stored: level, coachAskedAboutSafety: asked).level
+                level =
+                    Shipped.fusion.fuse(Shipped.assessor.assessFully(turn.user).risk, stored: level, coachAskedAboutSafety: asked)
+                    .level
                 coach = turn.coach
                 return level
             }

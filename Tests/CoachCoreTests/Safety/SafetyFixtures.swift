@@ -36,8 +36,11 @@ enum Shipped {
     static let outputGuard = must {
         try OutputGuard(rules: OutputRules(json: Checkout.data("domains/safety/output-guard.json")), resources: resources)
     }
+    static let encoder = must {
+        try CrisisEncoder(file: Checkout.data("domains/safety/encoder.bin"), named: "encoder.bin")
+    }
     static let assessor = MessageAssessor(
-        grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil)
+        grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil, encoder: encoder)
     static let fusion = SafetyFusion(grammar: grammar)
 
     /// Stops the test run when a shipped file is invalid.

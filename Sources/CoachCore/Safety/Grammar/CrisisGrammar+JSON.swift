@@ -140,3 +140,8 @@ private struct RuleReader {
         return patterns
     }
 }
+
+extension CrisisGrammar {
+    /// Whether a pattern's id is that of a follow-up.
+    static func isFollowUp(_ id: String) -> Bool { id.contains(".follow-up.") }
+}

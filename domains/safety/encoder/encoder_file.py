@@ -1,0 +1,100 @@
+"""Writes encoder.bin; its format is described in TextEncoder+file.swift."""
+
+import struct
+
+import numpy as np
+import torch
+
+POSITIONS = 128
+# Columns of a projection are filled up to a multiple of it (vector_math.h).
+VECTOR_COLUMNS = 32
+
+
+def quantised(matrix, axis):
+    """A scale per row (axis 1) or column (axis 0), and the 8-bit values."""
+    scales = (np.maximum(np.abs(matrix).max(axis), 1e-12) / 127).astype("<f4")
+    return scales, np.rint(matrix / (scales[:, None] if axis else scales)).astype(np.int8)
+
+
+def rounded(model):
+    """Replaces the weights of a model by those that its file will have."""
+    with torch.no_grad():
+        for name, tensor in model.named_parameters():
+            if tensor.dim() == 2:
+                # A linear layer of torch is outputs times inputs, so that its scales are those of rows, as in a table.
+                scales, values = quantised(tensor.numpy(), 1)
+                tensor.copy_(torch.from_numpy(values * scales[:, None]))
+
+
+class Writer:
+    """The file format of TextEncoder+file.swift."""
+
+    def __init__(self):
+        self.bytes = bytearray(b"COACHENC\x01")
+
+    def floats(self, values):
+        assert np.isfinite(values).all()
+        self.bytes += np.asarray(values, "<f4").tobytes()
+
+    def text(self, text):
+        self.bytes += bytes([len(text.encode())]) + text.encode()
+
+    def table(self, matrix):
+        scales, values = quantised(matrix, 1)
+        self.floats(scales)
+        self.bytes += values.tobytes()
+
+    def projection(self, weights, bias):
+        """`weights`: inputs times outputs."""
+        fill = -weights.shape[1] % VECTOR_COLUMNS
+        weights, bias = np.pad(weights, ((0, 0), (0, fill))), np.pad(bias, (0, fill))
+        scales, values = quantised(weights, 0)
+        self.floats(scales)
+        self.bytes += values.tobytes()
+        self.floats(bias)
+
+    def finish(self, path):
+        checksum = 0xCBF29CE484222325
+        for byte in self.bytes:
+            checksum = (checksum ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        open(path, "wb").write(self.bytes + struct.pack("<Q", checksum))
+
+
+def write(model, pieces, outputs, limits, path):
+    state = {name: tensor.detach().float().numpy() for name, tensor in model.state_dict().items()}
+    config, writer = model.bert.config, Writer()
+    writer.bytes += bytes([len(outputs)])
+    for name, slope, offset, card, after in outputs:
+        writer.text(name)
+        writer.floats([1, 0, slope, offset, card, after])
+    writer.floats(limits)
+    sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS)
+    writer.bytes += struct.pack("<4HBI", *sizes, config.num_hidden_layers, len(pieces.kept))
+    for index in pieces.kept:
+        writer.text(pieces.all[index])
+    embeddings = "bert.embeddings."
+    writer.table(state[embeddings + "word_embeddings.weight"][pieces.kept])
+    writer.table(
+        state[embeddings + "position_embeddings.weight"][:POSITIONS] + state[embeddings + "token_type_embeddings.weight"][0]
+    )
+
+    def normalisation(name):
+        writer.floats(state[name + ".weight"])
+        writer.floats(state[name + ".bias"])
+
+    def projection(*names):
+        writer.projection(
+            np.concatenate([state[name + ".weight"].T for name in names], 1), np.concatenate([state[name + ".bias"] for name in names])
+        )
+
+    normalisation(embeddings + "LayerNorm")
+    for number in range(config.num_hidden_layers):
+        layer = f"bert.encoder.layer.{number}."
+        projection(*(layer + "attention.self." + part for part in ("query", "key", "value")))
+        projection(layer + "attention.output.dense")
+        normalisation(layer + "attention.output.LayerNorm")
+        projection(layer + "intermediate.dense")
+        projection(layer + "output.dense")
+        normalisation(layer + "output.LayerNorm")
+    writer.projection(state["head.weight"].T[:, : len(outputs)], state["head.bias"][: len(outputs)])
+    writer.finish(path)

@@ -1,0 +1,347 @@
+"""Trains the encoder of crisis detection and writes encoder.bin. See README.md beside it.
+
+    coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
+    python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--epochs 2] [--start WEIGHTS.pt]
+
+Needs torch and transformers. The base is a BERT model of Hugging Face's layout: vocab.txt, config.json and weights.
+"""
+
+import argparse
+import json
+import random
+import time
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import BertModel
+
+from encoder_file import POSITIONS, rounded, write
+
+LABELS = ["concern", "crisis", "high", "imminent", "other"]
+CATEGORIES = ["suicide", "self_harm", "abuse", "violence", "eating_disorder", "psychosis", "substance"]
+OUTPUTS = LABELS + CATEGORIES
+DOMAINS = ["life_coaching", "career_coaching", "relationships", "mindset", "creativity", "fitness", "leadership", "none"]
+FORMS = ["explicit", "implicit", "embedded", "third_person", "past", "denial", "hard_negative", "ordinary"]
+# Weight of each output's error: the card decides.
+COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.3] * len(CATEGORIES)
+DOMAIN_COST = 0.15
+LONGEST_WORD = 64
+# Pieces of the base's vocabulary with a lower number are kept: it is ordered by frequency.
+FREQUENT = 16_000
+BATCH = 48
+LEFT_OUT = 0
+# Shares of false alarms at which the thresholds are set: of ordinary messages and of hard negatives.
+CARD = (0.008, 0.08)
+AFTER_CONCERN = (0.03, 0.15)
+CONCERN = (0.02, 0.12)
+# Share of ordinary messages that may be encoded.
+READ = 0.15
+# Of a message with fewer the grammar alone decides, see MessageAssessor.
+FEWEST_WORDS = 3
+# Share of crises which the grammar finds at tier 2 that the encoder may lower.
+LOWERED = 0.015
+
+
+class Pieces:
+    """WordPiece, longest first, over words that the gateway has folded."""
+
+    def __init__(self, base, rows):
+        self.all = [line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")]
+        number = {piece: index for index, piece in enumerate(self.all)}
+        self.special = [number[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
+        self.known = number
+        self.cache = {}
+        seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
+        used = {piece for word in seen for piece in self.split(word)}
+        kept = [
+            index
+            for index, piece in enumerate(self.all)
+            if index in used or index in self.special or self.is_frequent(index, piece.removeprefix("##"))
+        ]
+        self.kept = kept
+        self.known = {self.all[index]: index for index in kept}
+        self.cache = {}
+
+    @staticmethod
+    def is_frequent(index, text):
+        return text.isascii() and text.isalnum() and (index < FREQUENT or len(text) <= 3)
+
+    def split(self, word):
+        if word not in self.cache:
+            self.cache[word] = self.longest_first(word)
+        return self.cache[word]
+
+    def longest_first(self, word):
+        pieces, start = [], 0
+        while start < len(word):
+            ends = range(len(word), start, -1) if len(word.encode()) <= LONGEST_WORD else ()
+            names = (("##" if start else "") + word[start:end] for end in ends)
+            piece = next((name for name in names if name in self.known), None)
+            if piece is None:
+                return [self.special[1]]
+            pieces.append(self.known[piece])
+            start += len(piece) - (2 if start else 0)
+        return pieces
+
+    def numbers(self, words):
+        numbers = [self.special[2]]
+        for word in words:
+            if len(numbers) >= POSITIONS:
+                break
+            numbers += self.split(word)
+        return numbers[: POSITIONS - 1] + [self.special[3]]
+
+
+class Encoder(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.bert = BertModel.from_pretrained(base, add_pooling_layer=False)
+        # Frozen: words that no row has stay near their neighbours.
+        self.bert.embeddings.word_embeddings.weight.requires_grad = False
+        self.head = nn.Linear(self.bert.config.hidden_size, len(OUTPUTS) + len(DOMAINS))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, numbers, mask):
+        # Half the time; scores are computed as the gateway does.
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training):
+            hidden = self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state
+        share = mask.unsqueeze(-1).float()
+        return self.head(self.dropout((hidden.float() * share).sum(1) / share.sum(1)))
+
+
+def targets(row):
+    """1, 0, or -1 where the row says nothing about an output."""
+    crisis, calm = row["label"] == "crisis", row["label"] == "not-crisis"
+    labels = [
+        float(not calm),
+        -1 if row["label"] == "distress" else float(crisis),
+        float(row["tier"] >= 3),
+        float(row["tier"] >= 4),
+        float(row["form"] == "third_person") if crisis and row["form"] in FORMS else -1,
+    ]
+    return labels + [
+        float(row["category"] == category) if crisis and row["category"] else (0 if calm else -1) for category in CATEGORIES
+    ]
+
+
+def weight(row):
+    """As CrisisTrainer weighs: oblique rows say less about how people write."""
+    known = 1 if row["plain"] or row["form"] not in FORMS else 0.5
+    return known * (1 if row["label"] != "not-crisis" else 1.5 if row["form"] == "ordinary" else 0.8)
+
+
+class Changes:
+    """Alters words at random: typing errors, and other messages before and after."""
+
+    def __init__(self, rows):
+        self.ordinary = {}
+        for row in rows:
+            if row["form"] == "ordinary" and row["fold"] != LEFT_OUT:
+                self.ordinary.setdefault(row["lang"], []).append(row["words"][:40])
+
+    def __call__(self, row):
+        words = row["words"]
+        if len(words) > 2 and random.random() < 0.12:
+            words = [self.mistyped(word) if len(word) > 2 and random.random() < 0.25 else word for word in words]
+        if row["lang"] in self.ordinary and random.random() < 0.15:
+            before, after = random.choice([(1, 0), (1, 0), (0, 1), (0, 1), (1, 1)])
+            other = lambda: random.choice(self.ordinary[row["lang"]])
+            words = (other() if before else []) + words + (other() if after else [])
+        return words
+
+    @staticmethod
+    def mistyped(word):
+        at = random.randrange(len(word) - 1)
+        return random.choice(
+            [
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + random.choice("abcdefghijklmnopqrstuvwxyz") + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+            ]
+        )
+
+
+def padded(texts):
+    longest = max(map(len, texts))
+    numbers = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
+    mask = torch.tensor([[1] * len(text) + [0] * (longest - len(text)) for text in texts])
+    return numbers, mask
+
+
+def batches(indices, lengths):
+    """Messages of like length together, in random order."""
+    indices = np.random.permutation(indices)
+    result = []
+    for start in range(0, len(indices), BATCH * 50):
+        group = indices[start : start + BATCH * 50]
+        group = group[np.argsort(lengths[group], kind="stable")]
+        result += [group[at : at + BATCH] for at in range(0, len(group), BATCH)]
+    random.shuffle(result)
+    return result
+
+
+def train(model, rows, pieces, epochs, rate):
+    wanted = torch.tensor([targets(row) for row in rows])
+    domains = torch.tensor([DOMAINS.index(row["domain"]) if row["domain"] else -1 for row in rows])
+    weights = torch.tensor([weight(row) for row in rows])
+    lengths = np.array([len(row["words"]) for row in rows])
+    indices = np.array([index for index, row in enumerate(rows) if row["fold"] != LEFT_OUT])
+    changes, costs = Changes(rows), torch.tensor(COSTS)
+    plan = [batch for _ in range(int(np.ceil(epochs))) for batch in batches(indices, lengths)]
+    plan = plan[: int(epochs * len(indices) / BATCH)]
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
+    binary, several = nn.functional.binary_cross_entropy_with_logits, nn.functional.cross_entropy
+    mean, start = 0, time.time()
+    model.train()
+    for step, batch in enumerate(plan):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * min(1, (step + 1) / 150) * (len(plan) - step) / len(plan)
+        output = model(*padded([pieces.numbers(changes(rows[index])) for index in batch]))
+        target = wanted[batch]
+        errors = binary(output[:, : len(OUTPUTS)], target.clamp(min=0), reduction="none")
+        loss = (errors * (target >= 0) * costs).mean(1)
+        if (domains[batch] >= 0).any():
+            loss = loss + DOMAIN_COST * several(output[:, len(OUTPUTS) :], domains[batch], ignore_index=-1, reduction="none")
+        loss = (loss * weights[batch]).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1)
+        optimiser.step()
+        mean += 0.02 * (loss.item() - mean)
+        if step % 50 == 0:
+            print(f"step {step} of {len(plan)}, loss {mean:.4f}, {time.time() - start:.0f} s", flush=True)
+
+
+def scores(model, rows, pieces):
+    model.eval()
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]["words"]))
+    result = np.zeros((len(rows), len(OUTPUTS)))
+    with torch.inference_mode():
+        for at in range(0, len(order), 64):
+            part = order[at : at + 64]
+            result[part] = model(*padded([pieces.numbers(rows[index]["words"]) for index in part]))[:, : len(OUTPUTS)].numpy()
+    return result
+
+
+def platt(values, wanted):
+    """Slope and offset of the logistic function from scores to probabilities, by Newton's method."""
+    slope, offset = 1.0, 0.0
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-(slope * values + offset)))
+        w = p * (1 - p)
+        gradient = np.array([((p - wanted) * values).sum(), (p - wanted).sum()])
+        hessian = np.array([[(w * values * values).sum() + 1e-6, (w * values).sum()], [(w * values).sum(), w.sum() + 1e-6]])
+        slope, offset = np.array([slope, offset]) - np.linalg.solve(hessian, gradient)
+    return slope, offset
+
+
+def threshold(free, calm, counted, ordinary, limits):
+    """The lowest one at which messages without danger stay within both limits; `counted` have a card in any case."""
+
+    def bound(group, share):
+        allowed = int(share * group.sum()) - (group & counted).sum()
+        open_ = np.sort(free[group & ~counted])[::-1]
+        if allowed < 0:
+            raise SystemExit(f"the grammar alone raises more false alarms than the limit of {share}")
+        return np.nextafter(np.float32(open_[allowed]), np.float32(2)) if allowed < len(open_) else 0.0
+
+    return max(bound(calm & ordinary, limits[0]), bound(calm & ~ordinary, limits[1]))
+
+
+def balanced(values, positive):
+    order = np.argsort(-values)
+    gain = np.cumsum(np.where(positive[order], 1 / max(positive.sum(), 1), -1 / max((~positive).sum(), 1)))
+    return values[order][gain.argmax()]
+
+
+def calibrate(rows, raw):
+    """Of each output slope, offset and thresholds, and the limits, from rows that were not trained on."""
+    wanted = np.array([targets(row) for row in rows])
+    grammar = np.array([row["grammar"] for row in rows])
+    first = np.array([row["score"] for row in rows])
+    ours = np.array([row["form"] in FORMS for row in rows])
+    counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
+    ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])
+    # Of other sources only what is ordinary for sure.
+    sure = np.array([row["form"] in FORMS or row["form"] in ("clinc150", "xstest-safe", "authored") for row in rows])
+    calm = counts & sure & np.array([row["label"] == "not-crisis" for row in rows])
+    crisis = np.array([row["label"] == "crisis" for row in rows])
+    outputs = []
+    probability = np.zeros_like(raw)
+    for index, name in enumerate(OUTPUTS):
+        known = (wanted[:, index] >= 0) & counts
+        slope, offset = platt(raw[known, index], wanted[known, index])
+        probability[:, index] = 1 / (1 + np.exp(-(slope * raw[:, index] + offset)))
+        outputs.append([name, slope, offset, 0.5, 0.5])
+    card = probability[:, OUTPUTS.index("crisis")]
+    lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
+    words = np.array([len(row["words"]) for row in rows])
+    read = (words >= FEWEST_WORDS) & ((grammar >= 2) | (first >= lowest_score))
+    sure_hits = crisis & (grammar == 2)
+    confirmed = np.quantile(card[sure_hits], LOWERED) if sure_hits.any() else 0
+    free = np.where(read, card, 0)
+    counted = (grammar >= 3) | ((grammar == 2) & ((card >= confirmed) | ~read))
+    chosen = threshold(free, calm, counted, ordinary, CARD)
+    after = threshold(free, calm, counted, ordinary, AFTER_CONCERN)
+    outputs[1][3:] = [chosen, after]
+    none = np.zeros(len(rows), bool)
+    outputs[0][3] = threshold(np.where(read, probability[:, 0], 0), calm, none, ordinary, CONCERN)
+    for name, tier in (("high", 3), ("imminent", 4)):
+        index = OUTPUTS.index(name)
+        group = crisis & ours & (card >= chosen)
+        outputs[index][3] = balanced(probability[group, index], np.array([row["tier"] >= tier for row in rows])[group])
+    report(rows, read, counted | (free >= chosen), counts)
+    print(f"thresholds: encoded {lowest_score:.4f}, confirmed {confirmed:.4f}, card {chosen:.4f}, after concern {after:.4f}")
+    return outputs, (lowest_score, confirmed)
+
+
+def report(rows, read, shown, counts):
+    strata = {}
+    for row, is_read, has_card, is_counted in zip(rows, read, shown, counts):
+        names = [row["label"], f"{row['label']}, {row['form']}", f"{row['label']}, {row['lang']}", f"{row['label']}, {row['category']}"]
+        for name in names if is_counted else []:
+            entry = strata.setdefault(name, [0, 0, 0])
+            entry[0] += 1
+            entry[1] += is_read
+            entry[2] += has_card
+    for name, (total, is_read, cards) in sorted(strata.items()):
+        print(f"{name}: {total} rows, encoded {is_read / total:.3f}, with a card {cards / total:.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("examples")
+    parser.add_argument("--base", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--epochs", type=float, default=2)
+    parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--start", help="weights to begin with, of --save")
+    parser.add_argument("--save", help="where to keep the weights")
+    parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    random.seed(options.seed)
+    np.random.seed(options.seed)
+    torch.manual_seed(options.seed)
+    rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
+    pieces, model = Pieces(options.base, rows), Encoder(options.base)
+    if options.start:
+        model.load_state_dict(torch.load(options.start))
+    if options.epochs:
+        train(model, rows, pieces, options.epochs, options.rate)
+    if options.save:
+        torch.save(model.state_dict(), options.save)
+    rounded(model)
+    left_out = [row for row in rows if row["fold"] == LEFT_OUT]
+    raw = scores(model, left_out, pieces)
+    outputs, limits = calibrate(left_out, raw)
+    write(model, pieces, outputs, limits, options.out)
+    if options.golden:
+        examples = [{"text": " ".join(row["words"]), "scores": list(values)} for row, values in zip(left_out[::700], raw[::700])]
+        open(options.golden, "w").write(json.dumps(examples, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
