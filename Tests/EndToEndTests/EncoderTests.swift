@@ -44,7 +44,7 @@ struct EncoderTests {
         let root = try Folder.copyOfRoot()
         try FileManager.default.removeItem(atPath: root.path + "/domains/safety/encoder.bin")
         let gateway = try await Self.gateway(root)
-        #expect(gateway.log.contains { $0["message"]?.contains("the linear model decides") == true })
+        #expect(gateway.program.output.contains("the linear model decides"))
         let answer = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
         #expect(answer.story.contains("safety") && answer.story.last == "done")
     }

@@ -6,7 +6,8 @@ struct ProviderFaultTests {
     /// The events of an answer that was interrupted, and the kept text.
     private func expectPartial(_ answer: Answer, _ text: String, of testUser: TestUser) async throws {
         let testBed = try await TestBed.shared()
-        #expect(answer.story == ["start", "token", "usage", "error"] && answer.content == text)
+        // A script that cuts can look like danger.
+        #expect(answer.story.filter { $0 != "safety" } == ["start", "token", "usage", "error"] && answer.content == text)
         let error = try #require(answer.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == text.utf8.count)
         #expect(error.flag("retryable") == true && answer.events.last?.id == "\(text.utf8.count)")

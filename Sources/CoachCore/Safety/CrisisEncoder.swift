@@ -14,7 +14,7 @@ public struct CrisisEncoder: Sendable {
     /// Words that are encoded together, and how many of them stand before the window that the linear model found most dangerous.
     private static let passageLength = 80
     private static let wordsBefore = 24
-    /// Passages of one form of a message.
+    /// Passages of one message.
     private static let maximumPassages = 2
 
     private let limits: Limits
@@ -40,19 +40,17 @@ public struct CrisisEncoder: Sendable {
     func isNeeded(after first: RiskAssessment) -> Bool { first.tier >= .crisis || (first.score ?? 0) >= limits.lowestScore }
 
     /// The risk by the encoder, with that of the grammar. A hit of the grammar at tier 2 is lowered to a concern when all of the message was encoded
-    /// and none of it resembles a crisis; at tier 3 and above none is. `forms`: the words of the message's forms, and for each the first words
-    /// of its windows, the most dangerous first. `linear`: the probabilities of the linear model, which names categories better.
-    func assess(
-        _ forms: [(words: TokenSequence, windows: [Int])], grammar: RiskAssessment, linear: [Float]
-    ) -> RiskAssessment {
-        let passages = forms.flatMap { self.passages($0.words, $0.windows) }
+    /// and none of it resembles a crisis; at tier 3 and above none is. `windows`: the first words of the
+    /// message's windows, the most dangerous first. `linear`: the probabilities of the linear model, which names categories better.
+    func assess(_ words: TokenSequence, windows: [Int], grammar: RiskAssessment, linear: [Float]) -> RiskAssessment {
+        let passages = self.passages(words, windows)
         let probabilities = outputs.enumerated().map { index, output in
             RiskCategory(rawValue: output.name) == nil
                 ? output.probability(passages.reduce(-.infinity) { max($0, $1.scores[index]) }) : linear[index]
         }
         let risk = CrisisClassifier.assess(probabilities, outputs: outputs)
-        let isWhole = passages.count == forms.count && passages.allSatisfy(\.isWhole)
-        guard grammar.tier == .crisis, risk.tier < .crisis, isWhole, (risk.score ?? 0) < limits.lowestConfirmed else {
+        guard grammar.tier == .crisis, risk.tier < .crisis, passages.allSatisfy(\.isWhole), (risk.score ?? 0) < limits.lowestConfirmed
+        else {
             return grammar.merged(with: risk)
         }
         var lowered = risk
@@ -61,8 +59,8 @@ public struct CrisisEncoder: Sendable {
         return lowered
     }
 
-    /// The scores of a form's passages: of a short form one after another, of a long one those around its most dangerous windows. `isWhole`: the
-    /// passage is the whole form.
+    /// The scores of a message's passages: of a short one one after another, of a long one those around its most dangerous windows. `isWhole`:
+    /// the passage is the whole message.
     private func passages(_ words: TokenSequence, _ windows: [Int]) -> [(scores: [Float], isWhole: Bool)] {
         let count = words.tokens.count
         guard count > CrisisEncoder.passageLength else {

@@ -44,8 +44,10 @@ public struct MessageAssessor: Sendable {
         let found = search(message)
         guard found.domains.wordCount >= Self.fewestWords else { return first }
         let features = features(of: found)
-        let forms = zip(found.forms, features).map { (words: $0, windows: classifier.windows($1)) }
-        var risk = encoder.assess(forms, grammar: found.risk, linear: classifier.probabilities(features))
+        // The deobfuscated form where there is one: the letters of an obfuscated word are noise.
+        guard let words = found.forms.last, let last = features.last else { return first }
+        var risk = encoder.assess(
+            words, windows: classifier.windows(last), grammar: found.risk, linear: classifier.probabilities(features))
         // What was lowered stays in the judge's grey zone.
         if risk.tier < first.risk.tier { risk.score = [risk.score, first.risk.score].compactMap(\.self).max() }
         return MessageAssessment(risk: risk, domains: first.domains)

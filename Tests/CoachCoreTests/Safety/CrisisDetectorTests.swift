@@ -41,11 +41,11 @@ struct CrisisDetectorTests {
     @Test("no message of must-stay-calm.txt reaches the tier of a card")
     func mustStayCalm() throws {
         for line in try Checkout.cases("must-stay-calm.txt") {
-            #expect(risk(line).tier < .crisis, "\(line)")
+            #expect(Shipped.grammarAlone.assess(line).risk.tier < .crisis, "\(line)")
         }
     }
 
-    @Test("the encoder shows a card for few messages of must-stay-calm.txt, though they are minimal pairs of the grammar's patterns")
+    @Test("the models show a card for few messages of must-stay-calm.txt, though they are minimal pairs of the grammar's patterns")
     func mostStayCalm() throws {
         let lines = try Checkout.cases("must-stay-calm.txt")
         let shown = lines.filter { Shipped.assessor.assessFully($0).risk.tier >= .crisis }

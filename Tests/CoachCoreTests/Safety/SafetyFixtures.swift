@@ -41,6 +41,7 @@ enum Shipped {
     }
     static let assessor = MessageAssessor(
         grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil, encoder: encoder)
+    static let grammarAlone = MessageAssessor(grammar: grammar, domains: domains, classifier: nil, domainClassifier: nil)
     static let fusion = SafetyFusion(grammar: grammar)
 
     /// Stops the test run when a shipped file is invalid.
