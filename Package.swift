@@ -61,7 +61,7 @@ let package = Package(
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
-        // Optimised also while the rest is debugged: it is arithmetic alone, and twenty times slower without.
+        // Optimised also while the rest is debugged: it is arithmetic alone, and tests run it thousands of times.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
         module("JSON"),
         module("BinaryFormats"),

@@ -1,7 +1,7 @@
 import CVectorMath
 
 /// A small transformer (the encoder half, as in BERT) that reads a message and scores it for each of its outputs. Pure, safe to share between
-/// threads; one pass takes 5 to 40 ms of a processor, by the number of words.
+/// threads; one pass over the held-out messages (25 words) took about 12 ms of a processor.
 struct TextEncoder: Sendable {
     /// The sizes of the network.
     struct Shape: Sendable, Equatable {
