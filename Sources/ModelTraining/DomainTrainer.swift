@@ -9,8 +9,10 @@ public struct DomainTrainer {
     private let terms: [DomainScores]
     private let folds: [String]
 
-    /// Minimum share of routed messages that are routed rightly, at which the threshold is set; of plain rows, where the product's are evaluated.
+    /// Minimum share of routed messages that are routed rightly, and of foreign messages that are not routed, at which the threshold is set; of
+    /// plain rows, where the product's are evaluated.
     private static let minimumAccuracy = 0.85
+    private static let minimumForeign = 0.92
 
     /// `assessor` is the one of the server. `own` are an operator's examples: while there are any, they alone are evaluated, by fifths.
     public init(rows product: [DomainRow], own: [DomainRow] = [], assessor: MessageAssessor, seed: UInt64) {
@@ -57,6 +59,25 @@ public struct DomainTrainer {
         return (model, DomainEvaluation(rows, decisions()))
     }
 
+    /// What a message's first assessment finds, by a model that has not seen its fold: the linear model's calibrated scores and the terms'.
+    public struct FirstScores {
+        /// In the order of `DomainClassifier.outputNames`, as `terms`.
+        public var linear: [Float]
+        public var terms: [Float]
+    }
+
+    /// By text.
+    public func firstScores() -> [String: FirstScores] {
+        let scores = trainer.outOfFold(folds)
+        let evaluated = rows.indices.filter { !scores[$0].isEmpty }
+        let slope = calibrated(evaluated.map { (target: target($0), scores: scores[$0], terms: terms[$0]) }).first?.slope ?? 1
+        let pairs = evaluated.map { index in
+            let terms = terms[index]
+            return (rows[index].text, FirstScores(linear: scores[index].map { $0 * slope }, terms: terms.values + [terms.none]))
+        }
+        return Dictionary(pairs) { first, _ in first }
+    }
+
     private func target(_ index: Int) -> Int {
         rows[index].domain.flatMap { Domain.allCases.firstIndex(of: $0) } ?? Domain.allCases.count
     }
@@ -85,7 +106,7 @@ public struct DomainTrainer {
         }
     }
 
-    /// The lowest probability above which routed messages are routed rightly often enough.
+    /// The lowest probability above which messages are routed rightly often enough, and foreign ones seldom enough.
     private static func threshold(_ rows: [DomainRow], _ decisions: [DomainDecision]) -> Float {
         let plain = zip(rows, decisions).filter(\.0.isPlain)
         let routed = (plain.isEmpty ? Array(zip(rows, decisions)) : plain).filter { $0.1.domain != nil }.sorted {
@@ -97,7 +118,10 @@ public struct DomainTrainer {
             if pair.0.domain == pair.1.domain { right += 1 }
             if right >= minimumAccuracy * Double(count + 1) { threshold = pair.1.confidence }
         }
-        return Float(threshold)
+        let foreign = plain.filter { $0.0.domain == nil }
+        let routedForeign = foreign.filter { $0.1.domain != nil }.map(\.1.confidence).sorted(by: >)
+        let allowed = Int((1 - minimumForeign) * Double(foreign.count))
+        return max(Float(threshold), routedForeign.count > allowed ? Float(routedForeign[allowed]).nextUp : 0)
     }
 }
 

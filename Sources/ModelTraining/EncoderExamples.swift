@@ -2,7 +2,7 @@ import BinaryFormats
 import CoachCore
 import JSON
 
-/// The rows as the trainer of the encoder reads them (`domains/safety/encoder/train.py`): JSON Lines.
+/// The rows as the trainer of the encoder reads them (`domains/encoder/train.py`): JSON Lines.
 public struct EncoderExamples {
     private static let folds: UInt32 = 6
 
@@ -18,12 +18,14 @@ public struct EncoderExamples {
     private static func fold(_ text: String) -> UInt32 { CRC32.of(Array(text.utf8)[...]) % folds }
 
     /// One line per row. `scores`: the linear model's probability of a crisis, by a model that has not seen the row.
-    public func lines(_ rows: [TrainingRow], domains: [DomainRow], grammar: [RiskAssessment], scores: [Float]) -> String {
-        let domain = Dictionary(domains.map { ($0.text, $0.domain?.rawValue ?? DomainClassifier.none) }) { first, _ in first }
+    public func lines(_ rows: [TrainingRow], domains: DomainTrainer, grammar: [RiskAssessment], scores: [Float]) -> String {
+        let domain = Dictionary(domains.rows.map { ($0.text, $0.domain?.rawValue ?? DomainClassifier.none) }) { first, _ in first }
+        let first = domains.firstScores()
         return zip(rows, zip(grammar, scores)).map { row, found in
             line(
                 row.text, label: row.label.rawValue, tier: row.tier, category: row.category, form: row.form, language: row.language,
-                isPlain: row.isPlain, fold: Self.fold(row.brief), grammar: found.0.tier, score: found.1, domain: domain[row.text])
+                isPlain: row.isPlain, fold: Self.fold(row.brief), grammar: found.0.tier, score: found.1, domain: domain[row.text],
+                first: first[row.text])
         }.joined()
     }
 
@@ -39,13 +41,13 @@ public struct EncoderExamples {
             return self.line(
                 text, label: label, tier: tier, category: isCrisis ? category : nil, form: row["source"]?.string ?? "",
                 language: row["lang"]?.string ?? "en", isPlain: false, fold: Self.fold(text), grammar: found.tier,
-                score: assessor.assess(text).risk.score ?? 0, domain: nil)
+                score: assessor.assess(text).risk.score ?? 0, domain: nil, first: nil)
         }.joined()
     }
 
     private func line(
         _ text: String, label: String, tier: Int, category: RiskCategory?, form: String, language: String, isPlain: Bool, fold: UInt32,
-        grammar: RiskTier, score: Float, domain: String?
+        grammar: RiskTier, score: Float, domain: String?, first: DomainTrainer.FirstScores?
     ) -> String {
         let object = JSONWriter.encode { writer in
             writer.object { writer in
@@ -63,6 +65,14 @@ public struct EncoderExamples {
                 writer.member("grammar", grammar.rawValue)
                 writer.member("score", Double(score))
                 writer.member("domain", domain)
+                let members: [(StaticString, [Float]?)] = [("linear", first?.linear), ("terms", first?.terms)]
+                for (name, values) in members {
+                    guard let values else { continue }
+                    writer.key(literal: name)
+                    writer.array { writer in
+                        for value in values { writer.number(Double(value)) }
+                    }
+                }
             }
         }
         return String(decoding: object, as: UTF8.self) + "\n"

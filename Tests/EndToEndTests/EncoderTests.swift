@@ -42,9 +42,9 @@ struct EncoderTests {
     @Test("a missing file is a warning: the gateway serves by the first pass alone")
     func missing() async throws {
         let root = try Folder.copyOfRoot()
-        try FileManager.default.removeItem(atPath: root.path + "/domains/safety/encoder.bin")
+        try FileManager.default.removeItem(atPath: root.path + "/domains/encoder.bin")
         let gateway = try await Self.gateway(root)
-        #expect(gateway.program.output.contains("the linear model decides"))
+        #expect(gateway.program.output.contains("without the encoder"))
         let answer = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
         #expect(answer.story.contains("safety") && answer.story.last == "done")
     }

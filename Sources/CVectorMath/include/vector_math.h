@@ -1,5 +1,4 @@
 // The arithmetic of `TextEncoder`, compiled for the widest vectors of the processor that it runs on, which Swift cannot do for one function.
-// `vector_multiply` did 58 GFLOPS with AVX-512 where the build for every x86-64 processor did 14.
 #pragma once
 
 #include <stddef.h>
@@ -8,20 +7,24 @@
 // Rows that `vector_multiply` works on at once; the number of rows must be a multiple of it.
 enum { VECTOR_ROWS = 4 };
 // Columns that it works on at once; the number of columns must be a multiple of it.
-enum { VECTOR_COLUMNS = 32 };
+enum { VECTOR_COLUMNS = 64 };
+// Inputs that it multiplies at once; the number of inputs must be a multiple of it.
+enum { VECTOR_INNER = 4 };
 
-// y = x * w + bias. x: rows x inner, w: inner x columns, bias: columns, y: rows x columns; all row after row.
+// Orders a matrix as `vector_multiply` reads it. values: inner x columns, row after row; packed: as many; sums: that of each column.
+void vector_pack(const int8_t *values, int8_t *packed, int32_t *sums, size_t inner, size_t columns);
+
+// y = x * (scale of the column * w) + bias, with each row of x rounded to 8 bits. x: rows x inner, y: rows x columns, both row after row; w and
+// sums by `vector_pack`; scales, bias: columns; scratch: rows * (inner / 4 + 1) floats. The sums of products are whole numbers, exact on every processor.
 void vector_multiply(
-    const float *x, const float *w, const float *bias, float *y, size_t rows, size_t inner, size_t columns);
+    const float *x, const int8_t *w, const int32_t *sums, const float *scales, const float *bias, float *scratch, float *y, size_t rows,
+    size_t inner, size_t columns);
 
 // x = layer norm of (x + added) per row, times weight, plus bias.
 void vector_normalise(float *x, const float *added, const float *weight, const float *bias, size_t rows, size_t width);
 
 // The Gaussian error linear unit of each value, by its error function to 2e-7.
 void vector_gelu(float *x, size_t count);
-
-// weights = scale of the column * value, of a matrix of 8-bit values.
-void vector_expand(const int8_t *values, const float *scales, float *weights, size_t rows, size_t columns);
 
 // FNV-1a (64 bits).
 uint64_t vector_checksum(const uint8_t *bytes, size_t count);

@@ -4,7 +4,7 @@ import HTTPEdge
 import JSON
 
 extension TurnPipeline {
-    /// Classifies the message: its risk and its scores for each coaching domain, in one pass, and a second look where danger is open.
+    /// Classifies the message: its risk and its scores for each coaching domain, by one pass and, where there is time, the encoder.
     func assess(_ request: TurnRequest) async -> MessageAssessment { await encoderQueue.assess(request.message, by: coaching.assessor) }
 
     /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.

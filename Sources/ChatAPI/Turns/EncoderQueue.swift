@@ -1,37 +1,86 @@
 import CoachCore
 import Dispatch
+import Foundation
 import Synchronization
 
-/// Runs the encoder for messages whose first assessment leaves danger open, one at a time, so that no event loop waits for it.
+/// Encodes messages one at a time, so that no event loop waits for it. A message that is not encoded keeps its first assessment.
 final class EncoderQueue: Sendable {
-    /// Messages that are encoded or wait; with one more the newest keeps its first assessment.
-    private static let maximumPending = 6
-    /// A message that waited longer keeps its first assessment: the turn has not begun yet.
+    /// A message that waited longer is not encoded: its turn has not begun yet.
     private static let longestWait = Duration.milliseconds(150)
 
     private let queue = DispatchQueue(label: "encoder")
-    private let pending = Atomic<Int>(0)
+    private let budget = Mutex(EncoderBudget(processors: ProcessInfo.processInfo.activeProcessorCount))
 
     func assess(_ message: String, by assessor: MessageAssessor) async -> MessageAssessment {
         let first = assessor.assess(message)
-        guard assessor.needsEncoder(first) else { return first }
-        defer { pending.subtract(1, ordering: .relaxed) }
-        guard pending.add(1, ordering: .relaxed).newValue <= EncoderQueue.maximumPending else {
-            TurnMetrics.skippedEncoding()
+        guard let need = assessor.encodingNeed(first) else { return first }
+        let start = ContinuousClock.now
+        if let refusal = budget.withLock({ $0.admit(need, at: start) }) {
+            TurnMetrics.notEncoded(need, refusal)
             return first
         }
-        let start = ContinuousClock.now
         let second: MessageAssessment? = await withCheckedContinuation { continuation in
             queue.async {
-                let isLate = start.duration(to: .now) > EncoderQueue.longestWait
-                continuation.resume(returning: isLate ? nil : assessor.encode(message, first))
+                let begin = ContinuousClock.now
+                let isLate = start.duration(to: begin) > EncoderQueue.longestWait
+                let assessment = isLate ? nil : assessor.encode(message, first)
+                self.budget.withLock { $0.finish(need, after: begin.duration(to: .now)) }
+                continuation.resume(returning: assessment)
             }
         }
         guard let second else {
-            TurnMetrics.skippedEncoding()
+            TurnMetrics.notEncoded(need, .late)
             return first
         }
         TurnMetrics.encoded(from: first.risk.tier, to: second.risk.tier, since: start)
         return second
+    }
+}
+
+/// Which messages the encoder has time for: those in which danger is open unless many are pending; ordinary ones by a token bucket of time, and
+/// never so many at once that the others wait for them. Pure.
+struct EncoderBudget {
+    enum Refusal: String, Sendable {
+        /// Too many are pending.
+        case full
+        /// The encoder has used its share of the machine for ordinary messages.
+        case overBudget = "over_budget"
+        /// It waited too long.
+        case late
+    }
+
+    static let maximumPending = 16
+    static let maximumPendingOrdinary = 3
+    /// Of the machine's time, the share for ordinary messages; and at most this share of the one processor that encodes.
+    static let share = 0.05
+    static let maximumShareOfProcessor = 0.5
+    /// The time saved up while there are few messages; so much may also be owed.
+    static let burst = Duration.milliseconds(500)
+
+    /// Time that accrues per second.
+    private let rate: Double
+    private var credit = EncoderBudget.burst
+    private var updated: ContinuousClock.Instant?
+    private var pending = 0
+
+    init(processors: Int) { rate = min(EncoderBudget.share * Double(processors), EncoderBudget.maximumShareOfProcessor) }
+
+    /// Counts a message as pending; nil when it may be encoded.
+    mutating func admit(_ need: MessageAssessor.EncodingNeed, at now: ContinuousClock.Instant) -> Refusal? {
+        credit = min(EncoderBudget.burst, credit + (updated.map { $0.duration(to: now) } ?? .zero) * rate)
+        updated = now
+        switch need {
+        case .danger: guard pending < EncoderBudget.maximumPending else { return .full }
+        case .ordinary:
+            guard pending < EncoderBudget.maximumPendingOrdinary else { return .full }
+            guard credit > .zero else { return .overBudget }
+        }
+        pending += 1
+        return nil
+    }
+
+    mutating func finish(_ need: MessageAssessor.EncodingNeed, after time: Duration) {
+        pending -= 1
+        if need == .ordinary { credit = max(.zero - EncoderBudget.burst, credit - time) }
     }
 }

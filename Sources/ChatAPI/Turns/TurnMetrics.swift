@@ -20,7 +20,7 @@ enum TurnMetrics {
 
     /// The effect of the encoder on a message's tier.
     private enum Effect: String, Sendable {
-        case raised, lowered, kept, skipped
+        case raised, lowered, kept
     }
 
     static func encoded(from first: RiskTier, to second: RiskTier, since start: ContinuousClock.Instant) {
@@ -28,8 +28,15 @@ enum TurnMetrics {
         encodingDuration.recordMilliseconds(start.duration(to: .now).milliseconds)
     }
 
-    /// Counts a message that kept its first assessment because too many were pending.
-    static func skippedEncoding() { encodings[.skipped].increment() }
+    /// Counts a message that kept its first assessment.
+    static func notEncoded(_ need: MessageAssessor.EncodingNeed, _ refusal: EncoderBudget.Refusal) {
+        refusals[NotEncoded(isDanger: need == .danger, refusal: refusal)].increment()
+    }
+
+    private struct NotEncoded: Hashable {
+        var isDanger: Bool
+        var refusal: EncoderBudget.Refusal
+    }
 
     /// What came of a look by the judge.
     enum Verdict: String, Sendable {
@@ -76,6 +83,11 @@ enum TurnMetrics {
     }
     private static let encodings = MetricHandles { (effect: Effect) in
         Counter(label: "coach_encoder_messages", dimensions: [("effect", effect.rawValue)])
+    }
+    private static let refusals = MetricHandles { (message: NotEncoded) in
+        Counter(
+            label: "coach_encoder_refused",
+            dimensions: [("danger", message.isDanger ? "open" : "none"), ("reason", message.refusal.rawValue)])
     }
     private static let encodingDuration = Timer(label: "coach_encoder_duration")
     private static let verdicts = MetricHandles { (verdict: Verdict) in

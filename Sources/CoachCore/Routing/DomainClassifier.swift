@@ -1,5 +1,5 @@
-/// The trained model of domains. Its scores are added to the sums of `DomainScorer`, so that terms which an operator adds or removes keep their
-/// effect. The terms' findings are among its features, too.
+/// The linear model of domains. Its scores are added to the sums of `DomainScorer`, so that terms which an operator adds or removes keep their
+/// effect; `MessageEncoder` adds both to its own. The terms' findings are among its features, too.
 public struct DomainClassifier: Sendable {
     /// The names of all outputs, in the order of the file. The last is "no domain".
     public static let outputNames = Domain.allCases.map(\.rawValue) + [none]
@@ -16,6 +16,11 @@ public struct DomainClassifier: Sendable {
     /// `terms`: the scores of `DomainScorer`.
     func scores(_ features: MessageFeatures, terms: DomainScores) -> DomainScores {
         DomainClassifier.scores(classifier.scores(features, .mean), outputs: classifier.outputs, terms: terms)
+    }
+
+    /// Calibrated scores, without the terms'.
+    func logits(_ features: MessageFeatures) -> [Float] {
+        zip(classifier.outputs, classifier.scores(features, .mean)).map { $0.slope * $1 + $0.offset }
     }
 
     /// Calibrated scores with those of the terms; the terms' alone when they are clear and the model's best domain is the same. `raw` and `outputs`

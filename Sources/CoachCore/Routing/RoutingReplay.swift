@@ -21,17 +21,13 @@ public struct RoutingReplay: Sendable, Equatable {
         self.changes = changes
     }
 
-    /// Routes a message by both configurations, as one without a pin and a persona: these decide before any message. Takes about half a millisecond.
+    /// Routes a message by both configurations, as one without a pin and a persona: these decide before any message. Takes some milliseconds.
     public mutating func add(_ message: RoutedMessage, current: MessageAssessor, edited: MessageAssessor) {
-        let (from, to) = (decide(message, current), decide(message, edited))
+        let domains = MessageAssessor.domains(message.text, by: [current, edited]).map { scores in
+            DomainRouter().decide(scores, pinned: nil, persona: nil, conversationDomain: message.conversationDomain).domain
+        }
         messages += 1
-        if from != to { changes[Change(from: from, to: to), default: 0] += 1 }
-    }
-
-    private func decide(_ message: RoutedMessage, _ assessor: MessageAssessor) -> Domain? {
-        DomainRouter().decide(
-            assessor.assess(message.text).domains, pinned: nil, persona: nil, conversationDomain: message.conversationDomain
-        ).domain
+        if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: 0] += 1 }
     }
 }
 

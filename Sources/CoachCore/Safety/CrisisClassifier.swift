@@ -1,4 +1,4 @@
-/// The linear model for danger, beside the grammar: it raises what the grammar misses, and chooses what `CrisisEncoder` decides.
+/// The linear model for danger, beside the grammar: it raises what the grammar misses, and chooses what must be encoded (`MessageEncoder`).
 public struct CrisisClassifier: Sendable {
     /// The labels that a model of danger must have besides the categories, in the order of the file.
     public enum Label: String, CaseIterable, Sendable {

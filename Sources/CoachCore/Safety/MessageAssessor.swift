@@ -6,13 +6,13 @@ public struct MessageAssessor: Sendable {
     private let concepts: ConceptLexicon
     private let classifier: CrisisClassifier?
     private let domainClassifier: DomainClassifier?
-    private let encoder: CrisisEncoder?
+    private let encoder: MessageEncoder?
 
     /// Without a classifier, or with an inactive one, the grammar alone detects danger; without `domainClassifier` the routing terms alone
-    /// score domains; without an encoder nothing is read twice. Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
+    /// score domains; without an encoder nothing is encoded. Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
     public init(
         grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?, domainClassifier: DomainClassifier?,
-        encoder: CrisisEncoder? = nil
+        encoder: MessageEncoder? = nil
     ) {
         concepts = ConceptLexicon(grammar.concepts)
         self.domainClassifier = domainClassifier
@@ -35,28 +35,60 @@ public struct MessageAssessor: Sendable {
             domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
     }
 
-    /// Whether a message whose first assessment is `first` is to be encoded as well.
-    public func needsEncoder(_ first: MessageAssessment) -> Bool { classifier != nil && encoder?.isNeeded(after: first.risk) ?? false }
+    /// Why a message is to be encoded.
+    public enum EncodingNeed: Sendable {
+        /// The first assessment found a concern or more, or cannot rule danger out.
+        case danger
+        /// The first assessment takes the message for ordinary: the encoder may differ, and decides on the domain.
+        case ordinary
+    }
 
-    /// The assessment by the encoder and the grammar, in place of the linear model's. Tens of milliseconds of a processor.
+    /// Whether, and why, a message whose first assessment is `first` is to be encoded as well.
+    public func encodingNeed(_ first: MessageAssessment) -> EncodingNeed? {
+        guard classifier != nil, let encoder, first.domains.wordCount >= Self.fewestWords else { return nil }
+        return encoder.isOpen(first.risk) ? .danger : .ordinary
+    }
+
+    /// The assessment by the encoder with the grammar and the terms; `first` is that of `assess`. For a queue of its own: a message of 25 words
+    /// takes about as long as ten times `assess`, one that is read in several passages a multiple.
     public func encode(_ message: String, _ first: MessageAssessment) -> MessageAssessment {
-        guard let classifier, let encoder else { return first }
+        guard let classifier, let encoder, encodingNeed(first) != nil else { return first }
         let found = search(message)
-        guard found.domains.wordCount >= Self.fewestWords else { return first }
         let features = features(of: found)
-        // The deobfuscated form where there is one: the letters of an obfuscated word are noise.
-        guard let words = found.forms.last, let last = features.last else { return first }
-        var risk = encoder.assess(
-            words, windows: classifier.windows(last), grammar: found.risk, linear: classifier.probabilities(features))
-        // What was lowered stays in the judge's grey zone.
-        if risk.tier < first.risk.tier { risk.score = [risk.score, first.risk.score].compactMap(\.self).max() }
-        return MessageAssessment(risk: risk, domains: first.domains)
+        let passages = zip(found.forms, features).map { encoder.passages($0, windows: classifier.windows($1)) }
+        guard passages.joined().allSatisfy({ $0.scores.allSatisfy(\.isFinite) }) else { return first }
+        // The letters of an obfuscated word are noise. A form of two words says nothing.
+        let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
+        var risk = encoder.risk(
+            passages[deciding], grammar: found.risk, linear: classifier.probabilities(features),
+            mayLower: deciding == passages.count - 1 && passages.allSatisfy(encoder.isCalm))
+        // What the encoder takes for calm stays in the judge's grey zone.
+        risk.score = [risk.score, first.risk.score].compactMap(\.self).max()
+        return MessageAssessment(risk: risk, domains: domains(passages[0], found, features[0]) ?? first.domains)
+    }
+
+    /// The scores of domains that `assessFully` gives, by assessors that differ in their domains alone: the message is encoded once.
+    static func domains(_ message: String, by assessors: [MessageAssessor]) -> [DomainScores] {
+        var passages: [MessageEncoder.Passage]?
+        return assessors.map { assessor in
+            let first = assessor.assess(message)
+            guard let encoder = assessor.encoder, assessor.encodingNeed(first) != nil else { return first.domains }
+            let found = assessor.search(message)
+            let read = passages ?? encoder.passages(found.forms[0], windows: [])
+            passages = read
+            return assessor.domains(read, found, assessor.features(of: found)[0]) ?? first.domains
+        }
+    }
+
+    /// nil when the message was not encoded whole.
+    private func domains(_ passages: [MessageEncoder.Passage], _ found: Found, _ features: MessageFeatures) -> DomainScores? {
+        encoder?.domains(passages, linear: domainClassifier?.logits(features), terms: found.domains)
     }
 
     /// `assess`, and `encode` where it is needed.
     public func assessFully(_ message: String) -> MessageAssessment {
         let first = assess(message)
-        return needsEncoder(first) ? encode(message, first) : first
+        return encodingNeed(first) == nil ? first : encode(message, first)
     }
 
     /// The folded words of a message's plain form, as an encoder reads them.

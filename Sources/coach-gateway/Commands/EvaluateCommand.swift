@@ -101,7 +101,7 @@ struct EvaluateCommand: ParsableCommand {
 extension DomainRouter {
     /// As for the first message of a conversation.
     fileprivate func decide(_ assessor: MessageAssessor, _ text: String) -> DomainDecision {
-        decide(assessor.assess(text).domains, pinned: nil, persona: nil, conversationDomain: nil)
+        decide(assessor.assessFully(text).domains, pinned: nil, persona: nil, conversationDomain: nil)
     }
 }
 

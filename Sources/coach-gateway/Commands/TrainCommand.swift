@@ -19,7 +19,7 @@ struct TrainCommand: ParsableCommand {
     var domains: String?
 
     @Option(
-        name: .long, help: "Train nothing: write the rows as domains/safety/encoder/train.py reads them to this file.")
+        name: .long, help: "Train nothing: write the rows as domains/encoder/train.py reads them to this file.")
     var encoderExamples: String?
 
     @Option(name: .long, help: "Messages of other sources (JSON Lines with text, label, source) to write besides to --encoder-examples.")
@@ -45,7 +45,7 @@ struct TrainCommand: ParsableCommand {
         let examples = EncoderExamples(assessor: parts.assessor(parts.domains))
         let others = try others.map { examples.lines(ofOthers: try String(contentsOfFile: $0, encoding: .utf8)) } ?? ""
         let lines = examples.lines(
-            trainer.rows, domains: files.domainRows, grammar: trainer.grammar, scores: trainer.crisisScores())
+            trainer.rows, domains: files.domainTrainer(seed: options.seed), grammar: trainer.grammar, scores: trainer.crisisScores())
         try Data((lines + others).utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
     }
 

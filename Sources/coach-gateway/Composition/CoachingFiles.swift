@@ -31,14 +31,14 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
-        // Without the linear model nothing chooses what is encoded.
+        // The linear model chooses the passages of long messages, and names categories.
         let encoder =
             classifier == nil
             ? nil
             : Self.attempt(file(TrainingFiles.encoder), &warnings) { bytes throws(ConfigurationRejected) in
-                try CrisisEncoder(file: bytes, named: TrainingFiles.encoder)
+                try MessageEncoder(file: bytes, named: TrainingFiles.encoder)
             }
-        if encoder == nil { warnings.append("\(TrainingFiles.encoder): the linear model decides what the grammar does not find") }
+        if encoder == nil { warnings.append("\(TrainingFiles.encoder): danger and domains are assessed without the encoder") }
         // An operator's own model: without one the routing terms alone score domains.
         let hasDomainModel = FileManager.default.fileExists(atPath: root.appendingPathComponent(TrainingFiles.domainModel).path)
         let domainClassifier = hasDomainModel ? domainModel(&warnings) : nil

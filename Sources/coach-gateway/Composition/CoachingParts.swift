@@ -7,7 +7,7 @@ struct CoachingParts: Sendable {
     let grammar: CrisisGrammar
     let classifier: CrisisClassifier?
     let domainClassifier: DomainClassifier?
-    let encoder: CrisisEncoder?
+    let encoder: MessageEncoder?
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard

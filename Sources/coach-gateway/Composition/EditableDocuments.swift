@@ -1,5 +1,6 @@
 import ChatAPI
 import CoachCore
+import Dispatch
 import JSON
 import OperatorAPI
 
@@ -35,24 +36,26 @@ struct EditableDocuments: Sendable {
         alerts = .single(.alertRules, shipped: files.alertBody) { alertRules.replace(with: $0) }
     }
 
-    /// Messages that a dry run routes again: enough for shares of a percent, and half a second.
+    /// Messages that a dry run routes again: enough for shares of a percent, and some seconds.
     private static let replayedMessages = 1_000
 
     /// A dry run of a domain configuration on messages that were routed.
     func replay(on messages: RoutedMessages) -> DocumentReplay {
-        { [parts, coaching] caller, id, body in
+        // The encoder is slow, so not on an event loop; one after another, so that turns go on meanwhile.
+        let replays = DispatchQueue(label: "routing replay", qos: .utility)
+        return { [parts, coaching] caller, id, body in
             let sample = try await messages.newest(caller, Self.replayedMessages)
             let current = coaching.current.domains
             let (edited, _) = JSONReader.collect(body) { (json) throws(JSONFinding) in try DomainConfiguration(json) }
             let changed = DomainConfigurations(current.all.map { $0.domain.rawValue == id ? edited ?? $0 : $0 })
             let (before, after) = (parts.assessor(current), parts.assessor(changed))
-            var replay = RoutingReplay()
-            for message in sample {
-                replay.add(message, current: before, edited: after)
-                // Turns go on meanwhile.
-                await Task.yield()
+            return await withCheckedContinuation { continuation in
+                replays.async {
+                    var replay = RoutingReplay()
+                    for message in sample { replay.add(message, current: before, edited: after) }
+                    continuation.resume(returning: replay)
+                }
             }
-            return replay
         }
     }
 

@@ -5,7 +5,7 @@ import ModelTraining
 /// What training and evaluation read: the rows of the product, and the grammar and domains of the server.
 struct TrainingFiles {
     static let model = "domains/safety/model.bin"
-    static let encoder = "domains/safety/encoder.bin"
+    static let encoder = "domains/encoder.bin"
     static let domainModel = "domains/routing.bin"
 
     let rows: [TrainingRow]

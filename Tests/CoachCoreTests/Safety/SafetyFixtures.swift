@@ -33,11 +33,14 @@ enum Shipped {
     static let classifier = must {
         try CrisisClassifier(LinearClassifier(file: Checkout.data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin")
     }
+    static let domainClassifier = must {
+        try DomainClassifier(LinearClassifier(file: Checkout.data("domains/routing.bin"), named: "routing.bin"), file: "routing.bin")
+    }
     static let outputGuard = must {
         try OutputGuard(rules: OutputRules(json: Checkout.data("domains/safety/output-guard.json")), resources: resources)
     }
     static let encoder = must {
-        try CrisisEncoder(file: Checkout.data("domains/safety/encoder.bin"), named: "encoder.bin")
+        try MessageEncoder(file: Checkout.data("domains/encoder.bin"), named: "encoder.bin")
     }
     static let assessor = MessageAssessor(
         grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil, encoder: encoder)

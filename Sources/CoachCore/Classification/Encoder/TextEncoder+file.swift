@@ -1,20 +1,19 @@
-import CVectorMath
 import Foundation
 
-/// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; two
-/// floats for the caller; four sizes (2 bytes each: width, inner width, heads, positions), number of layers; number of pieces (4 bytes), per
+/// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
+/// for the caller; four sizes (2 bytes each: width, inner width, heads, positions), number of layers; number of pieces (4 bytes), per
 /// piece its length and UTF-8; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended,
 /// normalisation, up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed
 /// bytes; a projection a float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its
 /// weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 1
+    private static let formatVersion = 2
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
     static func load(
-        file bytes: Data, named file: String
+        file bytes: Data, named file: String, settings count: Int
     ) throws(ConfigurationRejected) -> (outputs: [LinearClassifier.Output], settings: [Float], encoder: TextEncoder) {
         func rejected(_ reason: String) -> ConfigurationRejected {
             ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])
@@ -26,7 +25,7 @@ extension TextEncoder {
             ModelFileReader.checksum(reader.bytes.dropLast(checksumLength)).elementsEqual(bytes.suffix(checksumLength))
         else { throw rejected("does not match its checksum") }
         let outputs = (0..<reader.number()).map { _ in reader.output() }
-        let settings = reader.floats(2)
+        let settings = reader.floats(count)
         guard let encoder = reader.encoder(outputs: outputs.count), reader.position == reader.bytes.count - checksumLength, reader.isFinite
         else {
             throw rejected("has the wrong length, impossible sizes or numbers")
@@ -48,32 +47,32 @@ extension ModelFileReader {
         let words = table(rows: pieces.count, shape.width)
         let positions = table(rows: shape.positions, shape.width)
         let embeddingNorm = normalisation(shape.width)
-        let layers = (0..<layerCount).map { _ in layer(shape) }
+        let layers = (0..<layerCount).compactMap { _ in layer(shape) }
         let unit = TextEncoder.columnUnit
-        let head = projection(shape.width, (outputs + unit - 1) / unit * unit)
+        guard layers.count == layerCount, let head = projection(shape.width, (outputs + unit - 1) / unit * unit) else { return nil }
         return TextEncoder(
             shape: shape, vocabulary: vocabulary, words: words, positions: positions, embeddingNorm: embeddingNorm, layers: layers,
             head: head, outputCount: outputs)
     }
 
-    private mutating func layer(_ shape: TextEncoder.Shape) -> TextEncoder.Layer {
-        TextEncoder.Layer(
-            attention: projection(shape.width, 3 * shape.width), attended: projection(shape.width, shape.width),
-            attendedNorm: normalisation(shape.width), up: projection(shape.width, shape.innerWidth),
-            down: projection(shape.innerWidth, shape.width), norm: normalisation(shape.width))
+    private mutating func layer(_ shape: TextEncoder.Shape) -> TextEncoder.Layer? {
+        guard let attention = projection(shape.width, 3 * shape.width), let attended = projection(shape.width, shape.width) else {
+            return nil
+        }
+        let attendedNorm = normalisation(shape.width)
+        guard let up = projection(shape.width, shape.innerWidth), let down = projection(shape.innerWidth, shape.width) else { return nil }
+        return TextEncoder.Layer(
+            attention: attention, attended: attended, attendedNorm: attendedNorm, up: up, down: down, norm: normalisation(shape.width))
     }
 
     private mutating func table(rows: Int, _ columns: Int) -> TextEncoder.Table {
         TextEncoder.Table(columns: columns, scales: floats(rows), values: signedBytes(rows * columns))
     }
 
-    private mutating func projection(_ inputs: Int, _ outputs: Int) -> TextEncoder.Projection {
+    private mutating func projection(_ inputs: Int, _ outputs: Int) -> TextEncoder.Projection? {
         let scales = floats(outputs)
         let values = signedBytes(inputs * outputs)
-        var weights = [Float](repeating: 0, count: values.count)
-        // SAFETY: as many values as weights, and a scale for each output.
-        if values.count == inputs * outputs { vector_expand(values, scales, &weights, inputs, outputs) }
-        return TextEncoder.Projection(weights: weights, bias: floats(outputs))
+        return values.count == inputs * outputs ? TextEncoder.Projection(values: values, scales: scales, bias: floats(outputs)) : nil
     }
 
     private mutating func normalisation(_ width: Int) -> TextEncoder.Normalisation {

@@ -1,4 +1,4 @@
-"""Trains the encoder of crisis detection and writes encoder.bin. See README.md beside it.
+"""Trains the encoder of messages and writes encoder.bin. See README.md beside it.
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
     python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--epochs 2] [--start WEIGHTS.pt]
@@ -16,31 +16,19 @@ import torch
 from torch import nn
 from transformers import BertModel
 
+from calibration import calibrate, calibrate_domains
+from changes import Changes
 from encoder_file import POSITIONS, rounded, write
+from labels import CATEGORIES, DOMAINS, FORMS, OUTPUTS, targets
 
-LABELS = ["concern", "crisis", "high", "imminent", "other"]
-CATEGORIES = ["suicide", "self_harm", "abuse", "violence", "eating_disorder", "psychosis", "substance"]
-OUTPUTS = LABELS + CATEGORIES
-DOMAINS = ["life_coaching", "career_coaching", "relationships", "mindset", "creativity", "fitness", "leadership", "none"]
-FORMS = ["explicit", "implicit", "embedded", "third_person", "past", "denial", "hard_negative", "ordinary"]
 # Weight of each output's error: the card decides.
-COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.3] * len(CATEGORIES)
-DOMAIN_COST = 0.15
+COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
+DOMAIN_COST = 0.3
 LONGEST_WORD = 64
 # Pieces of the base's vocabulary with a lower number are kept: it is ordered by frequency.
 FREQUENT = 16_000
 BATCH = 48
 LEFT_OUT = 0
-# Shares of false alarms at which the thresholds are set: of ordinary messages and of hard negatives.
-CARD = (0.008, 0.08)
-AFTER_CONCERN = (0.03, 0.15)
-CONCERN = (0.02, 0.12)
-# Share of ordinary messages that may be encoded.
-READ = 0.15
-# Of a message with fewer the grammar alone decides, see MessageAssessor.
-FEWEST_WORDS = 3
-# Share of crises which the grammar finds at tier 2 that the encoder may lower.
-LOWERED = 0.015
 
 
 class Pieces:
@@ -110,57 +98,10 @@ class Encoder(nn.Module):
         return self.head(self.dropout((hidden.float() * share).sum(1) / share.sum(1)))
 
 
-def targets(row):
-    """1, 0, or -1 where the row says nothing about an output."""
-    crisis, calm = row["label"] == "crisis", row["label"] == "not-crisis"
-    labels = [
-        float(not calm),
-        -1 if row["label"] == "distress" else float(crisis),
-        float(row["tier"] >= 3),
-        float(row["tier"] >= 4),
-        float(row["form"] == "third_person") if crisis and row["form"] in FORMS else -1,
-    ]
-    return labels + [
-        float(row["category"] == category) if crisis and row["category"] else (0 if calm else -1) for category in CATEGORIES
-    ]
-
-
 def weight(row):
     """As CrisisTrainer weighs: oblique rows say less about how people write."""
     known = 1 if row["plain"] or row["form"] not in FORMS else 0.5
     return known * (1 if row["label"] != "not-crisis" else 1.5 if row["form"] == "ordinary" else 0.8)
-
-
-class Changes:
-    """Alters words at random: typing errors, and other messages before and after."""
-
-    def __init__(self, rows):
-        self.ordinary = {}
-        for row in rows:
-            if row["form"] == "ordinary" and row["fold"] != LEFT_OUT:
-                self.ordinary.setdefault(row["lang"], []).append(row["words"][:40])
-
-    def __call__(self, row):
-        words = row["words"]
-        if len(words) > 2 and random.random() < 0.12:
-            words = [self.mistyped(word) if len(word) > 2 and random.random() < 0.25 else word for word in words]
-        if row["lang"] in self.ordinary and random.random() < 0.15:
-            before, after = random.choice([(1, 0), (1, 0), (0, 1), (0, 1), (1, 1)])
-            other = lambda: random.choice(self.ordinary[row["lang"]])
-            words = (other() if before else []) + words + (other() if after else [])
-        return words
-
-    @staticmethod
-    def mistyped(word):
-        at = random.randrange(len(word) - 1)
-        return random.choice(
-            [
-                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-                word[:at] + word[at + 1 :],
-                word[:at] + random.choice("abcdefghijklmnopqrstuvwxyz") + word[at + 1 :],
-                word[:at] + word[at] + word[at:],
-            ]
-        )
 
 
 def padded(texts):
@@ -188,7 +129,7 @@ def train(model, rows, pieces, epochs, rate):
     weights = torch.tensor([weight(row) for row in rows])
     lengths = np.array([len(row["words"]) for row in rows])
     indices = np.array([index for index, row in enumerate(rows) if row["fold"] != LEFT_OUT])
-    changes, costs = Changes(rows), torch.tensor(COSTS)
+    changes, costs = Changes([row for row in rows if row["fold"] != LEFT_OUT]), torch.tensor(COSTS)
     plan = [batch for _ in range(int(np.ceil(epochs))) for batch in batches(indices, lengths)]
     plan = plan[: int(epochs * len(indices) / BATCH)]
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
@@ -217,97 +158,12 @@ def train(model, rows, pieces, epochs, rate):
 def scores(model, rows, pieces):
     model.eval()
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]["words"]))
-    result = np.zeros((len(rows), len(OUTPUTS)))
+    result = np.zeros((len(rows), len(OUTPUTS) + len(DOMAINS)))
     with torch.inference_mode():
         for at in range(0, len(order), 64):
             part = order[at : at + 64]
-            result[part] = model(*padded([pieces.numbers(rows[index]["words"]) for index in part]))[:, : len(OUTPUTS)].numpy()
+            result[part] = model(*padded([pieces.numbers(rows[index]["words"]) for index in part])).numpy()
     return result
-
-
-def platt(values, wanted):
-    """Slope and offset of the logistic function from scores to probabilities, by Newton's method."""
-    slope, offset = 1.0, 0.0
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-(slope * values + offset)))
-        w = p * (1 - p)
-        gradient = np.array([((p - wanted) * values).sum(), (p - wanted).sum()])
-        hessian = np.array([[(w * values * values).sum() + 1e-6, (w * values).sum()], [(w * values).sum(), w.sum() + 1e-6]])
-        slope, offset = np.array([slope, offset]) - np.linalg.solve(hessian, gradient)
-    return slope, offset
-
-
-def threshold(free, calm, counted, ordinary, limits):
-    """The lowest one at which messages without danger stay within both limits; `counted` have a card in any case."""
-
-    def bound(group, share):
-        allowed = int(share * group.sum()) - (group & counted).sum()
-        open_ = np.sort(free[group & ~counted])[::-1]
-        if allowed < 0:
-            raise SystemExit(f"the grammar alone raises more false alarms than the limit of {share}")
-        return np.nextafter(np.float32(open_[allowed]), np.float32(2)) if allowed < len(open_) else 0.0
-
-    return max(bound(calm & ordinary, limits[0]), bound(calm & ~ordinary, limits[1]))
-
-
-def balanced(values, positive):
-    order = np.argsort(-values)
-    gain = np.cumsum(np.where(positive[order], 1 / max(positive.sum(), 1), -1 / max((~positive).sum(), 1)))
-    return values[order][gain.argmax()]
-
-
-def calibrate(rows, raw):
-    """Of each output slope, offset and thresholds, and the limits, from rows that were not trained on."""
-    wanted = np.array([targets(row) for row in rows])
-    grammar = np.array([row["grammar"] for row in rows])
-    first = np.array([row["score"] for row in rows])
-    ours = np.array([row["form"] in FORMS for row in rows])
-    counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
-    ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])
-    # Of other sources only what is ordinary for sure.
-    sure = np.array([row["form"] in FORMS or row["form"] in ("clinc150", "xstest-safe", "authored") for row in rows])
-    calm = counts & sure & np.array([row["label"] == "not-crisis" for row in rows])
-    crisis = np.array([row["label"] == "crisis" for row in rows])
-    outputs = []
-    probability = np.zeros_like(raw)
-    for index, name in enumerate(OUTPUTS):
-        known = (wanted[:, index] >= 0) & counts
-        slope, offset = platt(raw[known, index], wanted[known, index])
-        probability[:, index] = 1 / (1 + np.exp(-(slope * raw[:, index] + offset)))
-        outputs.append([name, slope, offset, 0.5, 0.5])
-    card = probability[:, OUTPUTS.index("crisis")]
-    lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
-    words = np.array([len(row["words"]) for row in rows])
-    read = (words >= FEWEST_WORDS) & ((grammar >= 2) | (first >= lowest_score))
-    sure_hits = crisis & (grammar == 2)
-    confirmed = np.quantile(card[sure_hits], LOWERED) if sure_hits.any() else 0
-    free = np.where(read, card, 0)
-    counted = (grammar >= 3) | ((grammar == 2) & ((card >= confirmed) | ~read))
-    chosen = threshold(free, calm, counted, ordinary, CARD)
-    after = threshold(free, calm, counted, ordinary, AFTER_CONCERN)
-    outputs[1][3:] = [chosen, after]
-    none = np.zeros(len(rows), bool)
-    outputs[0][3] = threshold(np.where(read, probability[:, 0], 0), calm, none, ordinary, CONCERN)
-    for name, tier in (("high", 3), ("imminent", 4)):
-        index = OUTPUTS.index(name)
-        group = crisis & ours & (card >= chosen)
-        outputs[index][3] = balanced(probability[group, index], np.array([row["tier"] >= tier for row in rows])[group])
-    report(rows, read, counted | (free >= chosen), counts)
-    print(f"thresholds: encoded {lowest_score:.4f}, confirmed {confirmed:.4f}, card {chosen:.4f}, after concern {after:.4f}")
-    return outputs, (lowest_score, confirmed)
-
-
-def report(rows, read, shown, counts):
-    strata = {}
-    for row, is_read, has_card, is_counted in zip(rows, read, shown, counts):
-        names = [row["label"], f"{row['label']}, {row['form']}", f"{row['label']}, {row['lang']}", f"{row['label']}, {row['category']}"]
-        for name in names if is_counted else []:
-            entry = strata.setdefault(name, [0, 0, 0])
-            entry[0] += 1
-            entry[1] += is_read
-            entry[2] += has_card
-    for name, (total, is_read, cards) in sorted(strata.items()):
-        print(f"{name}: {total} rows, encoded {is_read / total:.3f}, with a card {cards / total:.3f}")
 
 
 def main():
@@ -337,7 +193,8 @@ def main():
     left_out = [row for row in rows if row["fold"] == LEFT_OUT]
     raw = scores(model, left_out, pieces)
     outputs, limits = calibrate(left_out, raw)
-    write(model, pieces, outputs, limits, options.out)
+    domains, weights = calibrate_domains(left_out, raw)
+    write(model, pieces, outputs + domains, limits + weights, options.out)
     if options.golden:
         examples = [{"text": " ".join(row["words"]), "scores": list(values)} for row, values in zip(left_out[::700], raw[::700])]
         open(options.golden, "w").write(json.dumps(examples, indent=1) + "\n")

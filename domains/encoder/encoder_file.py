@@ -7,7 +7,7 @@ import torch
 
 POSITIONS = 128
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
-VECTOR_COLUMNS = 32
+VECTOR_COLUMNS = 64
 
 
 def quantised(matrix, axis):
@@ -17,8 +17,20 @@ def quantised(matrix, axis):
 
 
 def rounded(model):
-    """Replaces the weights of a model by those that its file will have."""
+    """Replaces the weights of a model by those that its file will have; from now on it rounds its inputs as the gateway does."""
+
+    def inputs(_, values):
+        scale = values[0].abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
+        return (torch.round(values[0] / scale) * scale,)
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(inputs)
     with torch.no_grad():
+        # Every piece has the first token type: the file has one table for it and the positions.
+        table = model.bert.embeddings
+        table.position_embeddings.weight += table.token_type_embeddings.weight[0]
+        table.token_type_embeddings.weight.zero_()
         for name, tensor in model.named_parameters():
             if tensor.dim() == 2:
                 # A linear layer of torch is outputs times inputs, so that its scales are those of rows, as in a table.
@@ -30,7 +42,7 @@ class Writer:
     """The file format of TextEncoder+file.swift."""
 
     def __init__(self):
-        self.bytes = bytearray(b"COACHENC\x01")
+        self.bytes = bytearray(b"COACHENC\x02")
 
     def floats(self, values):
         assert np.isfinite(values).all()
@@ -74,9 +86,7 @@ def write(model, pieces, outputs, limits, path):
         writer.text(pieces.all[index])
     embeddings = "bert.embeddings."
     writer.table(state[embeddings + "word_embeddings.weight"][pieces.kept])
-    writer.table(
-        state[embeddings + "position_embeddings.weight"][:POSITIONS] + state[embeddings + "token_type_embeddings.weight"][0]
-    )
+    writer.table(state[embeddings + "position_embeddings.weight"][:POSITIONS])
 
     def normalisation(name):
         writer.floats(state[name + ".weight"])
@@ -96,5 +106,5 @@ def write(model, pieces, outputs, limits, path):
         projection(layer + "intermediate.dense")
         projection(layer + "output.dense")
         normalisation(layer + "output.LayerNorm")
-    writer.projection(state["head.weight"].T[:, : len(outputs)], state["head.bias"][: len(outputs)])
+    writer.projection(state["head.weight"].T, state["head.bias"])
     writer.finish(path)

@@ -1,0 +1,92 @@
+import Foundation
+
+/// A transformer that assesses a message from the order of its words, where the grammar, the terms and the linear models see few words at a time:
+/// for danger (`MessageEncoder+risk`) and for the domain (`MessageEncoder+domains`). One reading serves both. It takes some milliseconds of a
+/// processor, so it does not run on an event loop.
+public struct MessageEncoder: Sendable {
+    /// Calibrated by `train.py`.
+    struct Limits: Sendable, Equatable {
+        /// Minimum probability of the linear model at which danger is open in a message without a card.
+        var lowestScore: Float
+        /// Minimum probability of a crisis, by the encoder, at which a hit of the grammar at tier 2 stands.
+        var lowestConfirmed: Float
+        /// Of the linear model's and the terms' scores for domains, beside the encoder's.
+        var linearWeight: Float
+        var termWeight: Float
+
+        static let count = 4
+    }
+
+    /// A part of a message, read by itself.
+    struct Passage: Sendable {
+        /// In the order of `outputNames`, not calibrated.
+        var scores: [Float]
+        /// The passage is the whole message.
+        var isWhole: Bool
+    }
+
+    /// The names of all outputs, in the order of the file.
+    static let outputNames = CrisisClassifier.outputNames + DomainClassifier.outputNames
+
+    /// Words that are encoded together, and how many of them stand before the window that the linear model found most dangerous.
+    private static let passageLength = 80
+    private static let wordsBefore = 24
+    /// Passages of one message.
+    private static let maximumPassages = 2
+
+    let limits: Limits
+    let outputs: [LinearClassifier.Output]
+    private let encoder: TextEncoder
+
+    /// Rejects a file that is damaged or has other outputs than `outputNames`.
+    public init(file bytes: Data, named file: String) throws(ConfigurationRejected) {
+        let (outputs, limits, encoder) = try TextEncoder.load(file: bytes, named: file, settings: Limits.count)
+        guard outputs.map(\.name) == MessageEncoder.outputNames else {
+            throw ConfigurationRejected(findings: [
+                ConfigurationFinding(file, "", .invalid("must have the outputs \(MessageEncoder.outputNames.joined(separator: ", "))"))
+            ])
+        }
+        self.init(
+            outputs: outputs,
+            limits: Limits(
+                lowestScore: limits[0], lowestConfirmed: limits[1], linearWeight: limits[2], termWeight: limits[3]),
+            encoder: encoder)
+    }
+
+    init(outputs: [LinearClassifier.Output], limits: Limits, encoder: TextEncoder) {
+        (self.outputs, self.limits, self.encoder) = (outputs, limits, encoder)
+    }
+
+    /// A short message whole; of a long one what surrounds its most dangerous windows, of which `windows` are the first words.
+    func passages(_ words: TokenSequence, windows: [Int]) -> [Passage] {
+        let count = words.tokens.count
+        guard count > MessageEncoder.passageLength else {
+            let parts = scores(words, 0..<count)
+            return parts.map { Passage(scores: $0, isWhole: parts.count == 1) }
+        }
+        var starts: [Int] = []
+        for window in windows where starts.count < MessageEncoder.maximumPassages {
+            let start = max(0, min(window - MessageEncoder.wordsBefore, count - MessageEncoder.passageLength))
+            let isCovered = starts.contains { abs($0 - start) < MessageEncoder.passageLength - MessageEncoder.wordsBefore }
+            if !isCovered { starts.append(start) }
+        }
+        return starts.flatMap { scores(words, $0..<($0 + MessageEncoder.passageLength)) }.map { Passage(scores: $0, isWhole: false) }
+    }
+
+    /// In parts where the words have more pieces than the encoder has positions. It encodes at least one word at a time.
+    private func scores(_ words: TokenSequence, _ range: Range<Int>) -> [[Float]] {
+        var parts: [[Float]] = []
+        var start = range.lowerBound
+        repeat {
+            let (scores, encoded) = encoder.scores(words.words(start..<range.upperBound))
+            parts.append(scores)
+            start += max(encoded, 1)
+        } while start < range.upperBound
+        return parts
+    }
+}
+
+extension TokenSequence {
+    /// The UTF-8 of folded words.
+    func words(_ range: Range<Int>) -> some Sequence<ArraySlice<UInt8>> { tokens[range].lazy.map { bytes[$0.bytes] } }
+}

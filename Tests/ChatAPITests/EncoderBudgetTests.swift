@@ -1,0 +1,63 @@
+import CoachCore
+import Testing
+
+@testable import ChatAPI
+
+@Suite("Budget of the encoder")
+struct EncoderBudgetTests {
+    private let start = ContinuousClock.now
+
+    /// How many messages of 2 ms are admitted at a rate, one after another.
+    private func admitted(
+        _ budget: inout EncoderBudget, perSecond rate: Int, seconds: Int, _ need: MessageAssessor.EncodingNeed, from second: Int = 0
+    ) -> Int {
+        (0..<(rate * seconds)).count { number in
+            let now = start + .seconds(second) + .seconds(1) * (Double(number) / Double(rate))
+            let isAdmitted = budget.admit(need, at: now) == nil
+            if isAdmitted { budget.finish(need, after: .milliseconds(2)) }
+            return isAdmitted
+        }
+    }
+
+    @Test("ordinary messages get their share of the machine, and what was saved up before")
+    func share() {
+        var budget = EncoderBudget(processors: 2)
+        #expect(admitted(&budget, perSecond: 40, seconds: 10, .ordinary) == 400)
+        let busy = admitted(&budget, perSecond: 500, seconds: 100, .ordinary, from: 10)
+        // 0.1 s a second is 50 messages of 2 ms; 0.5 s are saved up.
+        #expect((5_000...5_300).contains(busy))
+    }
+
+    @Test("where danger is open, a message is encoded unless many are pending, and costs ordinary ones nothing")
+    func danger() {
+        var budget = EncoderBudget(processors: 1)
+        #expect(admitted(&budget, perSecond: 400, seconds: 10, .danger) == 4_000)
+        #expect(admitted(&budget, perSecond: 20, seconds: 5, .ordinary, from: 10) == 100)
+        let now = start + .seconds(60)
+        let refusals = (0...EncoderBudget.maximumPending).map { _ in budget.admit(.danger, at: now) }
+        #expect(refusals.dropLast().allSatisfy { $0 == nil } && refusals.last == .full)
+        budget.finish(.danger, after: .milliseconds(2))
+        let next = budget.admit(.danger, at: now)
+        #expect(next == nil)
+    }
+
+    @Test("ordinary messages fill few of the places")
+    func places() {
+        var budget = EncoderBudget(processors: 2)
+        let refusals = (0..<10).map { _ in budget.admit(.ordinary, at: start) }
+        #expect(refusals.count { $0 == nil } == EncoderBudget.maximumPendingOrdinary && refusals.last == .full)
+        let danger = budget.admit(.danger, at: start)
+        #expect(danger == nil)
+    }
+
+    @Test("a message that took very long is forgotten after a while")
+    func debt() {
+        var budget = EncoderBudget(processors: 2)
+        _ = budget.admit(.ordinary, at: start)
+        budget.finish(.ordinary, after: .seconds(3_600))
+        let refusal = budget.admit(.ordinary, at: start)
+        #expect(refusal == .overBudget)
+        let later = budget.admit(.ordinary, at: start + .seconds(6))
+        #expect(later == nil)
+    }
+}

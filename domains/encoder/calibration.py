@@ -1,0 +1,159 @@
+"""Sets slopes, thresholds and weights of the outputs from rows that were not trained on."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from labels import DOMAINS, FORMS, OUTPUTS, targets
+
+# Shares of false alarms at which the thresholds are set: of ordinary messages and of hard negatives.
+CARD = (0.008, 0.08)
+AFTER_CONCERN = (0.03, 0.15)
+CONCERN = (0.02, 0.12)
+# Share of ordinary messages in which danger counts as open: they are encoded however busy the gateway is.
+READ = 0.15
+# A message with fewer is not encoded, one with more not as a whole, see MessageAssessor and MessageEncoder.
+FEWEST_WORDS = 3
+MOST_WORDS = 80
+# Of messages that are routed, the share that is routed rightly; of foreign ones, the share that is not routed.
+ROUTED = 0.9
+FOREIGN = 0.95
+# Minimum weight of the terms beside the encoder, so that one which an operator adds has an effect.
+TERMS = 0.25
+# Share of the imminent messages with a card whose card is the acute one.
+ACUTE = 0.95
+# Share of crises which the grammar finds at tier 2 that the encoder may lower.
+LOWERED = 0.015
+
+
+def platt(values, wanted):
+    """Slope and offset of the logistic function from scores to probabilities, by Newton's method."""
+    slope, offset = 1.0, 0.0
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-(slope * values + offset)))
+        w = p * (1 - p)
+        gradient = np.array([((p - wanted) * values).sum(), (p - wanted).sum()])
+        hessian = np.array([[(w * values * values).sum() + 1e-6, (w * values).sum()], [(w * values).sum(), w.sum() + 1e-6]])
+        slope, offset = np.array([slope, offset]) - np.linalg.solve(hessian, gradient)
+    return slope, offset
+
+
+def threshold(free, calm, counted, ordinary, limits):
+    """The lowest one at which messages without danger stay within both limits; `counted` have a card in any case."""
+
+    def bound(group, share):
+        allowed = int(share * group.sum()) - (group & counted).sum()
+        open_ = np.sort(free[group & ~counted])[::-1]
+        if allowed < 0:
+            raise SystemExit(f"the grammar alone raises more false alarms than the limit of {share}")
+        return np.nextafter(np.float32(open_[allowed]), np.float32(2)) if allowed < len(open_) else 0.0
+
+    return max(bound(calm & ordinary, limits[0]), bound(calm & ~ordinary, limits[1]))
+
+
+def balanced(values, positive):
+    order = np.argsort(-values)
+    gain = np.cumsum(np.where(positive[order], 1 / max(positive.sum(), 1), -1 / max((~positive).sum(), 1)))
+    return values[order][gain.argmax()]
+
+
+def calibrate(rows, raw):
+    """Of each output slope, offset and thresholds, and the limits, from rows that were not trained on."""
+    wanted = np.array([targets(row) for row in rows])
+    grammar = np.array([row["grammar"] for row in rows])
+    first = np.array([row["score"] for row in rows])
+    ours = np.array([row["form"] in FORMS for row in rows])
+    counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
+    ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])
+    # Of other sources only what is ordinary for sure.
+    sure = np.array([row["form"] in FORMS or row["form"] in ("clinc150", "xstest-safe", "authored") for row in rows])
+    calm = counts & sure & np.array([row["label"] == "not-crisis" for row in rows])
+    crisis = np.array([row["label"] == "crisis" for row in rows])
+    outputs = []
+    probability = np.zeros((len(rows), len(OUTPUTS)))
+    for index, name in enumerate(OUTPUTS):
+        known = (wanted[:, index] >= 0) & counts
+        slope, offset = platt(raw[known, index], wanted[known, index])
+        probability[:, index] = 1 / (1 + np.exp(-(slope * raw[:, index] + offset)))
+        outputs.append([name, slope, offset, 0.5, 0.5])
+    card = probability[:, OUTPUTS.index("crisis")]
+    lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
+    words = np.array([len(row["words"]) for row in rows])
+    read = words >= FEWEST_WORDS
+    sure_hits = crisis & (grammar == 2)
+    confirmed = np.quantile(card[sure_hits], LOWERED) if sure_hits.any() else 0
+    free = np.where(read, card, 0)
+    counted = (grammar >= 3) | ((grammar == 2) & ((card >= confirmed) | ~read))
+    chosen = threshold(free, calm, counted, ordinary, CARD)
+    after = threshold(free, calm, counted, ordinary, AFTER_CONCERN)
+    outputs[1][3:] = [chosen, after]
+    none = np.zeros(len(rows), bool)
+    outputs[0][3] = threshold(np.where(read, probability[:, 0], 0), calm, none, ordinary, CONCERN)
+    for name, tier in (("high", 3), ("imminent", 4)):
+        index = OUTPUTS.index(name)
+        group = crisis & ours & (card >= chosen)
+        tiers = np.array([row["tier"] for row in rows])[group]
+        outputs[index][3] = balanced(probability[group, index], tiers >= tier)
+        if tier == 3:
+            outputs[index][3] = min(outputs[index][3], np.quantile(probability[group, index][tiers == 4], 1 - ACUTE))
+        called = probability[group, index] >= outputs[index][3]
+        print(f"{name}: " + ", ".join(f"{called[tiers == t].mean():.2f} of tier {t}" for t in (2, 3, 4)))
+    report(rows, read & ((grammar >= 2) | (first >= lowest_score)), counted | (free >= chosen), counts)
+    print(f"thresholds: open {lowest_score:.4f}, confirmed {confirmed:.4f}, card {chosen:.4f}, after concern {after:.4f}")
+    return outputs, (lowest_score, confirmed)
+
+
+def calibrate_domains(rows, raw):
+    """The outputs of domains, and the weights of the linear model's and the terms' scores: those of the highest likelihood of the softmax of the sum."""
+    routed = lambda row: row["domain"] and "linear" in row and row["plain"] and FEWEST_WORDS <= len(row["words"]) <= MOST_WORDS
+    known = [index for index, row in enumerate(rows) if routed(row)]
+    target = torch.tensor([DOMAINS.index(rows[index]["domain"]) for index in known])
+    parts = np.stack(
+        [raw[known][:, len(OUTPUTS) :], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1
+    )
+    parts, logs = torch.from_numpy(parts).float(), torch.zeros(3, requires_grad=True)
+    optimiser = torch.optim.LBFGS([logs], max_iter=100)
+
+    def total():
+        return (parts * (logs.exp() + torch.tensor([0, 0, TERMS]))[None, :, None]).sum(1)
+
+    def loss():
+        optimiser.zero_grad()
+        value = nn.functional.cross_entropy(total(), target)
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    slope, linear, terms = logs.exp().tolist()
+    terms += TERMS
+    probability = torch.softmax(total(), 1).detach().numpy()
+    target, best, highest = target.numpy(), probability.argmax(1), probability.max(1)
+    none = DOMAINS.index("none")
+    order = np.array([index for index in np.argsort(-highest) if best[index] != none])
+    right = np.cumsum(best[order] == target[order]) >= ROUTED * np.arange(1, len(order) + 1)
+    foreign = highest[order][target[order] == none]
+    allowed = int((1 - FOREIGN) * (target == none).sum())
+    threshold = max(
+        highest[order][right].min() if right.any() else 1,
+        np.nextafter(np.float32(foreign[allowed]), np.float32(2)) if allowed < len(foreign) else 0,
+    )
+    shown = order[highest[order] >= threshold]
+    print(
+        f"domains: {len(known)} rows, slope {slope:.2f}, linear {linear:.2f}, terms {terms:.2f}, threshold {threshold:.3f}: "
+        f"{(target[shown] != none).sum()} of {(target != none).sum()} routed, {(best[shown] == target[shown]).mean():.3f} rightly, "
+        f"and {(target[shown] == none).sum()} of {(target == none).sum()} foreign ones"
+    )
+    return [[name, slope, 0, threshold, threshold] for name in DOMAINS], (linear, terms)
+
+
+def report(rows, read, shown, counts):
+    strata = {}
+    for row, is_read, has_card, is_counted in zip(rows, read, shown, counts):
+        names = [row["label"], f"{row['label']}, {row['form']}", f"{row['label']}, {row['lang']}", f"{row['label']}, {row['category']}"]
+        for name in names if is_counted else []:
+            entry = strata.setdefault(name, [0, 0, 0])
+            entry[0] += 1
+            entry[1] += is_read
+            entry[2] += has_card
+    for name, (total, is_read, cards) in sorted(strata.items()):
+        print(f"{name}: {total} rows, open {is_read / total:.3f}, with a card {cards / total:.3f}")
