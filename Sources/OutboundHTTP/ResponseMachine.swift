@@ -9,11 +9,20 @@ struct ResponseMachine {
         case head(OutboundResponseHead)
         /// A limit is exceeded: end the transfer.
         case tooLarge
+        /// The head is ambiguous, so another parser could read another response: end the transfer.
+        case malformed
+    }
+
+    /// The head that is being read, and what its fields say of the body.
+    fileprivate struct Reading {
+        var head: OutboundResponseHead
+        var length: Int?
+        var hasCoding = false
     }
 
     private enum State {
-        /// The head that is being read; nil before the first status line.
-        case readingHead(OutboundResponseHead?)
+        /// nil before the first status line.
+        case readingHead(Reading?)
         /// A complete head with status 407: either the final one, or libcurl answers the proxy's challenge and another head follows.
         case challenged(OutboundResponseHead)
         case final
@@ -21,6 +30,8 @@ struct ResponseMachine {
 
     /// For all heads of a response together. Those of model providers are below 4 KiB; libcurl's own limit is 300 KB.
     static let maximumHeadBytes = 64 * 1024
+    /// The most fields of one head, as of a response that is read without libcurl.
+    static let maximumFields = 128
 
     private let maximumBodyBytes: Int
     private var state = State.readingHead(nil)
@@ -39,15 +50,16 @@ struct ResponseMachine {
         guard headBytes <= Self.maximumHeadBytes else { return .tooLarge }
         let line = Self.withoutLineEnd(bytes)
         if let status = Self.status(line) {
-            state = .readingHead(OutboundResponseHead(status: status))
+            state = .readingHead(Reading(head: OutboundResponseHead(status: status)))
             return .goOn
         }
-        guard case .readingHead(var head?) = state else { return .goOn }
+        guard case .readingHead(var reading?) = state else { return .goOn }
         guard line.isEmpty else {
-            Self.add(line, to: &head)
-            state = .readingHead(head)
+            guard reading.take(line) else { return .malformed }
+            state = .readingHead(reading)
             return .goOn
         }
+        let head = reading.head
         switch head.status {
         case ..<200: state = .readingHead(nil)
         case 407: state = .challenged(head)
@@ -92,14 +104,24 @@ struct ResponseMachine {
         guard words.count >= 2, words[1].count == 3 else { return nil }
         return Int(String(decoding: words[1], as: UTF8.self))
     }
+}
 
-    private static func add(_ line: Slice<UnsafeRawBufferPointer>, to head: inout OutboundResponseHead) {
-        // Ignores continuation lines, which begin with white space (RFC 9112 §5.2), and lines without a colon.
-        guard let first = line.first, first != 0x20, first != 0x09, let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let blank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        var value = line[line.index(after: colon)...].drop(while: blank)
-        while let last = value.last, blank(last) { value = value.dropLast() }
-        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        head.headers.append(HTTPHeader(name, String(decoding: value, as: UTF8.self)))
+extension ResponseMachine.Reading {
+    /// Takes a line after the status line; false when it, or all of them together, can be understood in two ways (RFC 9112 §5, §6.3).
+    /// libcurl delivers folded lines, and fields with a space before the colon, as they came.
+    fileprivate mutating func take(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let header = HTTPHeader(line: UnsafeRawBufferPointer(rebasing: line)), head.headers.count < ResponseMachine.maximumFields
+        else { return false }
+        switch header.name {
+        case "content-length":
+            guard header.value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(header.value),
+                length == nil || length == number
+            else { return false }
+            length = number
+        case "transfer-encoding": hasCoding = true
+        default: break
+        }
+        head.headers.append(header)
+        return !(hasCoding && length != nil)
     }
 }

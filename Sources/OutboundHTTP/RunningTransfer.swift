@@ -113,6 +113,7 @@ final class RunningTransfer {
         case .goOn: break
         case .head(let head): note { self.head = head }
         case .tooLarge: return abort(OutboundError(.responseTooLarge, "the head of the response is too large"))
+        case .malformed: return abort(OutboundError(.malformedResponse, "the head of the response is not valid HTTP"))
         }
         return true
     }

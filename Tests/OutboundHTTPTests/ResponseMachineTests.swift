@@ -48,11 +48,36 @@ struct ResponseMachineTests {
         #expect(read(["HTTP/1.1 100 Go on", "X: \(filling)", "", "HTTP/1.1 200 OK", "X: \(filling)"], into: &heads).last == .tooLarge)
     }
 
-    @Test("lines that are not fields are ignored")
-    func noFields() {
+    @Test("lines before the first status line are ignored")
+    func early() {
         var machine = ResponseMachine(maximumBodyBytes: 10)
-        let steps = read(["X-Early: 1", "HTTP/1.1 200 OK", " folded", "nothing", ""], into: &machine)
+        let steps = read(["X-Early: 1", "HTTP/1.1 200 OK", ""], into: &machine)
         #expect(steps.last == .head(OutboundResponseHead(status: 200)))
+    }
+
+    @Test(
+        "an ambiguous head is rejected (RFC 9112)",
+        arguments: [
+            ["Content-Length : 5"], [" Content-Length: 5"], ["A: b", " folded"], ["A: b", "\tfolded"], ["no colon"], [": no name"],
+            ["A B: c"],
+            ["A: b\u{0}c"], ["Content-Length: +5"], ["Content-Length: -5"], ["Content-Length: 5,5"],
+            ["Content-Length: 99999999999999999999"],
+            ["Content-Length:"], ["Content-Length: 5", "Content-Length: 6"], ["Transfer-Encoding: chunked", "Content-Length: 5"],
+            ["Content-Length: 5", "Transfer-Encoding: chunked"],
+        ])
+    func ambiguous(_ fields: [String]) {
+        var machine = ResponseMachine(maximumBodyBytes: 10)
+        let steps = read(["HTTP/1.1 200 OK"] + fields, into: &machine)
+        #expect(steps.last == .malformed)
+        #expect(!steps.dropLast().contains(.malformed))
+    }
+
+    @Test("the fields of a head are limited in number")
+    func fields() {
+        var machine = ResponseMachine(maximumBodyBytes: 10)
+        let most = (0..<ResponseMachine.maximumFields).map { "H\($0): v" }
+        #expect(read(["HTTP/1.1 200 OK"] + most, into: &machine).last == .goOn)
+        #expect(read(["One: more"], into: &machine) == [.malformed])
     }
 }
 

@@ -1,3 +1,5 @@
+import OutboundHTTP
+
 /// Parses the head of an HTTP/1 response, line by line and as strictly as RFC 9112 requires: an ambiguous head ends the transfer, because
 /// two parsers could understand it differently. Interim responses (1xx) are skipped. Pure.
 struct HeadReader {
@@ -100,25 +102,10 @@ struct HeadReader {
         return Reading(head: TransferHead(status: status), isHTTP11: isHTTP11, mayReuse: isHTTP11)
     }
 
-    /// Parses a field line (§5): no space before the colon, no folded line, no control character but a tab in the value.
+    /// Parses a field line (§5).
     static func field(_ line: UnsafeRawBufferPointer) throws(Malformed) -> TransferHeader {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0, line[..<colon].allSatisfy(isTokenCharacter) else {
-            throw Malformed()
-        }
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        var value = line[(colon + 1)...].drop(while: isBlank)
-        while let last = value.last, isBlank(last) { value = value.dropLast() }
-        guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == UInt8(ascii: "\t") }) else { throw Malformed() }
-        return TransferHeader(
-            String(decoding: line[..<colon], as: UTF8.self).lowercased(), String(decoding: value, as: UTF8.self))
-    }
-
-    /// RFC 9110 §5.6.2.
-    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+        guard let header = HTTPHeader(line: line) else { throw Malformed() }
+        return TransferHeader(header.name, header.value)
     }
 
     /// Digits only; nil for anything else, and for a number beyond `Int`.
