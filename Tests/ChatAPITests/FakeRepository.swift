@@ -12,6 +12,8 @@ final class FakeRepository: Sendable {
         var failuresLeft: Int
         /// Rejects receipts that do not come from recovery.
         var refuses = false
+        /// Of the receipts of failures, how many more are rejected.
+        var rejectionsLeft = 0
         var failure: TurnReceipt?
         var receipt: TurnReceipt?
         var attempts = 0
@@ -36,7 +38,8 @@ final class FakeRepository: Sendable {
         await finalizer.finalize(turn, outcome, arrivedAt: .now, requestID: "r")
     }
 
-    func refuse() { state.withLock { $0.refuses = true } }
+    /// Rejects receipts, and so many of the failures that are written in their place.
+    func refuse(failures: Int = 0) { state.withLock { ($0.refuses, $0.rejectionsLeft) = (true, failures) } }
     var failure: TurnReceipt? { state.withLock { $0.failure } }
     /// The last one that was written.
     var receipt: TurnReceipt? { state.withLock { $0.receipt } }
@@ -56,6 +59,10 @@ final class FakeRepository: Sendable {
                     state.attempts += 1
                     if state.refuses {
                         guard receipt.finalizedBy == .recovery else { throw StoreFault.unexpected("no such column") }
+                        guard state.rejectionsLeft == 0 else {
+                            state.rejectionsLeft -= 1
+                            throw StoreFault.unexpected("no such category")
+                        }
                         state.failure = receipt
                     }
                     guard state.failuresLeft == 0 else {

@@ -90,6 +90,23 @@ struct TurnFinalizerTests {
         #expect(text.contains(#""code":"SYS_5000""#) && text.contains(#""partial":true"#) && text.contains(#""kept_bytes":0"#))
     }
 
+    @Test("when the failure is rejected too, the turn ends without its risk, which may be what the database rejects")
+    func refusedFailure() async throws {
+        let repository = FakeRepository(failures: 0)
+        repository.refuse(failures: 5)
+        let model = FakeModel()
+        var facts = TurnFacts.sample
+        facts.risk = RiskAssessment(tier: .imminent, categories: [.suicide], subject: .user, patterns: [])
+        let turn = model.turn(facts)
+        repository.registry.insert(turn)
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == .refused && repository.registry.count == 0 && repository.attempts == 11)
+        let failure = try #require(repository.failure)
+        #expect(failure.status == .failed && failure.risk == .calm && failure.crisis == nil)
+    }
+
     @Test("with a full disk the receipt is still delivered")
     func fullDisk() async {
         let repository = FakeRepository(failures: 2, diskIsFull: true)

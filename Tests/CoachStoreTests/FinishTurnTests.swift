@@ -239,6 +239,9 @@ struct FinishTurnTests {
             }
             #expect(error?.isLockTimeout == true)
             #expect(ContinuousClock.now - started < .seconds(5))
+            // The role's own limit is longer.
+            let settings = try await store.value("select proconfig::text from pg_proc where oid = 'gateway.finish_turn'::regproc")
+            #expect(settings?.contains("lock_timeout=100ms") == true)
             let finished = Task { try await store.turns().finish(receipt) }
             let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             while try await store.count(waits) == 0 { await Task.yield() }
@@ -270,7 +273,7 @@ struct FinishTurnTests {
         let identity = try await begun(store, caller)
         let bad = TurnReceipt.complete(identity, of: caller, "a\0b")
         await #expect(throws: StoreFault.self) { try await store.turns().finish(bad) }
-        #expect(try await store.turns().finish(bad.failure) == .finalized)
+        #expect(try await store.turns().finish(bad.failures[0]) == .finalized)
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
         #expect(known.status == .failed && known.errorCode == "SYS_5000" && known.content.isEmpty)
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)

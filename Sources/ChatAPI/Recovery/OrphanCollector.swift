@@ -57,7 +57,9 @@ public struct OrphanCollector: Service {
                 "a receipt is rejected by the database: its turn fails",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(reason)"])
             TurnMetrics.refusedReceipts.increment()
-            _ = try? await repository.finish(receipt.failure)
+            for failure in receipt.failures {
+                if (try? await repository.finish(failure)) != nil { break }
+            }
         } catch {
             logger.error(
                 "a turn of a crashed instance could not be finalized yet",

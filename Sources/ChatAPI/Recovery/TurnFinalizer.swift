@@ -145,21 +145,27 @@ public struct TurnFinalizer: Sendable {
     private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> Delivery {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
         TurnMetrics.refusedReceipts.increment()
+        var failures = receipt.failures[...]
         var attempt = 0
-        while true {
+        var rejections = 0
+        while let failure = failures.first {
             do {
-                _ = try await repository.finish(receipt.failure)
+                _ = try await repository.finish(failure)
                 return .refused
             } catch {
                 attempt += 1
-                if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.maximumRejections {
-                    logger.critical("a turn cannot be saved as failed: it stays running", metadata: naming(receipt, requestID, error))
-                    return .refused
+                if case StoreFault.unexpected? = error as? StoreFault {
+                    rejections += 1
+                    if rejections.isMultiple(of: Self.maximumRejections) {
+                        logger.critical("a turn cannot be saved as failed", metadata: naming(receipt, requestID, error))
+                        failures.removeFirst()
+                    }
                 }
                 if Task.isCancelled || isClosing() { return .leftOnDisk }
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
         }
+        return .refused
     }
 
     /// Writes the receipt to disk; nil when that fails. Then the receipt is only in memory, and saving is still retried.

@@ -81,8 +81,12 @@ public struct TurnReceipt: Sendable, Equatable {
 }
 
 extension TurnReceipt {
-    /// What is written when the database refuses the receipt for good: the attempt failed, and nothing of it is kept or billed.
-    public var failure: TurnReceipt {
+    /// What is written, the first that is accepted, when the database rejects the receipt for good: the attempt failed, and nothing of it is
+    /// kept or billed. The second has no risk and no crisis event, which may be what the database rejects: the stored safety state stays as
+    /// it was.
+    public var failures: [TurnReceipt] { [failure(risk: risk, crisis: crisis), failure(risk: .calm, crisis: nil)] }
+
+    private func failure(risk: RiskAssessment, crisis: CrisisRecord?) -> TurnReceipt {
         TurnReceipt(
             userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
             domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",
