@@ -20,6 +20,8 @@ extension ReportRepository {
                     on conflict on constraint reports_pkey do nothing
                     """, for: caller
                 ) { _ in true }
+            } catch let error as PostgresError where error.constraint == "reports_quota" {
+                throw Rejection(reason: .quotaExhausted)
             } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
                 throw Rejection(reason: .notFound)
             }

@@ -77,6 +77,24 @@ struct UserTextLimitTests {
         try await store.turns().talk(caller, "Hello")
     }
 
+    @Test("a user has at most 1,000 reports")
+    func reports() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        let persona = try await store.persona()
+        let insert: Query = """
+            insert into public.reports (user_id, persona_id, reason)
+            select \(caller.userID.uuid), \(persona.uuid), 'other' from generate_series(1, \(200)::integer)
+            """
+        let made = await insertions(6) { try await store.postgrest(caller, insert) }
+        #expect(made == 5)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) {
+            try await ReportRepository.postgres(client: store.gateway).create(
+                caller, Report(id: .random(), subject: .persona(persona), reason: .other, comment: nil))
+        }
+    }
+
     /// How many of the concurrent insertions succeeded.
     private func insertions(_ count: Int, _ insert: @escaping @Sendable () async throws -> Int) async -> Int {
         await withTaskGroup(of: Bool.self) { group in
