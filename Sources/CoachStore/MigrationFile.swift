@@ -17,11 +17,15 @@ public struct MigrationFile: Sendable, Equatable {
     /// Whether the file is one statement that must run outside a transaction, such as `create index concurrently`.
     var runsOutsideTransaction: Bool { sql.prefix { $0 != "\n" } == "-- migrate: no transaction" }
 
+    /// Whether its statement may run twice: outside a transaction the process can end after the statement and before it is recorded.
+    var isRepeatable: Bool { !runsOutsideTransaction || sql.lowercased().contains(/if (not )?exists/) }
+
     public var fileName: String { "\(version)_\(name).sql" }
 
     /// Every migration of a directory, in order.
     ///
-    /// Throws `MigrationError` when the directory cannot be read, a file is not named `00000_name.sql`, or two have the same version.
+    /// Throws `MigrationError` when the directory cannot be read, a file is not named `00000_name.sql` or may not run twice though it might,
+    /// or two have the same version.
     static func readAll(in directory: URL) throws -> [MigrationFile] {
         let names: [String]
         do {
@@ -37,7 +41,9 @@ public struct MigrationFile: Sendable, Equatable {
             guard let sql = try? String(contentsOf: directory.appendingPathComponent(fileName), encoding: .utf8) else {
                 throw MigrationError.unreadable(fileName)
             }
-            files.append(MigrationFile(version: version, name: name, sql: sql))
+            let file = MigrationFile(version: version, name: name, sql: sql)
+            guard file.isRepeatable else { throw MigrationError.notRepeatable(fileName) }
+            files.append(file)
         }
         return files
     }
@@ -72,6 +78,8 @@ public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible 
     case duplicate(version: String)
     /// A file was changed after it was applied.
     case edited(String)
+    /// A file that runs outside a transaction has neither `if not exists` nor `if exists`.
+    case notRepeatable(String)
     /// The database has a migration without a file.
     case missing(String)
     /// A file precedes one that is applied already.
@@ -96,6 +104,7 @@ public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible 
         case .busy: "another migrator is at work: run it again when that one has ended"
         case .locked(let file):
             "\(file) could not lock what it changes, because it was in use all the time: end long transactions, run it again"
+        case .notRepeatable(let file): "\(file) runs outside a transaction and may run twice: write 'if not exists' or 'if exists'"
         case .missing(let file): "\(file) was applied to this database, but the file is gone: restore it, or run the newer release"
         case .outOfOrder(let file, let newest): "\(file) comes before \(newest), which is applied already: give it a later version"
         case .failed(let file, let reason): "\(file) failed and had no effect: \(reason)"

@@ -137,7 +137,7 @@ struct MigratorTests {
 
     @Test("a marked file runs outside a transaction, also after an interrupted attempt left an invalid index")
     func outsideTransaction() async throws {
-        let index = "-- migrate: no transaction\ncreate unique index concurrently idx_t_a on public.t (a);\n"
+        let index = "-- migrate: no transaction\ncreate unique index concurrently if not exists idx_t_a on public.t (a);\n"
         let fixture = try await Fixture([
             "00001_first.sql": Self.first, "00002_table.sql": "create table public.t (a int); insert into public.t values (1), (1);",
             "00003_index.sql": index,
@@ -151,6 +151,11 @@ struct MigratorTests {
         async let two = fixture.migrator.migrate()
         #expect(try await (one + two).map(\.fileName) == ["00003_index.sql"])
         #expect(try await fixture.database.psql(state) == "true")
+        // As when the process ended between the statement and its record.
+        try await fixture.database.psql("delete from gateway.schema_migrations where version = '00003'")
+        #expect(try await fixture.migrator.migrate().map(\.fileName) == ["00003_index.sql"])
+        try fixture.write("-- migrate: no transaction\ncreate index concurrently idx_t_b on public.t (a);\n", to: "00004_index.sql")
+        await #expect(throws: MigrationError.notRepeatable("00004_index.sql")) { try await fixture.migrator.migrate() }
     }
 
     @Test(

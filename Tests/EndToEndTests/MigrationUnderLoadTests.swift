@@ -16,7 +16,8 @@ struct MigrationUnderLoadTests {
             "alter table public.messages add column extra text; alter table public.conversations add column extra integer default 1;")
         try root.write(
             "db/migrations/99999_index.sql",
-            "-- migrate: no transaction\ncreate index concurrently idx_messages_extra on public.messages (user_id, created_at);")
+            "-- migrate: no transaction\ncreate index concurrently if not exists idx_messages_extra on public.messages (user_id, created_at);"
+        )
         let migrating = Task {
             try await Program.succeed(
                 ["migrate"], environment: ["COACH_MIGRATION_URL": database.ownerURL, "COACH_ROOT": root.path])
