@@ -68,6 +68,13 @@ struct BadInputTests {
         #expect(messages.isEmpty)
     }
 
+    @Test("a byte order mark before the JSON is ignored")
+    func byteOrderMark() async throws {
+        let body = [0xEF, 0xBB, 0xBF] + Array(#"{"message":"Hello \#(sim(["words": 2]).replacing("\"", with: "\\\""))"}"#.utf8)
+        let answer = try await TestBed.shared().testUser().browser.send("POST", Browser.chatPath, body: body)
+        #expect(answer.status == 200 && answer.first("done") != nil, "\(answer.text)")
+    }
+
     @Test("8,000 scalars of four bytes are a message")
     func longest() async throws {
         let testBed = try await TestBed.shared()

@@ -74,6 +74,19 @@ struct CommandTests {
         }
     }
 
+    @Test("serve ends at its start with a database that lacks its migrations, and with an invalid browser origin")
+    func refusedStarts() async throws {
+        let testBed = try await TestBed.shared()
+        let empty = try await FreshDatabase()
+        let unmigrated = try await Program.run(
+            ["serve"], environment: Gateway.environment(database: empty.url, simulator: testBed.simulator.url))
+        #expect(unmigrated.status != 0 && unmigrated.output.contains("migrate"), "\(unmigrated.output)")
+        let origins = ["COACH_CORS_ORIGINS": "https://app.example, *.example"]
+        let environment = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
+        let open = try await Program.run(["serve"], environment: environment.merging(origins) { $1 })
+        #expect(open.status != 0 && open.output.contains("COACH_CORS_ORIGINS"), "\(open.output)")
+    }
+
     @Test("check reports a repeated member, a trailing comma and an unreadable file")
     func checkFiles() async throws {
         let root = try Folder.copyOfRoot()

@@ -48,6 +48,24 @@ struct AccessMatrixTests {
         }
     }
 
+    @Test("of the tables that users read they read all columns, but for those of which the matrix lists some", arguments: Server.allCases)
+    func readableColumns(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        for table in TableExpectation.every {
+            let columns: (String) -> Query = { condition in
+                """
+                select attname::text from pg_attribute
+                where attrelid = \(table.name)::regclass and attnum > 0 and not attisdropped
+                    and (has_column_privilege('authenticated', attrelid, attnum, 'SELECT') or \(condition) = 'every')
+                """
+            }
+            let readable = try await ground.names(columns("readable"))
+            guard !readable.isEmpty else { continue }
+            let every = try await ground.names(columns("every"))
+            #expect(readable == table.readable ?? every, "\(table.name)")
+        }
+    }
+
     @Test("every table has row-level security, and every policy is limited to roles", arguments: Server.allCases)
     func rowSecurity(server: Server) async throws {
         let ground = try await AccessGround.on(server)

@@ -10,6 +10,8 @@ struct TableExpectation: Sendable {
     /// The columns that role `authenticated` may insert and update.
     var insertable: Set<String> = []
     var updatable: Set<String> = []
+    /// The columns that role `authenticated` may read of a table that it reads; nil: all.
+    var readable: Set<String>?
 
     static let everybodySignedIn: [Actor: String] = [
         .owner: "S...", .creator: "S...", .postgrest: "S...", .other: "S...", .otherCreator: "S...", .operator: "S...",
@@ -30,7 +32,12 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.users", allowed: own("S.U.", gateway: "SIU."),
             insert: "insert into public.users (id) values (:owner)", update: "set display_name = 'x'",
-            updatable: ["display_name", "locale", "country", "time_zone", "is_minor"]),
+            updatable: ["display_name", "locale", "country", "time_zone", "is_minor"],
+            // Not the reason of a suspension.
+            readable: [
+                "id", "account_id", "display_name", "locale", "country", "time_zone", "is_minor", "created_at", "updated_at",
+                "suspended_at",
+            ]),
         .init(
             name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
             insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
@@ -67,7 +74,12 @@ struct TableExpectation: Sendable {
             insert: """
                 insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier, day)
                 values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free', now())
-                """, update: "set status = 'failed'"),
+                """, update: "set status = 'failed'",
+            // How it ended; execution, assessments and idempotency keys are internal.
+            readable: [
+                "user_id", "id", "conversation_id", "user_message_id", "message_id", "attempt", "status", "finish_reason", "error_code",
+                "persona_id", "domain", "domain_confidence", "retry_of", "created_at", "started_at", "finished_at", "updated_at", "change",
+            ]),
         .init(
             name: "public.usage_logs", allowed: own("S...", gateway: "SI.."),
             insert: """
