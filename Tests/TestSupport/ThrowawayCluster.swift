@@ -203,7 +203,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
     }
 
     /// A port below the ephemeral range, so that no client of this machine takes it before the server listens or while it is stopped.
-    static func freePort() throws -> Int {
+    package static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 10_000..<19_000)
             if given.withLock({ $0.insert(port).inserted }), isFree(port) { return port }

@@ -20,7 +20,7 @@ final class Proxy: Sendable {
     init(_ kind: Kind, before pair: Pair) async throws {
         folder = try StateFolder()
         // A port that was just free, because the proxy does not report the port that the system chooses.
-        port = try Wire.freePort()
+        port = try ThrowawayCluster.freePort()
         let command =
             switch kind {
             case .haproxy: "\(kind.program ?? "") -db -f '\(Program.root.path)/deploy/proxy/haproxy.cfg'"
@@ -63,24 +63,5 @@ final class Proxy: Sendable {
         // Workers run as another user and need access to their folders.
         chmod(folder, 0o755)
         return "\(program) -p '\(folder)' -c '\(folder)/nginx.conf' -e stderr -g 'daemon off; pid \(folder)/nginx.pid;'"
-    }
-}
-
-extension Wire {
-    /// A port that is free now.
-    fileprivate static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { Glibc.close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        guard isBound else { throw Failure(description: "no free port") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
