@@ -86,7 +86,7 @@ create function gateway.read_subscriber(
     source text, event_id text, ids text[], fold_version integer,
     out known boolean, out removed text[], out pseudonyms text[], out subscribers bigint[], out revisions integer[], out state text,
     out events text[])
-    language plpgsql stable set search_path = '' set enable_seqscan = off as $$
+    language plpgsql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
     names text[];
 begin
@@ -97,7 +97,7 @@ begin
         case when count(*) = 1 then min(s.state) filter (where s.fold_version = $4) end
         into subscribers, revisions, state
     from gateway.subscribers s
-    where s.id in (select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id <> all (removed));
+    where s.id = any (array(select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id <> all (removed)));
     events := case when state is null then gateway.subscriber_events(subscribers) end;
 end $$;
 
@@ -150,17 +150,18 @@ end $$;
 create function gateway.fold_billing_event(
     source text, event_id text, type text, environment text, body bytea, event text, ids text[],
     subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
-    language plpgsql set search_path = '' set enable_seqscan = off as $$
+    -- Planned once: the planning of each call took a third of its time. Every statement finds its rows by a key, whatever the values.
+    language plpgsql set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
+    users uuid[] := array(select (s.value ->> 'user_id')::uuid from jsonb_array_elements(states) as s);
     locked bigint[];
     target bigint;
     number bigint;
 begin
     -- In the order of ids, so that two events never wait for each other.
     select array_agg(l.id) into locked from (
-        select s.id from gateway.subscribers s
-        join unnest($8, $9) as expected (id, revision) on s.id = expected.id and s.revision = expected.revision
-        order by s.id for update of s) as l;
+        select s.id from gateway.subscribers s where s.id = any ($8) and s.revision = $9[array_position($8, s.id)]
+        order by s.id for update) as l;
     if exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2) then
         return false;
     end if;
@@ -202,8 +203,9 @@ begin
     select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
     on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
     delete from gateway.user_entitlements e
-    using jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
-    where e.user_id = s.user_id and not case when e.is_trial then s.trials else s.paid end ? e.entitlement;
+    where e.user_id = any (users) and not exists (
+        select from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
+        where s.user_id = e.user_id and case when e.is_trial then s.trials else s.paid end ? e.entitlement);
     insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
     select s.user_id, n.key, k.is_trial,
         case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
