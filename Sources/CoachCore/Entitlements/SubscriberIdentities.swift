@@ -2,10 +2,12 @@
 /// depend on their order.
 struct SubscriberIdentities: Equatable {
     private var parents: [SubscriberID: SubscriberID] = [:]
+    /// Numbers of ids, by root: the smaller tree is put under the larger one, so that the way to a root has at most log2(n) steps.
+    private var sizes: [SubscriberID: Int] = [:]
     /// Roots of the subscribers that have at least one id of a user.
     private var usersRoots: Set<SubscriberID> = []
 
-    /// The representative of the subscriber's ids; the id itself when it is unknown.
+    /// The representative of the subscriber's ids; the id itself when it is unknown. Which one it is depends on the order of the links.
     func root(_ id: SubscriberID) -> SubscriberID {
         var id = id
         while let parent = parents[id], parent != id { id = parent }
@@ -32,15 +34,17 @@ struct SubscriberIdentities: Equatable {
     private mutating func insert(_ id: SubscriberID) {
         guard parents[id] == nil else { return }
         parents[id] = id
+        sizes[id] = 1
         if id.userID != nil { usersRoots.insert(id) }
     }
 
     private mutating func union(_ a: SubscriberID, _ b: SubscriberID) {
         guard a != b else { return }
-        // The smaller text becomes the root, so that equal sets of links have equal roots.
-        let isSmaller = a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
-        let (root, child) = isSmaller ? (a, b) : (b, a)
+        let (sizeOfA, sizeOfB) = (sizes[a] ?? 1, sizes[b] ?? 1)
+        let (root, child) = sizeOfA >= sizeOfB ? (a, b) : (b, a)
         parents[child] = root
+        sizes[child] = nil
+        sizes[root] = sizeOfA + sizeOfB
         if usersRoots.remove(child) != nil { usersRoots.insert(root) }
     }
 
@@ -63,7 +67,16 @@ struct SubscriberIdentities: Equatable {
     /// The known ids, by subscriber; in no order.
     var groups: [[SubscriberID]] { Array(Dictionary(grouping: parents.keys, by: root).values) }
 
+    /// Whether both have the same subscribers, whatever their roots are.
     static func == (a: Self, b: Self) -> Bool {
-        a.parents.count == b.parents.count && a.parents.keys.allSatisfy { b.parents[$0] != nil && a.root($0) == b.root($0) }
+        guard a.parents.count == b.parents.count, a.sizes.count == b.sizes.count else { return false }
+        var roots: [SubscriberID: SubscriberID] = [:]
+        for id in a.parents.keys {
+            guard b.parents[id] != nil else { return false }
+            let root = b.root(id)
+            // With equal numbers of subscribers, each of `a` lying within one of `b` makes them the same.
+            if roots.updateValue(root, forKey: a.root(id)) ?? root != root { return false }
+        }
+        return true
     }
 }
