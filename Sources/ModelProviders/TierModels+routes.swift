@@ -3,8 +3,10 @@ import Synchronization
 import TokenRelay
 
 extension TierModels {
-    /// Makes the ports of all routes, and of the parts of them that tiers allow. Turns that may use the same models share one. A tier of whose
-    /// models none can be used gets the whole route: `unusable` has a warning.
+    /// Makes the ports of all routes, and of the parts of them that tiers allow. Turns that may use the same models share one.
+    ///
+    /// A route without a model that the tier allows is passed over for the next one: that of the persona, the domain, the tier, the default one.
+    /// When none of them has one, the first is used whole, so that its users are answered; `unusable` has a warning.
     /// - Parameter report: called on the transfers' thread; must not block.
     public static func routes(
         configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool,
@@ -16,27 +18,41 @@ extension TierModels {
         }
         let standard = make(configuration.defaultRoute)
         let routes = Dictionary(
-            configuration.routes.compactMap { name, route in RouteKey(name).map { ($0, (name: name, route: route)) } }
+            configuration.routes.compactMap { name, route in RouteKey(name).map { ($0, NamedRoute(name: name, route: route)) } }
         ) { $1 }
         let made = Mutex<[ModelPart: LanguageModel]>([ModelPart(route: nil, models: nil): standard])
         return TierModels(standard: standard) { tier, domain, persona in
             let keys: [RouteKey?] = [persona.map { .persona($0) }, domain.map { .domain($0) }, .tier(tier.name)]
-            let chosen = keys.lazy.compactMap { $0.flatMap { routes[$0] } }.first
-            let part = ModelPart(route: chosen?.name, models: tier.models)
+            let candidates = keys.compactMap { $0.flatMap { routes[$0] } } + [NamedRoute(name: nil, route: configuration.defaultRoute)]
+            let chosen = candidates.lazy.compactMap { $0.part(of: tier.models) }.first ?? candidates[0].whole
             return made.withLock { made in
-                if let known = made[part] { return known }
-                let whole = chosen?.route ?? configuration.defaultRoute
-                let model = make(tier.models.flatMap { whole.part(of: $0) } ?? whole)
-                made[part] = model
+                if let known = made[chosen.part] { return known }
+                let model = make(chosen.route)
+                made[chosen.part] = model
                 return model
             }
         }
     }
 
-    /// A line for each tier of whose models none can be used.
+    /// A line for each tier and route of which it may use no model.
     public static func unusable(_ tiers: TierBook, in configuration: ModelConfiguration) -> [String] {
-        tiers.tiers.filter { $0.models.map { configuration.defaultRoute.part(of: $0) == nil } ?? false }
-            .map { "tiers: \($0.name): none of its models can be used in the default route, so it gets all of them" }
+        tiers.tiers.flatMap { tier -> [String] in
+            guard let models = tier.models else { return [] }
+            var routes = [(name: "the default route", key: RouteKey.standard, route: configuration.defaultRoute)]
+            for (name, route) in configuration.routes.sorted(by: { $0.key < $1.key }) {
+                guard let key = RouteKey(name) else { continue }
+                switch key {
+                case .persona, .domain, .tier(tier.name): routes.append((name, key, route))
+                case .tier, .standard, .judge: break
+                }
+            }
+            // Every turn of the tier may use these.
+            let ownRoutes = routes.filter { $0.key == .standard || $0.key == .tier(tier.name) }
+            let hasFallback = ownRoutes.contains { $0.route.part(of: models) != nil }
+            let instead = hasFallback ? "it gets those of another route" : "it gets all of them"
+            return routes.filter { $0.route.part(of: models) == nil }
+                .map { "tiers: \(tier.name): none of its models can be used in \($0.name), so \(instead)" }
+        }
     }
 }
 
@@ -46,6 +62,20 @@ private struct ModelPart: Hashable {
     var route: String?
     /// nil: all.
     var models: [String]?
+}
+
+private struct NamedRoute {
+    /// nil: the default one.
+    var name: String?
+    var route: Route
+
+    var whole: (part: ModelPart, route: Route) { (ModelPart(route: name, models: nil), route) }
+
+    /// nil when none of the models is in the route; the whole route when all are allowed.
+    func part(of models: [String]?) -> (part: ModelPart, route: Route)? {
+        guard let models else { return whole }
+        return route.part(of: models).map { (ModelPart(route: name, models: models), $0) }
+    }
 }
 
 extension Route {

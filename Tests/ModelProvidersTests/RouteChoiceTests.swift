@@ -96,7 +96,9 @@ struct RouteChoiceTests {
                     "persona.\(persona)": [{"provider": "p", "model": "own", "max_output_tokens": 5}]}}
         """
 
-    @Test("the route is the persona's, else the domain's, else the tier's; of it the tier's models")
+    @Test(
+        "the route is the persona's, else the domain's, else the tier's, else the default one; the first that has models of the tier, and only those"
+    )
     func routes() throws {
         let (read, findings) = ModelConfiguration.read(Data(Self.routes.utf8), environment: [:])
         #expect(findings == [])
@@ -109,9 +111,33 @@ struct RouteChoiceTests {
         }
         #expect(model(Tier("free")) == "standard" && model(Tier("free"), .mindset, .random()) == "standard")
         #expect(model(Tier("free", models: ["small"])) == "small" && model(Tier("free", models: ["none"])) == "standard")
-        #expect(model(Tier("paid")) == "large" && model(Tier("paid", models: ["small"])) == "large")
+        #expect(model(Tier("paid")) == "large" && model(Tier("paid", models: ["small"])) == "small")
+        let large = Tier("paid", models: ["large"])
+        #expect(model(large, .relationships) == "large" && model(large, .relationships, Self.persona) == "large")
+        #expect(model(Tier("free", models: ["warm", "small"]), .relationships) == "warm")
         #expect(model(Tier("paid"), .relationships) == "warm")
         #expect(model(Tier("paid"), .relationships, Self.persona) == "own")
+    }
+
+    @Test("every route of which a tier may use no model is named, with what answers instead")
+    func unusable() throws {
+        let configuration = try #require(ModelConfiguration.read(Data(Self.routes.utf8), environment: [:]).configuration)
+        func lines(_ tier: Tier) -> [String] {
+            TierModels.unusable(TierBook([tier]), in: configuration).map {
+                String($0.dropFirst("tiers: \(tier.name): none of its models ".count))
+            }
+        }
+        #expect(lines(Tier("paid")) == [])
+        #expect(
+            lines(Tier("paid", models: ["large", "own"])) == [
+                "can be used in the default route, so it gets those of another route",
+                "can be used in domain.relationships, so it gets those of another route",
+            ])
+        #expect(
+            lines(Tier("free", models: ["warm"])) == [
+                "can be used in the default route, so it gets all of them",
+                "can be used in persona.\(Self.persona), so it gets all of them",
+            ])
     }
 
     @Test("hedging and the least latency are options of routes and choices")

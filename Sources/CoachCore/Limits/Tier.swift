@@ -44,7 +44,7 @@ public struct Tier: Sendable, Equatable {
     public var sharedCostPerDay: Nanodollars?
     /// nil: all.
     public var domains: Set<Domain>?
-    /// Names of models in `deploy/models.json`; nil: the whole default route.
+    /// Names of models in `deploy/models.json`; nil: all of a route.
     public var models: [String]?
     public var history: History
     /// Personas that a creator may have published at a time.

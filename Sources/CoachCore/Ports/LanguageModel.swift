@@ -31,8 +31,8 @@ extension LanguageModel {
     }
 }
 
-/// Chooses the models of a turn: the route of its persona, else of its domain, else of its tier, else the default one; of the route those that
-/// the tier allows, in the route's order.
+/// Chooses the models of a turn: the route of its persona, else of its domain, else of its tier, else the default one; of the first route that has
+/// any, those that the tier allows, in the route's order.
 public struct TierModels: Sendable {
     /// The whole default route.
     public var standard: LanguageModel
