@@ -4,14 +4,18 @@ public enum BillingChange: Hashable, Sendable {
     case purchase(PurchaseReference, PurchaseEvent, BillingPeriod)
     /// The whole state of one purchase, as a store returned it.
     case observation(PurchaseObservation)
-    /// The whole state of all purchases of the subscriber at stores, as RevenueCat returned it. Purchases that it does not list are gone.
+    /// The whole state of all purchases of the subscriber at stores, as RevenueCat returned it. Purchases that it does not list are gone,
+    /// except for those that an operator revoked.
     case snapshot([PurchaseObservation])
     /// The purchases of one subscriber now belong to another: those of `store` and `environment`, nil for any. Manual grants stay.
     case transfer(from: [SubscriberID], to: [SubscriberID], store: BillingStore?, environment: BillingEnvironment?)
     /// An operator granted an entitlement.
     case grant(entitlement: String, until: Expiry)
-    /// An operator ended an entitlement, nil for all, of any origin. A later purchase or renewal is valid again.
+    /// An operator ended an entitlement, nil for all, of any origin. A later purchase or renewal is valid again; what a store says of an
+    /// earlier one is not.
     case revocation(entitlement: String?)
+    /// A payment paid an invoice: a refund names the payment, a renewal the invoice (Stripe).
+    case payment(String, invoice: String)
     /// The ids of `subject` belong to one subscriber; nothing else.
     case identity
 
@@ -19,6 +23,7 @@ public enum BillingChange: Hashable, Sendable {
     /// that RevenueCat sends at once end in an expiration; what restores access comes last.
     var rank: Int {
         switch self {
+        case .payment: 0
         case .purchase(_, let event, _): event.rank
         case .observation: 20
         case .snapshot: 21
@@ -76,12 +81,18 @@ public struct PurchaseReference: Hashable, Sendable {
     /// Id of the first transaction of a subscription, the same for all its renewals.
     public var originalTransaction: String?
     public var transaction: String?
+    /// The invoice of the period, whose payment is the transaction (Stripe).
+    public var invoice: String?
 
-    public init(environment: BillingEnvironment, store: BillingStore, originalTransaction: String? = nil, transaction: String? = nil) {
+    public init(
+        environment: BillingEnvironment, store: BillingStore, originalTransaction: String? = nil, transaction: String? = nil,
+        invoice: String? = nil
+    ) {
         self.environment = environment
         self.store = store
         self.originalTransaction = originalTransaction
         self.transaction = transaction
+        self.invoice = invoice
     }
 }
 

@@ -35,6 +35,7 @@ extension BillingChange {
             ])
         case .grant(let entitlement, let until): .members([("grant", .string(entitlement)), ("until", until.json)])
         case .revocation(let entitlement): .members([("revocation", entitlement.map { .string($0) } ?? .null)])
+        case .payment(let payment, let invoice): .members([("payment", .string(payment)), ("invoice", .string(invoice))])
         case .identity: .object([])
         }
     }
@@ -62,6 +63,9 @@ extension BillingChange {
             self = .grant(entitlement: entitlement, until: until)
         } else if let entitlement = json["revocation"] {
             self = .revocation(entitlement: entitlement.string)
+        } else if let payment = json["payment"]?.string {
+            guard let invoice = json["invoice"]?.string else { return nil }
+            self = .payment(payment, invoice: invoice)
         } else if json == .object([]) {
             self = .identity
         } else {
@@ -118,6 +122,7 @@ extension PurchaseReference {
         .members([
             ("environment", .string(environment.rawValue)), ("store", .string(store.rawValue)),
             ("original", originalTransaction.map { .string($0) }), ("transaction", transaction.map { .string($0) }),
+            ("invoice", invoice.map { .string($0) }),
         ])
     }
 
@@ -126,7 +131,7 @@ extension PurchaseReference {
         else { return nil }
         self.init(
             environment: environment, store: BillingStore(rawValue: store), originalTransaction: json["original"]?.string,
-            transaction: json["transaction"]?.string)
+            transaction: json["transaction"]?.string, invoice: json["invoice"]?.string)
     }
 }
 

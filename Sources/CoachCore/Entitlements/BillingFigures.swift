@@ -27,7 +27,7 @@ public struct BillingFigures: Hashable, Sendable {
         case .observation(let observation):
             guard observation.end == .expired || observation.end == nil && observation.period.isTrial else { return nil }
             (reference, period, kind) = (observation.reference, observation.period, observation.end == nil ? .trial : .expiration)
-        case .snapshot, .transfer, .grant, .revocation, .identity: return nil
+        case .snapshot, .transfer, .grant, .revocation, .payment, .identity: return nil
         }
         guard reference.environment == .production, reference.store != .manual else { return nil }
         store = reference.store

@@ -6,7 +6,13 @@ extension EntitlementFold {
     public var json: JSONValue {
         .members([
             ("purchases", .array(purchases.map(\.json))),
-            ("subscribers", .array(identities.groups.map { ids in .array(ids.map { .string($0.text) }) })), ("last", last?.json),
+            ("subscribers", .array(identities.groups.map { ids in .array(ids.map { .string($0.text) }) })),
+            (
+                "replaced",
+                .array(replaced.map { reference, at in ["reference": reference.json, "at": .integer(at.milliseconds)] })
+            ),
+            ("payments", .array(payments.map { invoice, payment in ["invoice": .string(invoice), "payment": .string(payment)] })),
+            ("last", last?.json),
         ])
     }
 
@@ -20,12 +26,20 @@ extension EntitlementFold {
             guard let ids = [SubscriberID](json: group), !ids.isEmpty else { return nil }
             identities.link(ids)
         }
-        guard let last = json["last"] else {
-            self.init(purchases: purchases, identities: identities, last: nil)
-            return
+        var replaced: [PurchaseReference: BillingInstant] = [:]
+        for element in json["replaced"]?.elements ?? [] {
+            guard let reference = element["reference"].flatMap(PurchaseReference.init(json:)), let at = BillingInstant(json: element["at"])
+            else { return nil }
+            replaced[reference] = at
         }
-        guard let last = BillingEvent.Position(json: last) else { return nil }
-        self.init(purchases: purchases, identities: identities, last: last)
+        var payments: [String: String] = [:]
+        for element in json["payments"]?.elements ?? [] {
+            guard let invoice = element["invoice"]?.string, let payment = element["payment"]?.string else { return nil }
+            payments[invoice] = payment
+        }
+        let last = json["last"].map { BillingEvent.Position(json: $0) }
+        if case .some(nil) = last { return nil }
+        self.init(purchases: purchases, identities: identities, replaced: replaced, payments: payments, last: last ?? nil)
     }
 }
 

@@ -8,6 +8,10 @@
 public struct EntitlementFold: Equatable, Sendable {
     private(set) var purchases: [Purchase] = []
     private(set) var identities = SubscriberIdentities()
+    /// Purchases that another one replaced, by their original transactions, and since when. They stay over, whatever their store says later.
+    private(set) var replaced: [PurchaseReference: BillingInstant] = [:]
+    /// The payments of invoices, by invoice.
+    private(set) var payments: [String: String] = [:]
     /// Position of the last event; nil before the first.
     private(set) var last: BillingEvent.Position?
 
@@ -22,9 +26,14 @@ public struct EntitlementFold: Equatable, Sendable {
     }
 
     /// The result of an earlier fold (`EntitlementFold+JSON.swift`).
-    init(purchases: [Purchase], identities: SubscriberIdentities, last: BillingEvent.Position?) {
+    init(
+        purchases: [Purchase], identities: SubscriberIdentities, replaced: [PurchaseReference: BillingInstant], payments: [String: String],
+        last: BillingEvent.Position?
+    ) {
         self.purchases = purchases
         self.identities = identities
+        self.replaced = replaced
+        self.payments = payments
         self.last = last
     }
 
@@ -85,7 +94,7 @@ extension EntitlementFold {
         guard let owner = event.subject.first else { return }
         switch event.change {
         case .purchase(let reference, let purchaseEvent, let period):
-            let index = apply(purchaseEvent, period, reference, owner: owner, at: event.occurredAt)
+            let index = apply(purchaseEvent, period, withPayment(reference), owner: owner, at: event.occurredAt)
             if let index { purchases[index].isDirect = event.isDirect }
         case .observation(let observation):
             let index = observe(observation, owner: owner, at: event.occurredAt)
@@ -93,6 +102,7 @@ extension EntitlementFold {
         case .snapshot(let observations): replaceAll(observations, owner: owner, at: event.occurredAt)
         case .grant(let entitlement, let until): grant(entitlement, until, to: owner, at: event.occurredAt)
         case .revocation(let entitlement): revoke(entitlement, of: owner, at: event.occurredAt)
+        case .payment(let payment, let invoice): link(payment, to: invoice)
         case .transfer, .identity: break
         }
     }
@@ -111,7 +121,7 @@ extension EntitlementFold {
         if purchases[index].isFinal { return nil }
         if startsPeriod { purchases[index].owner = owner }
         purchases[index].reference.originalTransaction = purchases[index].reference.originalTransaction ?? reference.originalTransaction
-        purchases[index].apply(event, period, transaction: reference.transaction, at: instant)
+        purchases[index].apply(event, period, of: reference, at: instant)
         return index
     }
 
@@ -126,7 +136,7 @@ extension EntitlementFold {
         default:
             if period.expiry == nil { return nil }
         }
-        purchase.apply(event, period, transaction: reference.transaction, at: instant)
+        purchase.apply(event, period, of: reference, at: instant)
         purchases.append(purchase)
         return purchases.endIndex - 1
     }
@@ -134,12 +144,9 @@ extension EntitlementFold {
     /// Returns the index of the observed purchase.
     private mutating func observe(_ observation: PurchaseObservation, owner: SubscriberID, at instant: BillingInstant) -> Int {
         var purchase = Purchase(observation, owner: owner, at: instant)
-        if let replaced = observation.replaces {
-            for index in purchases.indices where purchases[index].reference.originalTransaction == replaced && purchases[index].end == nil {
-                purchases[index].end = .init(at: instant, reason: .replaced)
-            }
-        }
+        if let other = observation.replacedReference { replace(other, at: instant) }
         guard let index = index(of: observation.reference, product: observation.period.product, owner: owner) else {
+            purchase.endIfReplaced(replaced)
             purchases.append(purchase)
             return purchases.endIndex - 1
         }
@@ -148,17 +155,29 @@ extension EntitlementFold {
         purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
         if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
             purchase.reference.transaction = known.reference.transaction
+            purchase.reference.invoice = known.reference.invoice
         }
         if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
+        purchase.endIfReplaced(replaced)
+        purchase.keepRevocation(of: known, at: instant)
         purchases[index] = purchase
         return index
     }
 
+    private mutating func replace(_ reference: PurchaseReference, at instant: BillingInstant) {
+        let since = replaced[reference] ?? instant
+        replaced[reference] = since
+        for index in purchases.indices { purchases[index].endIfReplaced([reference: since]) }
+    }
+
     private mutating func replaceAll(_ observations: [PurchaseObservation], owner: SubscriberID, at instant: BillingInstant) {
         let before = self
-        remove(of: owner) { $0.reference.store != .manual && !$0.isDirect }
+        // A revoked purchase stays also while it is not listed, so that it is still revoked when it is listed again.
+        remove(of: owner) { $0.reference.store != .manual && !$0.isDirect && !$0.isRevoked }
         for observation in observations {
-            if let match = index(of: observation.reference, product: observation.period.product, owner: owner), purchases[match].isDirect {
+            if let match = index(of: observation.reference, product: observation.period.product, owner: owner),
+                purchases[match].isDirect || purchases[match].isRevoked
+            {
                 purchases.remove(at: match)
             }
             var purchase = Purchase(observation, owner: owner, at: instant)
@@ -173,6 +192,7 @@ extension EntitlementFold {
             if purchase.period.entitlements.isEmpty, let known {
                 purchase.period.entitlements = before.purchases[known].period.entitlements
             }
+            if let known { purchase.keepRevocation(of: before.purchases[known], at: instant) }
             purchases.append(purchase)
         }
     }
@@ -205,47 +225,15 @@ extension EntitlementFold {
     }
 }
 
-// MARK: - Matching
+// MARK: - Effects on other purchases
 
 extension EntitlementFold {
-    /// The purchase that an event names: by original transaction, else by transaction, else the owner's latest one of the product when
-    /// either side has no original transaction.
-    private func index(of reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
-        let candidates = purchases.indices.reversed().filter {
-            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
-                && reference.store != .manual
+    /// Records that a payment paid an invoice, and so the purchase that the invoice is for.
+    private mutating func link(_ payment: String, to invoice: String) {
+        payments[invoice] = payment
+        for index in purchases.indices where purchases[index].reference.invoice == invoice {
+            purchases[index].reference.transaction = payment
         }
-        if let original = reference.originalTransaction,
-            let match = candidates.first(where: { purchases[$0].reference.originalTransaction == original })
-        {
-            return match
-        }
-        if let transaction = reference.transaction,
-            let match = candidates.first(where: {
-                purchases[$0].reference.transaction == transaction || purchases[$0].reference.originalTransaction == transaction
-            })
-        {
-            return match
-        }
-        guard let product else { return nil }
-        return candidates.first {
-            let known = purchases[$0].reference.originalTransaction
-            return purchases[$0].period.product == product && (known == nil || reference.originalTransaction == nil)
-                && isSame(purchases[$0].owner, owner)
-        }
-    }
-
-    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store, if it
-    /// is not known to have been paid otherwise.
-    private func onlyRunning(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
-        guard reference.originalTransaction == nil, product == nil else { return nil }
-        let running = purchases.indices.filter {
-            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
-                && purchases[$0].end == nil && isSame(purchases[$0].owner, owner)
-        }
-        guard running.count == 1 else { return nil }
-        let paid = purchases[running[0]].reference.transaction
-        return paid == nil || reference.transaction == nil ? running[0] : nil
     }
 
     /// Drops temporary grants that a validated purchase, or the failure to validate it, makes obsolete.

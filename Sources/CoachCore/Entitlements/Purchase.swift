@@ -49,7 +49,7 @@ struct Purchase: Equatable {
         end = reason.map { End(at: min(observation.endedAt ?? instant, instant), reason: $0) }
     }
 
-    mutating func apply(_ event: PurchaseEvent, _ update: BillingPeriod, transaction: String?, at instant: BillingInstant) {
+    mutating func apply(_ event: PurchaseEvent, _ update: BillingPeriod, of paid: PurchaseReference, at instant: BillingInstant) {
         switch event {
         case .temporaryGrant: grantTemporarily(update, at: instant)
         case .productChange(let product): nextProduct = product
@@ -64,10 +64,12 @@ struct Purchase: Equatable {
         case .refundReversed:
             if end?.reason != .revoked { reopen(with: update) }
         default:
-            if belongsToEarlierPeriod(update, transaction) || endsEarlierPeriod(event, update) { return }
+            if belongsToEarlierPeriod(update, paid.transaction) || endsEarlierPeriod(event, update) { return }
             applyToCurrentPeriod(event, update, at: instant)
         }
-        reference.transaction = transaction ?? reference.transaction
+        // The payment of an earlier invoice is not that of this one.
+        reference.transaction = paid.transaction ?? (paid.invoice == nil ? reference.transaction : nil)
+        reference.invoice = paid.invoice ?? reference.invoice
     }
 
     private mutating func applyToCurrentPeriod(_ event: PurchaseEvent, _ update: BillingPeriod, at instant: BillingInstant) {
@@ -92,6 +94,7 @@ struct Purchase: Equatable {
     /// A paid period begins. An event without entitlements keeps those known before, in the user's favour.
     private mutating func begin(_ update: BillingPeriod) {
         let known = period.entitlements
+        let revocation = revocation(after: update.purchasedAt)
         period = update
         if update.entitlements.isEmpty { period.entitlements = known }
         willRenew = update.renews
@@ -100,7 +103,7 @@ struct Purchase: Equatable {
         graceUntil = nil
         isPauseScheduled = false
         isTemporary = false
-        end = nil
+        end = revocation
     }
 
     private mutating func describe(_ update: BillingPeriod) {
@@ -109,10 +112,13 @@ struct Purchase: Equatable {
         period.purchasedAt = update.purchasedAt ?? period.purchasedAt
     }
 
-    /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it.
+    /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it. A refund
+    /// does not replace a revocation, because it can be reversed.
     private mutating func finish(_ reason: End.Reason, _ update: BillingPeriod, at instant: BillingInstant) {
         let at = min(update.expiry?.instant ?? instant, instant)
-        if end == nil || reason == .refunded && end?.reason != .refunded { end = End(at: min(end?.at ?? at, at), reason: reason) }
+        if end == nil || reason == .refunded && end?.reason != .refunded && !isRevoked {
+            end = End(at: min(end?.at ?? at, at), reason: reason)
+        }
     }
 
     private mutating func reopen(with update: BillingPeriod) {
@@ -147,5 +153,45 @@ struct Purchase: Equatable {
             return false
         }
         return expiry <= began
+    }
+}
+
+// MARK: - Ends that a store does not know of
+
+extension Purchase {
+    private static let earliestRenewal: Int64 = 24 * 60 * 60 * 1000
+
+    /// An operator ended access.
+    var isRevoked: Bool { end?.reason == .revoked }
+
+    /// The revocation, unless the purchase was paid for after it.
+    private func revocation(after purchasedAt: BillingInstant?) -> End? {
+        guard let end, isRevoked, let purchasedAt, purchasedAt <= end.at else { return nil }
+        return end
+    }
+
+    /// Takes over the revocation of the purchase as it was known before a store returned its state, unless it was paid for since then.
+    mutating func keepRevocation(of known: Purchase, at instant: BillingInstant) {
+        guard let revocation = known.end, known.isRevoked else { return }
+        if let purchasedAt = period.purchasedAt, purchasedAt > revocation.at { return }
+        if isRenewal(of: known, after: revocation.at, at: instant) { return }
+        end = revocation
+    }
+
+    /// Google Play's start of a purchase stays the same with every renewal. A renewal moves the expiry at the end of the period, at most a day
+    /// before it; what moves it earlier is an extension.
+    private func isRenewal(of known: Purchase, after revokedAt: BillingInstant, at instant: BillingInstant) -> Bool {
+        guard known.isDirect, reference.store == .playStore, end == nil, !hasBillingIssue,
+            let before = known.period.expiry?.instant, before > revokedAt, before.advanced(by: -Self.earliestRenewal) <= instant
+        else { return false }
+        return period.expiry?.isAfter(before) ?? false
+    }
+
+    /// - Parameter replaced: `EntitlementFold.replaced`.
+    mutating func endIfReplaced(_ replaced: [PurchaseReference: BillingInstant]) {
+        guard end == nil, !replaced.isEmpty else { return }
+        let name = PurchaseReference(
+            environment: reference.environment, store: reference.store, originalTransaction: reference.originalTransaction)
+        if let instant = replaced[name] { end = End(at: instant, reason: .replaced) }
     }
 }

@@ -1,6 +1,9 @@
 import CoachCore
 
 /// Parses Stripe's snapshot events (facts: store webhooks §1). Events that have no effect are ignored with a reason.
+///
+/// A refund or dispute names a payment. `invoice_payment.paid` says which invoice, and so which subscription, the payment was for, because since
+/// 2025-03-31 invoices do not; `charge.succeeded` says whose it was.
 public enum StripeEvent {
     /// - Parameter catalogue: entitlements of Stripe's product and price ids.
     public static func parse(_ body: [UInt8], catalogue: ProductCatalogue) -> IntakeEvent {
@@ -37,6 +40,8 @@ public enum StripeEvent {
                 "customer.subscription.paused", "customer.subscription.resumed":
                 .subscription
             case "invoice.paid", "invoice.payment_failed": .invoice
+            case "invoice_payment.paid": .invoicePayment
+            case "charge.succeeded": .payment
             case "charge.refunded": .charge
             case "charge.dispute.closed": .dispute
             case "charge.dispute.created": throw .informational

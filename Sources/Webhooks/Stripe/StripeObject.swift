@@ -2,7 +2,7 @@ import CoachCore
 
 /// The `data.object` of a Stripe event.
 struct StripeObject {
-    enum Kind { case checkout, subscription, invoice, charge, dispute }
+    enum Kind { case checkout, subscription, invoice, invoicePayment, payment, charge, dispute }
 
     /// After a failed payment Stripe retries for days; access lasts this long after the unpaid period began (our policy).
     static let gracePeriod: Int64 = 7 * 24 * 60 * 60 * 1000
@@ -17,12 +17,13 @@ struct StripeObject {
         self.catalogue = catalogue
     }
 
-    /// The user first, if the object names them, then the customer and the payment by which later events find them.
+    /// The user first, if the object names them, then the customer, invoice and payments by which later events find them.
     func subject(_ kind: Kind) throws(IgnoredReason) -> [SubscriberID] {
-        var ids = [try user(kind)].compactMap { $0.map { SubscriberID($0) } }
-        for key in ["customer", "payment_intent"] {
-            if let id = try identifier(key).flatMap({ SubscriberID(.stripe, $0) }) { ids.append(id) }
-        }
+        var names = [try fields.identifier("customer")].compactMap { $0 }
+        if kind == .invoicePayment, let invoice = try fields.identifier("invoice") { names.append(invoice) }
+        if kind == .invoice, let id = try fields.text("id") { names.append(id) }
+        names += try payments()
+        let ids = [try user(kind)].compactMap { $0.map { SubscriberID($0) } } + names.compactMap { SubscriberID(.stripe, $0) }
         guard !ids.isEmpty else { throw .missing("data.object.customer") }
         return ids
     }
@@ -43,30 +44,43 @@ struct StripeObject {
             return .identity
         case .subscription: return .observation(try subscription())
         case .invoice: return try invoice(isPaid: type == "invoice.paid")
+        case .invoicePayment:
+            // Paid out of band: there is no payment that Stripe could refund.
+            guard let payment = try payments().first else { throw .informational }
+            return .payment(payment, invoice: try fields.required("invoice", fields.identifier("invoice")))
+        case .payment:
+            guard fields["customer"] != nil, fields["payment_intent"] != nil else { throw .informational }
+            return .identity
         case .charge:
             // True only when the whole amount was refunded.
             guard try fields.bool("refunded") == true else { throw .informational }
             // An earlier period's refund ends nothing. Stripe's time of a charge may be a little before that of the period that it pays.
             let chargedAt = try fields.instant(seconds: "created")?.advanced(by: 3_600_000)
-            let payment = try identifier("payment_intent")
+            let payment = try fields.identifier("payment_intent")
             return .purchase(reference(nil, payment: payment), .refunded, BillingPeriod(purchasedAt: chargedAt))
         case .dispute:
             guard try fields.string("status") == "lost" else { throw .informational }
             // A payment that was disputed before the current period began was not that period's.
-            let payment = try identifier("payment_intent")
+            let payment = try fields.identifier("payment_intent")
             let disputedAt = try fields.instant(seconds: "created")
             return .purchase(reference(nil, payment: payment), .refunded, BillingPeriod(purchasedAt: disputedAt))
         }
     }
 
-    private func reference(_ subscription: String?, payment: String? = nil) -> PurchaseReference {
-        PurchaseReference(environment: environment, store: .stripe, originalTransaction: subscription, transaction: payment)
+    private func reference(_ subscription: String?, payment: String? = nil, invoice: String? = nil) -> PurchaseReference {
+        PurchaseReference(
+            environment: environment, store: .stripe, originalTransaction: subscription, transaction: payment, invoice: invoice)
     }
 
-    /// A field that holds an id, or the expanded object with that id.
-    private func identifier(_ key: String) throws(IgnoredReason) -> String? {
-        if let text = fields[key]?.string { return text }
-        return try fields.object(key)?.text("id")
+    /// The payments that the object names: its own, until 2025-03-31 also an invoice's, or since then those in an invoice's list, when that is
+    /// sent, and that of an invoice's payment.
+    private func payments() throws(IgnoredReason) -> [String] {
+        if let id = try fields.identifier("payment_intent") { return [id] }
+        var ids: [String] = []
+        for element in try fields.object("payments")?.objects("data") ?? [fields] {
+            if let id = try element.object("payment")?.identifier("payment_intent") { ids.append(id) }
+        }
+        return ids
     }
 
     // MARK: Subscription
@@ -125,7 +139,7 @@ struct StripeObject {
     }
 
     private func invoice(isPaid: Bool) throws(IgnoredReason) -> BillingChange {
-        let parents = [try subscriptionDetails()?["subscription"]?.string, try identifier("subscription")]
+        let parents = [try subscriptionDetails()?.identifier("subscription"), try fields.identifier("subscription")]
         guard let subscription = parents.compactMap({ $0 }).first else { throw .informational }
         guard isPaid else { return .purchase(reference(subscription), .billingIssue(graceUntil: nil), BillingPeriod()) }
         // The invoice of a trial is paid with nothing; the subscription's own event has the trial.
@@ -139,12 +153,15 @@ struct StripeObject {
         }
         let end = try fields.required("lines.data[0].period.end", ends.max())
         return .purchase(
-            reference(subscription, payment: try payment()), .renewed, BillingPeriod(purchasedAt: starts.max(), expiry: .at(end)))
+            reference(subscription, payment: try payments().first, invoice: try fields.text("id")), .renewed,
+            BillingPeriod(purchasedAt: starts.max(), expiry: .at(end)))
     }
-    /// The payment by which a refund or dispute names the invoice. On the invoice until 2025-03-31, since then in the list of its payments,
-    /// when that is sent.
-    private func payment() throws(IgnoredReason) -> String? {
-        if let id = try identifier("payment_intent") { return id }
-        return try fields.object("payments")?.objects("data")?.first?.object("payment")?["payment_intent"]?.string
+}
+
+extension EventFields {
+    /// A field that holds an id, or the expanded object with that id.
+    fileprivate func identifier(_ key: String) throws(IgnoredReason) -> String? {
+        if let text = self[key]?.string { return text }
+        return try object(key)?.text("id")
     }
 }

@@ -111,7 +111,8 @@ struct SettingKey: Sendable {
         name: "REVENUECAT_API_URL", fallback: "https://api.revenuecat.com", meaning: "where that API is")
     static let stripeSecret = SettingKey(
         name: "STRIPE_WEBHOOK_SECRET", fallback: nil,
-        meaning: "signing secrets of Stripe's endpoint, separated by commas", secret: true)
+        meaning: "signing secrets of Stripe's endpoint, separated by commas; its events: Sources/Webhooks/Stripe/StripeEvent.swift",
+        secret: true)
     static let appStoreBundleID = SettingKey(
         name: "APPSTORE_BUNDLE_ID", fallback: nil,
         meaning: "bundle id whose App Store notifications are accepted")

@@ -13,12 +13,24 @@ struct HistoryGenerator {
     private static let stores: [BillingStore] = [.appStore, .playStore, .stripe]
 
     mutating func history(count: Int) -> [BillingEvent] {
-        (0..<count).map { index in
-            let subject = subject()
-            return BillingEvent(
-                source: BillingSource.allCases.randomElement(using: &random)!, id: "e\(index)", occurredAt: instant(), subject: subject,
-                change: change(), sequence: UInt8.random(in: 0...1, using: &random))
+        var history: [BillingEvent] = []
+        while history.count < count {
+            let event = event(number: history.count, subject(), at: instant(), change())
+            history.append(event)
+            guard case .revocation = event.change, history.count < count else { continue }
+            // What a store says of the same subscriber, at the same time or later.
+            let state = Bool.random(using: &random) ? snapshot() : .observation(observation())
+            history.append(self.event(number: history.count, event.subject, at: max(event.occurredAt, instant()), state))
         }
+        return history
+    }
+
+    private mutating func event(
+        number: Int, _ subject: [SubscriberID], at instant: BillingInstant, _ change: BillingChange
+    ) -> BillingEvent {
+        BillingEvent(
+            source: BillingSource.allCases.randomElement(using: &random)!, id: "e\(number)", occurredAt: instant, subject: subject,
+            change: change, sequence: UInt8.random(in: 0...1, using: &random))
     }
 
     private mutating func instant() -> BillingInstant { BillingHistory.day(Double(Int.random(in: 0...40, using: &random)) * 5) }
@@ -30,7 +42,7 @@ struct HistoryGenerator {
     }
 
     private mutating func change() -> BillingChange {
-        switch Int.random(in: 0..<24, using: &random) {
+        switch Int.random(in: 0..<25, using: &random) {
         case 0:
             return .transfer(
                 from: [Self.subscribers.randomElement(using: &random)!], to: [Self.subscribers.randomElement(using: &random)!],
@@ -38,12 +50,17 @@ struct HistoryGenerator {
         case 1: return .grant(entitlement: "pro", until: Bool.random(using: &random) ? .never : .at(instant()))
         case 2: return .revocation(entitlement: Bool.random(using: &random) ? "pro" : nil)
         case 3: return .identity
-        case 4: return .snapshot((0..<Int.random(in: 0...2, using: &random)).map { _ in observation() })
+        case 4: return snapshot()
+        case 7: return .payment(["t1", "t2"].randomElement(using: &random)!, invoice: ["i1", "i2"].randomElement(using: &random)!)
         case 5, 6: return .observation(observation())
         default:
             let reference = reference()
-            return .purchase(reference, event(), period())
+            return .purchase(reference, purchaseEvent(), period())
         }
+    }
+
+    private mutating func snapshot() -> BillingChange {
+        .snapshot((0..<Int.random(in: 0...2, using: &random)).map { _ in observation() })
     }
 
     private mutating func reference() -> PurchaseReference {
@@ -51,7 +68,8 @@ struct HistoryGenerator {
             environment: Int.random(in: 0..<8, using: &random) == 0 ? .sandbox : .production,
             store: Self.stores.randomElement(using: &random)!,
             originalTransaction: [nil, "o1", "o2"].randomElement(using: &random)!,
-            transaction: [nil, "t1", "t2", "o1"].randomElement(using: &random)!)
+            transaction: [nil, "t1", "t2", "o1"].randomElement(using: &random)!,
+            invoice: [nil, nil, "i1", "i2"].randomElement(using: &random)!)
     }
 
     private mutating func period() -> BillingPeriod {
@@ -73,10 +91,10 @@ struct HistoryGenerator {
             reference: reference, period: period(), willRenew: Bool.random(using: &random), hasBillingIssue: Bool.random(using: &random),
             graceUntil: Bool.random(using: &random) ? instant() : nil, end: ends.randomElement(using: &random)!,
             endedAt: Bool.random(using: &random) ? instant() : nil, isFinal: Int.random(in: 0..<10, using: &random) == 0,
-            replaces: [nil, nil, "o1"].randomElement(using: &random)!)
+            replaces: [nil, nil, "o1", "o2"].randomElement(using: &random)!)
     }
 
-    private mutating func event() -> PurchaseEvent {
+    private mutating func purchaseEvent() -> PurchaseEvent {
         let grace = instant()
         let events: [PurchaseEvent] = [
             .temporaryGrant, .purchased, .purchased, .productChange(to: "yearly"), .pauseScheduled, .billingIssue(graceUntil: grace),

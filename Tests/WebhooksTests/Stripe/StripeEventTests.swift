@@ -181,9 +181,9 @@ struct StripeEventTests {
         let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
         #expect(state(created + [refund], at: Self.start + 2 * Self.day)?.status == .refunded)
         #expect(parse("charge.refunded", ["customer": "cus_1", "refunded": false]).outcome == .ignored(.informational))
-        let lost: JSONValue = ["payment_intent": "pi_1", "status": "lost", "metadata": ["user_id": .string(user)]]
-        let dispute = parse("charge.dispute.closed", lost, id: "evt_5", at: Self.start + Self.day)
-        #expect(state(created + [dispute], at: Self.start + 2 * Self.day)?.status == .refunded)
+        let charge = parse("charge.succeeded", ["customer": "cus_1", "payment_intent": "pi_1"], id: "evt_2")
+        let dispute = parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "lost"], id: "evt_5", at: Self.start + Self.day)
+        #expect(state(created + [charge, dispute], at: Self.start + 2 * Self.day)?.status == .refunded)
         #expect(parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "won"]).outcome == .ignored(.informational))
         let second = parse("customer.subscription.created", subscription("active", ["id": "sub_2"]), id: "evt_6")
         #expect(state(created + [second, refund], at: Self.start + 2 * Self.day)?.isActive == true)
@@ -194,12 +194,13 @@ struct StripeEventTests {
         var events = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
         events.append(parse("invoice.paid", invoice(900, payment: "pi_2"), id: "evt_2", at: Self.start + 30 * Self.day))
         func ended(_ type: String, payment: String, created: Int64, on day: Int64) -> Bool {
-            let object: JSONValue = [
-                "customer": "cus_1", "payment_intent": .string(payment), "refunded": true, "status": "lost", "created": .integer(created),
-                "metadata": ["user_id": .string(user)],
+            let charge: JSONValue = [
+                "customer": "cus_1", "payment_intent": .string(payment), "refunded": true, "created": .integer(created),
             ]
-            let event = parse(type, object, id: "evt_7", at: Self.start + day * Self.day)
-            return state(events + [event], at: Self.start + (day + 1) * Self.day)?.status == .refunded
+            let dispute: JSONValue = ["payment_intent": .string(payment), "status": "lost", "created": .integer(created)]
+            let event = parse(type, type == "charge.refunded" ? charge : dispute, id: "evt_7", at: Self.start + day * Self.day)
+            let paid = parse("charge.succeeded", charge, id: "evt_6", at: created)
+            return state(events + [paid, event], at: Self.start + (day + 1) * Self.day)?.status == .refunded
         }
         for type in ["charge.refunded", "charge.dispute.closed"] {
             #expect(ended(type, payment: "pi_2", created: Self.start + 30 * Self.day, on: 40))

@@ -1,0 +1,58 @@
+/// Which purchase an event is about.
+extension EntitlementFold {
+    /// The purchase that an event names: by original transaction, else by transaction, else the owner's latest one of the product when
+    /// either side has no original transaction.
+    func index(of reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
+        let candidates = purchases.indices.reversed().filter {
+            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
+                && reference.store != .manual
+        }
+        if let original = reference.originalTransaction,
+            let match = candidates.first(where: { purchases[$0].reference.originalTransaction == original })
+        {
+            return match
+        }
+        if let transaction = reference.transaction,
+            let match = candidates.first(where: {
+                purchases[$0].reference.transaction == transaction || purchases[$0].reference.originalTransaction == transaction
+            })
+        {
+            return match
+        }
+        guard let product else { return nil }
+        return candidates.first {
+            let known = purchases[$0].reference.originalTransaction
+            return purchases[$0].period.product == product && (known == nil || reference.originalTransaction == nil)
+                && isSame(purchases[$0].owner, owner)
+        }
+    }
+
+    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store, if it
+    /// is not known to have been paid otherwise.
+    func onlyRunning(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
+        guard reference.originalTransaction == nil, product == nil else { return nil }
+        let running = purchases.indices.filter {
+            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
+                && purchases[$0].end == nil && isSame(purchases[$0].owner, owner)
+        }
+        guard running.count == 1 else { return nil }
+        let paid = purchases[running[0]].reference.transaction
+        return paid == nil || reference.transaction == nil ? running[0] : nil
+    }
+
+    /// The reference with the payment of its invoice, by which a refund names the purchase.
+    func withPayment(_ reference: PurchaseReference) -> PurchaseReference {
+        guard reference.transaction == nil, let payment = reference.invoice.flatMap({ payments[$0] }) else { return reference }
+        var reference = reference
+        reference.transaction = payment
+        return reference
+    }
+}
+
+extension PurchaseObservation {
+    /// The purchase that this one replaces, as `EntitlementFold.replaced` names it.
+    var replacedReference: PurchaseReference? {
+        guard let replaces, replaces != reference.originalTransaction else { return nil }
+        return PurchaseReference(environment: reference.environment, store: reference.store, originalTransaction: replaces)
+    }
+}
