@@ -4,9 +4,12 @@ import JSON
 import PostgresClient
 
 extension BillingInbox {
-    /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then stored results of an
-    /// older version must be computed again.
-    static let foldVersion = 3
+    /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
+    /// computes the stored ones again.
+    private static let foldVersion = 4
+
+    /// The version of stored results, which also depend on whether purchases in the sandbox give access.
+    static func version(includingSandbox: Bool) -> Int { foldVersion * 2 + (includingSandbox ? 1 : 0) }
 
     /// The inbox in PostgreSQL.
     /// - Parameter includingSandbox: whether purchases in the stores' sandbox give access; for development only.
@@ -93,17 +96,18 @@ extension PostgresClient {
     /// `PostgresError`.
     func folded(_ event: BillingEvent, includingSandbox: Bool) async throws -> FoldedEvent? {
         let ids = event.links.joined().map(\.text)
+        let version = BillingInbox.version(includingSandbox: includingSandbox)
         let stored = try await query(
             """
             select known, removed, pseudonyms, subscribers, revisions, state, events
-            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids), \(BillingInbox.foldVersion))
+            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids), \(version))
             """
         ) { rows in try rows.only { row in try StoredSubscriber(row) } }
         guard !stored.isKnown else { return nil }
         let event = stored.pseudonyms.isEmpty ? event : event.renaming(stored.pseudonyms)
         let fold = try await fold(of: stored, and: event)
         return FoldedEvent(
-            event: event, subscribers: stored.subscribers, revisions: stored.revisions, fold: fold,
+            event: event, version: version, subscribers: stored.subscribers, revisions: stored.revisions, fold: fold,
             states: fold.entitlements(of: fold.subscriberIDs, includingSandbox: includingSandbox))
     }
 
@@ -125,11 +129,9 @@ extension PostgresClient {
 
 /// A new billing event with the entitlements that follow from it and the stored events of its subscriber.
 struct FoldedEvent: Sendable {
-    /// A longer state is not stored: to write it with every event would cost more than to fold all events again.
-    private static let longestState = 16_384
-
     /// With pseudonyms instead of the ids of removed users.
     let event: BillingEvent
+    fileprivate let version: Int
     fileprivate let subscribers: [Int64]
     fileprivate let revisions: [Int]
     fileprivate let fold: EntitlementFold
@@ -142,12 +144,11 @@ struct FoldedEvent: Sendable {
     /// another event of the subscriber was stored since the stored ones were read.
     func arguments(_ delivery: BillingDelivery) -> Query {
         let ids = event.links.joined().map(\.text)
-        let state = fold.json.bytes
         let figures = BillingFigures(event, price: delivery.price).map { String(decoding: $0.json.bytes, as: UTF8.self) }
         return """
             \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
             \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(subscribers), \(revisions),
-            \(BillingInbox.foldVersion), \(state.count > Self.longestState ? nil : String(decoding: state, as: UTF8.self)), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
+            \(version), \(fold.storedState), \(states.stored)::jsonb,
             \(figures)::jsonb, \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb
             """
     }
@@ -178,7 +179,7 @@ private struct StoredSubscriber: Sendable {
 }
 
 extension BillingEvent {
-    fileprivate init(stored text: String) throws {
+    init(stored text: String) throws {
         guard let json = try? JSONValue(parsing: Array(text.utf8)), let event = BillingEvent(json: json) else {
             throw StoreFault.unexpected("the database holds an unreadable billing event")
         }

@@ -22,9 +22,24 @@ struct StoredJobs: StoredWritable {
     }
 }
 
+extension EntitlementFold {
+    /// A longer state is not stored: to write it with every event would cost more than to fold all events again.
+    private static let longestState = 16_384
+
+    /// The column `state` of `gateway.subscribers`.
+    var storedState: String? {
+        let bytes = json.bytes
+        return bytes.count > Self.longestState ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [FoldedEntitlements] {
+    /// The argument of `gateway.write_entitlements`.
+    var stored: String { String(decoding: JSONValue.array(map(\.json)).bytes, as: UTF8.self) }
+}
+
 extension FoldedEntitlements {
-    /// An element of the argument `states` of `gateway.fold_billing_event`.
-    var json: JSONValue {
+    fileprivate var json: JSONValue {
         func object(_ until: [String: Expiry]) -> JSONValue {
             .object(until.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value.stored) })
         }

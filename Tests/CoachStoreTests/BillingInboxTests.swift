@@ -205,6 +205,37 @@ struct BillingInboxTests {
         #expect(try await inbox(store).expiring(first[0], 10) == [expected[1]])
     }
 
+    @Test("users whose access an event ended within a day are found too, and not those whose access ended longer ago or at another sender")
+    func recentlyEnded() async throws {
+        let store = try await StoreFixture()
+        let clock = BillingInstant(clamping: Int64(Date().timeIntervalSince1970 * 1000))
+        let hour: Int64 = 3_600_000
+        var expected: [UserID] = []
+        let cases: [(ago: Int64, event: PurchaseEvent, source: BillingSource)] = [
+            (23, .expired(paused: false), .revenuecat), (2, .refunded, .revenuecat), (72, .expired(paused: false), .revenuecat),
+            (2, .expired(paused: false), .stripe), (2, .cancelled, .revenuecat),
+        ]
+        for (number, ended) in cases.enumerated() {
+            let user = UserID.random()
+            let alias = try #require(SubscriberID("$RCAnonymousID:\(number)"))
+            for (event, ago) in [(PurchaseEvent.purchased, Int64(240)), (ended.event, ended.ago)] {
+                let expiry = event == .purchased || event == .cancelled ? 240 * hour : -ended.ago * hour
+                let event = BillingEvent(
+                    source: ended.source, id: UUID().uuidString, occurredAt: clock.advanced(by: -ago * hour),
+                    subject: [SubscriberID(user), alias],
+                    change: .purchase(
+                        PurchaseReference(environment: .production, store: .appStore, originalTransaction: "\(user)"), event,
+                        BillingPeriod(product: "p", entitlements: ["pro"], expiry: .at(clock.advanced(by: expiry)))))
+                _ = try await inbox(store).store(delivery(event))
+            }
+            if number < 2 { expected.append(user) }
+        }
+        #expect(try await store.count("select count(*) from gateway.user_entitlements") == 1, "of the cancelled one")
+        expected.sort { $0.description < $1.description }
+        #expect(try await inbox(store).expiring(nil, 10) == expected)
+        #expect(try await inbox(store).expiring(expected[0], 1) == [expected[1]])
+    }
+
     @Test("access without end is stored as infinity")
     func lifetime() async throws {
         let store = try await StoreFixture.shared()

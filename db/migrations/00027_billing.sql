@@ -7,11 +7,13 @@ create table gateway.subscribers (
     id bigint generated always as identity primary key,
     -- Number of events.
     revision integer not null,
-    -- Version of the fold that wrote the results.
+    -- Version of the fold that wrote the results: see BillingInbox.version.
     fold_version integer not null,
     -- The fold of all events, in the gateway's form: with it the next event is folded alone. NULL when it must be computed from the events.
     state text check (octet_length(state) <= 65536)
 );
+
+create index idx_subscribers_fold_version on gateway.subscribers (fold_version);
 
 -- Every id by which a sender knows a subscriber: app user ids, aliases, stores' customers and purchases.
 create table gateway.subscriber_ids (
@@ -143,17 +145,36 @@ begin
     return true;
 end $$;
 
+-- Writes the results of a fold: [{user_id, timeline, paid: {name: milliseconds or "never"}, trials: {the same}}].
+create function gateway.write_entitlements(states jsonb) returns void
+    language plpgsql set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+    users uuid[] := array(select (s.value ->> 'user_id')::uuid from jsonb_array_elements(states) as s);
+begin
+    insert into gateway.subscriptions (user_id, timeline)
+    select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
+    on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
+    delete from gateway.user_entitlements e
+    where e.user_id = any (users) and not exists (
+        select from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
+        where s.user_id = e.user_id and case when e.is_trial then s.trials else s.paid end ? e.entitlement);
+    insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
+    select s.user_id, n.key, k.is_trial,
+        case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
+    from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb),
+        lateral (values (false, s.paid), (true, s.trials)) as k (is_trial, access), jsonb_each_text(k.access) as n
+    on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until;
+end $$;
+
 -- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
 -- changed one of the subscribers since `revisions` were read, or bound one of the ids.
--- state: as in gateway.subscribers; states: [{user_id, timeline, paid: {name: milliseconds or "never"}, trials: {the same}}]; figures: a row of billing_figures, or NULL; jobs: as
--- above.
+-- state: as in gateway.subscribers; states: as in gateway.write_entitlements; figures: a row of billing_figures, or NULL; jobs: as above.
 create function gateway.fold_billing_event(
     source text, event_id text, type text, environment text, body bytea, event text, ids text[],
     subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
     -- Planned once: the planning of each call took a third of its time. Every statement finds its rows by a key, whatever the values.
     language plpgsql set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
-    users uuid[] := array(select (s.value ->> 'user_id')::uuid from jsonb_array_elements(states) as s);
     locked bigint[];
     target bigint;
     number bigint;
@@ -199,19 +220,7 @@ begin
         raise exception 'the event was stored meanwhile' using errcode = 'serialization_failure';
     end if;
 
-    insert into gateway.subscriptions (user_id, timeline)
-    select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
-    on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
-    delete from gateway.user_entitlements e
-    where e.user_id = any (users) and not exists (
-        select from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
-        where s.user_id = e.user_id and case when e.is_trial then s.trials else s.paid end ? e.entitlement);
-    insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
-    select s.user_id, n.key, k.is_trial,
-        case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
-    from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb),
-        lateral (values (false, s.paid), (true, s.trials)) as k (is_trial, access), jsonb_each_text(k.access) as n
-    on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until;
+    perform gateway.write_entitlements(states);
     insert into gateway.billing_figures (
         event_number, source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
     select number, $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
@@ -225,19 +234,56 @@ begin
     return true;
 end $$;
 
--- Users whose access ends about now and for whom RevenueCat sent events, after one of them, in their order.
+-- Subscribers whose results an earlier version of the fold wrote, or this one with the other setting for the sandbox (BillingInbox.version); after one
+-- of them, in their order.
+create function gateway.outdated_subscribers(fold_version integer, after bigint, at_most integer) returns setof bigint
+    language sql stable set search_path = ''
+begin atomic
+    select s.id from gateway.subscribers s
+    where (s.fold_version < $1 or $1 % 2 = 0 and s.fold_version = $1 + 1) and s.id > $2
+    order by s.id limit $3;
+end;
+
+-- The input of a fold of a subscriber's stored events; no row when they are merged with another one.
+create function gateway.stored_subscriber(subscriber bigint, out revision integer, out events text[]) returns setof record
+    language sql stable set search_path = ''
+begin atomic
+    select s.revision, gateway.subscriber_events(array[s.id]) from gateway.subscribers s where s.id = $1;
+end;
+
+-- Writes the results of a fold of a subscriber's stored events. Without effect, and false, when another event was stored since `revision` was read: that
+-- one's fold wrote the results.
+create function gateway.refold_subscriber(subscriber bigint, revision integer, fold_version integer, state text, states jsonb) returns boolean
+    language plpgsql set search_path = '' set enable_seqscan = off as $$
+begin
+    update gateway.subscribers s set fold_version = $3, state = $4 where s.id = $1 and s.revision = $2;
+    if not found then
+        return false;
+    end if;
+    perform gateway.write_entitlements(states);
+    return true;
+end $$;
+
+-- Users for whom RevenueCat sent events and whose access ends about now or was ended by an event lately; after one of them, in their order.
 create function gateway.expiring_users(after uuid, at_most integer) returns setof uuid
     language sql stable set search_path = ''
 begin atomic
-    select distinct e.user_id from gateway.user_entitlements e
-    where e.access_until between clock_timestamp() - interval '1 day' and clock_timestamp() + interval '1 day'
-        and (after is null or e.user_id > after)
-        -- Version 8: the pseudonym of a removed user, which the sender does not know (gateway.pseudonym).
-        and substr(e.user_id::text, 15, 1) <> '8'
-        and exists (
-            select from gateway.subscriber_ids i join gateway.billing_events b on b.subscriber = i.subscriber
-            where i.id = e.user_id::text and b.source = 'revenuecat')
-    order by e.user_id limit at_most;
+    select u.user_id from (
+        select e.user_id from gateway.user_entitlements e
+        where e.access_until between now() - interval '1 day' and now() + interval '1 day'
+            and exists (
+                select from gateway.subscriber_ids i join gateway.billing_events b on b.subscriber = i.subscriber
+                where i.id = e.user_id::text and b.source = 'revenuecat')
+        union
+        -- Their rows above are gone. For two days, because the daily job can begin an hour later than the day before.
+        select case when i.id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then i.id::uuid end
+        from gateway.billing_figures f
+        join gateway.billing_events b on b.source = f.source and b.event_id = f.event_id
+        join gateway.subscriber_ids i on i.subscriber = b.subscriber
+        where f.occurred_at > now() - interval '2 days' and f.kind in ('expiration', 'refund') and f.source = 'revenuecat') u
+    -- Version 8: the pseudonym of a removed user, which the sender does not know (gateway.pseudonym).
+    where u.user_id is not null and substr(u.user_id::text, 15, 1) <> '8' and (after is null or u.user_id > after)
+    order by u.user_id limit at_most;
 end;
 
 -- The timeline of the user at hand; NULL when nothing is known of them.
@@ -256,7 +302,7 @@ alter table gateway.billing_figures enable row level security;
 alter table gateway.subscriptions enable row level security;
 grant select, insert, update, delete on gateway.subscribers to coach_gateway;
 grant select, insert, update on gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions to coach_gateway;
-grant insert on gateway.billing_figures to coach_gateway;
+grant select, insert on gateway.billing_figures to coach_gateway;
 -- Webhooks are for no user at hand; what they fold into is read for one.
 create policy subscribers_gateway on gateway.subscribers to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
@@ -264,7 +310,8 @@ create policy subscriber_ids_gateway on gateway.subscriber_ids to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy billing_events_gateway on gateway.billing_events to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
-create policy billing_figures_gateway on gateway.billing_figures for insert to coach_gateway with check (gateway.is_unbound());
+create policy billing_figures_gateway on gateway.billing_figures to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy subscriptions_gateway on gateway.subscriptions to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy subscriptions_gateway_select on gateway.subscriptions for select to coach_gateway using (user_id = gateway.user_id());
@@ -275,5 +322,7 @@ grant execute on function
     gateway.ignore_billing_event(text, text, text, text, bytea, text),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
     gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),
+    gateway.write_entitlements(jsonb), gateway.outdated_subscribers(integer, bigint, integer), gateway.stored_subscriber(bigint),
+    gateway.refold_subscriber(bigint, integer, integer, text, jsonb),
     gateway.expiring_users(uuid, integer), gateway.subscription(uuid)
     to coach_gateway;

@@ -97,13 +97,14 @@ struct Gateway {
         let queue = JobQueue(client: database, instance: slot.instance)
         let inbox = BillingInbox.postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
+        let refolding = EntitlementRefolding(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let summarizer = ConversationSummarizer(
             repository: .postgres(client: databases.long, consents: configuration.requiredConsents), ledger: ledger,
             coaching: documents.coaching,
             models: models, tiers: tiers, prices: documents.prices, ratios: ratios, logger: logger)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
-            summarizer: summarizer, queue: queue, reconciliation: reconciliation,
+            summarizer: summarizer, queue: queue, refolding: refolding, reconciliation: reconciliation,
             playPurchases: configuration.webhooks.playPurchases(outbound, inbox),
             alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
         ).all
@@ -201,6 +202,7 @@ struct Gateway {
                 try await housekeeping.forgetDoneJobs()
                 try await housekeeping.purgeIdempotencyKeys()
                 if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
+                if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.poke() }
                 if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
                 try await housekeeping.detachPartitions(olderThan: configuration.ledgerDays)
             },

@@ -13,6 +13,7 @@ struct JobHandlers {
     let indexer: MessageIndexer
     let summarizer: ConversationSummarizer
     let queue: JobQueue
+    let refolding: EntitlementRefolding
     /// nil when it is not configured, as the next.
     let reconciliation: Reconciliation?
     let playPurchases: PlayPurchases?
@@ -20,7 +21,7 @@ struct JobHandlers {
     let logger: Logger
 
     var all: [JobHandler] {
-        [deleteUser, purgeDeletedContent, indexMessages, summarise] + (reconciliation.map(reconcile) ?? [])
+        [deleteUser, purgeDeletedContent, indexMessages, summarise, refold] + (reconciliation.map(reconcile) ?? [])
             + (playPurchases.map { [lookUp($0)] } ?? []) + (alertWebhook.map { [deliverAlert($0)] } ?? [])
     }
 
@@ -50,6 +51,19 @@ struct JobHandlers {
             payload: { job in job.userID.flatMap { userID in SummaryRequest(of: job).map { (userID, $0) } } }
         ) { [summarizer] userID, request in
             while try await summarizer.summarizePart(request, of: userID) { try Task.checkCancellation() }
+        }
+    }
+
+    /// What is left when the time limit is reached is done by the next run.
+    private var refold: JobHandler {
+        JobHandler(EntitlementRefolding.kind, concurrency: 1, payload: { $0 }) { [refolding] _ in
+            var (last, unreadable): (Int64?, Int) = (0, 0)
+            while let after = last {
+                let part = try await refolding.refoldPart(after: after)
+                last = part.last
+                unreadable += part.unreadable
+            }
+            if unreadable > 0 { throw JobRejected("\(unreadable) subscribers have a billing event that cannot be read") }
         }
     }
 

@@ -78,6 +78,11 @@ struct AccessGround: Sendable {
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
         _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)
         _ = try await BillingInbox.postgres(client: store.gateway, includingSandbox: false).store(Self.grant(to: caller.userID))
+        try await store.admin.execute(
+            """
+            insert into gateway.billing_figures (event_number, source, event_id, occurred_at, kind, purchase, store, renews)
+            values (-1, 'stripe', 'y', now(), 'purchase', 'x', 'x', true)
+            """)
     }
 
     private static func grant(to user: UserID) throws -> BillingDelivery {
@@ -101,7 +106,8 @@ struct AccessGround: Sendable {
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
                 "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
-                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.shared_budgets",
+                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures",
+                "gateway.shared_budgets",
                 "gateway.persona_counter", "gateway.removed_personas":
                 ""
             case "public.persona_versions", "public.persona_avatars":

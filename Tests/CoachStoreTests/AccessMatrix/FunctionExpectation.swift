@@ -97,6 +97,8 @@ enum FunctionExpectation {
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
         "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
+        "gateway.write_entitlements(jsonb)", "gateway.outdated_subscribers(integer, bigint, integer)", "gateway.stored_subscriber(bigint)",
+        "gateway.refold_subscriber(bigint, integer, integer, text, jsonb)",
         "gateway.expiring_users(uuid, integer)",
         "gateway.subscription(uuid)",
         "gateway.take_slice(text, text, date, bigint, bigint)",

@@ -229,7 +229,7 @@ struct TableExpectation: Sendable {
                 values ('stripe', 'x', 'ignored', 'x', 'sandbox', '')
                 """, update: "set type = 'x'"),
         .init(
-            name: "gateway.billing_figures", allowed: [.gatewayForNobody: ".I.."],
+            name: "gateway.billing_figures", allowed: [.gatewayForNobody: "SI.."],
             insert: """
                 insert into gateway.billing_figures (event_number, source, event_id, occurred_at, kind, purchase, store, renews)
                 values (0, 'stripe', 'x', now(), 'purchase', 'x', 'x', true)

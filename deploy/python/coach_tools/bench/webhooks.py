@@ -17,9 +17,9 @@ DAY = 86_400_000
 # The longest history of one subscriber.
 HISTORY = 500
 
-# Stored events of subscribers who do not take part, with bodies of the usual size.
+# Stored events of subscribers who do not take part, with bodies of the usual size. Of a later version of the fold, so that no job folds them again.
 FILL = """
-insert into gateway.subscribers (revision, fold_version) select 10, 1 from generate_series(1, {subscribers});
+insert into gateway.subscribers (revision, fold_version) select 10, 2147483647 from generate_series(1, {subscribers});
 insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
 select 'revenuecat', 'fill-' || s.id || '-' || n, 'folded', s.id, 'RENEWAL', 'production', convert_to(repeat('x', 1200), 'UTF8'), repeat('y', 400)
 from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
