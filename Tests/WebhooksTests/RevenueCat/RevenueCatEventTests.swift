@@ -22,7 +22,8 @@ struct RevenueCatEventTests {
         arguments: [
             ("INITIAL_PURCHASE", PurchaseEvent.purchased), ("RENEWAL", .renewed), ("CANCELLATION", .cancelled),
             ("UNCANCELLATION", .uncancelled), ("NON_RENEWING_PURCHASE", .purchased), ("SUBSCRIPTION_PAUSED", .pauseScheduled),
-            ("EXPIRATION", .expired(paused: false)), ("BILLING_ISSUE", .billingIssue(graceUntil: nil)),
+            ("EXPIRATION", .expired(paused: false)),
+            ("BILLING_ISSUE", .billingIssue(graceUntil: BillingInstant(milliseconds: 1_602_546_647_000))),
             ("PRODUCT_CHANGE", .productChange(to: "com.revenuecat.myapp.yearly")), ("SUBSCRIPTION_EXTENDED", .extended),
             ("TEMPORARY_ENTITLEMENT_GRANT", .temporaryGrant), ("REFUND_REVERSED", .refundReversed),
         ])
@@ -83,10 +84,8 @@ struct RevenueCatEventTests {
             #expect(purchase(parse("CANCELLATION", ["cancel_reason": .string(reason)]))?.event == .cancelled)
         }
         #expect(purchase(parse("EXPIRATION", ["expiration_reason": "SUBSCRIPTION_PAUSED"]))?.event == .expired(paused: true))
-        let grace = BillingInstant(milliseconds: 1_602_000_000_000)
-        #expect(
-            purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": 1_602_000_000_000]))?.event
-                == .billingIssue(graceUntil: grace))
+        #expect(purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": nil]))?.event == .billingIssue(graceUntil: nil))
+        #expect(purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": .null]))?.event == .billingIssue(graceUntil: nil))
     }
 
     @Test("a purchase without an expiry is a lifetime purchase if it gives an entitlement, otherwise a consumable")
@@ -120,6 +119,18 @@ struct RevenueCatEventTests {
         #expect(
             parse("TRANSFER", ["event_timestamp_ms": 1_700_000_000_000, "transferred_to": []]).outcome
                 == .ignored(.invalid("event.transferred_to")))
+    }
+
+    @Test("the first payment after a trial is a renewal that is no trial")
+    func trialConversion() {
+        let converted = purchase(parse("RENEWAL"))
+        #expect(converted?.event == .renewed && converted?.period.isTrial == false)
+    }
+
+    @Test("a redeemed purchase changes nothing by itself: neither of its users is linked")
+    func redeemed() {
+        #expect(parse("PURCHASE_REDEEMED").outcome == .ignored(.informational))
+        #expect(parse("PURCHASE_REDEEMED", ["redeemed_by": 7, "redeemed_from": .null]).outcome == .ignored(.informational))
     }
 
     @Test("types without effect are ignored with any content, and unknown types too")

@@ -44,7 +44,24 @@ enum RevenueCatSample {
         ]),
         "BILLING_ISSUE": merged([
             "event_timestamp_ms": 1_601_337_601_013, "purchased_at_ms": 1_598_640_647_000, "expiration_at_ms": 1_601_319_047_000,
+            "grace_period_expiration_at_ms": 1_602_546_647_000,
         ]),
+        "RENEWAL": merged(["is_trial_conversion": true]),
+        "UNCANCELLATION": merged(["price": 0.0]),
+        "SUBSCRIPTION_EXTENDED": merged(["expiration_at_ms": 1_660_935_974_000, "price": .null]),
+        "REFUND_REVERSED": merged(["price": 4.99, "expiration_at_ms": 1_659_331_174_000]),
+        "PURCHASE_REDEEMED": [
+            "event_timestamp_ms": 1_658_726_378_679, "id": "12345678-1234-1234-1234-123456789012", "app_id": "1234567890",
+            "redeemed_from": [.string(anonymous)], "redeemed_by": ["1234567890"], "store": "RC_BILLING", "environment": "PRODUCTION",
+        ],
+        "SUBSCRIBER_ALIAS": [
+            "event_timestamp_ms": 1_658_726_378_679, "id": "12345678-1234-1234-1234-123456789012", "app_id": "1234567890",
+            "app_user_id": "1234567890", "original_app_user_id": "$RCAnonymousID:87c6049c58069238dce29853916d624c",
+            "aliases": [.string(anonymous)],
+        ],
+        "PRICE_INCREASE_CONSENT_REQUIRED": merged(["price": .null]),
+        "PRICE_INCREASE_CONSENT_APPROVED": merged(["price": .null]),
+        "TEST": merged(["price": .null, "period_type": "TRIAL", "store": "TEST_STORE", "environment": "SANDBOX"]),
         "SUBSCRIPTION_PAUSED": merged([
             "event_timestamp_ms": 1_652_796_516_000, "purchased_at_ms": 1_652_681_048_845, "expiration_at_ms": 1_655_366_648_845,
             "auto_resume_at_ms": 1_657_951_448_845, "store": "PLAY_STORE",
