@@ -2,10 +2,15 @@
 -- PL/pgSQL, which keeps its plans: an SQL function that is not inlined is planned again at every call. It is inlined when nothing in it is less
 -- stable than it says, and what makes JSON or reads time zones is no more than STABLE.
 
--- Estimated tokens of a text: a quarter of the ASCII bytes and about half of the others, which tends to be high.
+-- Estimated tokens of a text. The rule and its reason are those of `TokenEstimate` in CoachCore; a test compares the two.
 create function gateway.estimate_tokens(content text) returns integer
     language sql immutable
-    return greatest(1, (3 * octet_length(content) - 2 * char_length(content) + 3) / 4);
+    return (5 * octet_length(content) - 3 * char_length(content) + 7) / 8;
+
+-- Tokens of a message beside its content: `TokenEstimate.perMessage`.
+create function gateway.tokens_per_message() returns integer
+    language sql immutable
+    return 4;
 
 -- A conversation's title until its owner sets one: the beginning of their first message.
 create function gateway.title_of(message text) returns text
@@ -59,6 +64,6 @@ create function gateway.to_nanodollars(usd numeric) returns bigint
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.estimate_tokens(text), gateway.title_of(text), gateway.prompt_text(jsonb),
+    gateway.estimate_tokens(text), gateway.tokens_per_message(), gateway.title_of(text), gateway.prompt_text(jsonb),
     gateway.domain_of(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
     to coach_gateway;

@@ -62,7 +62,7 @@ begin
 end $$;
 
 -- The messages before a place in a conversation, as a JSON array: the newest that fit into so many tokens, oldest first. Without messages that have
--- no answer, and superseded answers. Four tokens a message for its role and delimiters.
+-- no answer, and superseded answers.
 create function gateway.history(uid uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns json
     language plpgsql stable as $$
 begin
@@ -73,7 +73,7 @@ begin
             select recent.role::text, recent.content
             from (
                 select m.seq, m.role, m.content,
-                    sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+                    sum(m.token_count + gateway.tokens_per_message()) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
                 from public.messages m
                 where m.user_id = gateway.user_id() and m.conversation_id = $2 and m.seq < $3
                     and m.status in ('complete', 'stopped', 'interrupted') and m.content <> ''

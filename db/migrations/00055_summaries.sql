@@ -51,7 +51,7 @@ begin
     select coalesce(min(recent.seq), max(recent.newest)) into kept_from
     from (
         select m.seq, m.role, max(m.seq) filter (where m.role = 'user') over () as newest,
-            sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+            sum(m.token_count + gateway.tokens_per_message()) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
         from public.messages m
         where m.user_id = gateway.user_id() and m.conversation_id = $2 and m.seq > conversation.summarised_through_seq
             and m.status in ('complete', 'stopped', 'interrupted') and m.content <> ''
@@ -63,7 +63,7 @@ begin
     select coalesce(min(older.seq) filter (where older.tokens_before > tokens and older.role = 'user'), kept_from) - 1 into through
     from (
         select m.seq, m.role,
-            sum(m.token_count + 4) over (order by m.seq rows between unbounded preceding and 1 preceding) as tokens_before
+            sum(m.token_count + gateway.tokens_per_message()) over (order by m.seq rows between unbounded preceding and 1 preceding) as tokens_before
         from public.messages m
         where m.user_id = gateway.user_id() and m.conversation_id = $2
             and m.seq > conversation.summarised_through_seq and m.seq < kept_from

@@ -3,18 +3,22 @@
 /// Byte-pair tokenizers of current models average about four bytes per token on English prose, and about two bytes per token on other
 /// scripts (Greek and Cyrillic letters of two bytes: 0.5 to 1 token each; CJK ideographs of three bytes: 1 to 1.5 tokens each). The
 /// estimate tends to be high, because it is charged to a budget.
+///
+/// `gateway.estimate_tokens` is the same rule for stored messages: PostgreSQL counts bytes and characters at no cost, and nothing else.
 public enum TokenEstimate {
     /// Tokens for the role and delimiters of one message (OpenAI's cookbook counts 3 per message, and 3 for the start of the reply).
-    static let perMessage = 4
+    public static let perMessage = 4
 
-    /// Estimated tokens of a UTF-8 text: a quarter of the ASCII bytes plus half of the others, rounded up.
+    /// Estimated tokens of a UTF-8 text, rounded up: 0.25 for a character of one byte, 0.875 of two, 1.5 of three, 2.125 of four.
     public static func tokens(in utf8: some Sequence<UInt8>) -> Int {
-        var ascii = 0
-        var other = 0
+        var bytes = 0
+        var characters = 0
         for byte in utf8 {
-            if byte < 0x80 { ascii += 1 } else { other += 1 }
+            bytes += 1
+            // Each byte that does not continue a character begins one (RFC 3629 §3).
+            if byte & 0xC0 != 0x80 { characters += 1 }
         }
-        return (ascii + 2 * other + 3) / 4
+        return (5 * bytes - 3 * characters + 7) / 8
     }
 
     /// Estimated tokens of a prompt as sent.

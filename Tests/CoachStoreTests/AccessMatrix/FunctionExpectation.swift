@@ -7,7 +7,7 @@ enum FunctionExpectation {
         "gateway.level_at(smallint, timestamp with time zone, timestamp with time zone)",
         "gateway.level_of_tier(integer)",
         "gateway.raise_safety(uuid, uuid, integer, boolean, timestamp with time zone)",
-        "gateway.estimate_tokens(text)",
+        "gateway.estimate_tokens(text)", "gateway.tokens_per_message()",
         "gateway.title_of(text)",
         "gateway.prompt_text(jsonb)",
         "gateway.domain_of(jsonb)",
