@@ -1,6 +1,8 @@
 -- A turn: one message of a user and the answer to it, over all attempts.
 
 create type public.finish_reason as enum ('stop', 'length', 'stopped', 'safety');
+-- Notices of talking to a machine.
+create type public.disclosure_kind as enum ('standard', 'minor');
 create type public.risk_subject as enum ('self', 'other', 'unclear');
 create domain public.risk_tier as smallint check (value between 0 and 4);
 create domain public.idempotency_key as text check (octet_length(value) between 1 and 128 and value !~ '[^\x20-\x7E]');
@@ -42,6 +44,9 @@ create table public.turns (
     risk_categories text[] not null default '{}',
     risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
+
+    -- Which notice the turn's `start` event has; NULL: none.
+    disclosure public.disclosure_kind,
 
     finalized_by public.finalizer,
     -- The turn whose answer this one is to replace. The user's message names the latest of them.

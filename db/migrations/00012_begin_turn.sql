@@ -113,7 +113,9 @@ create type gateway.turn_plan as (
     locale text,
     owner_instance uuid,
     owner_epoch bigint,
-    purpose public.usage_purpose
+    purpose public.usage_purpose,
+    -- The notice that is due; NULL: none.
+    disclosure public.disclosure_kind
 );
 -- The attempt that began.
 create type gateway.begun_turn as (
@@ -217,25 +219,6 @@ begin
     return persona;
 end $$;
 
--- The persona that a request asks for, by id, by its slug, or by a share link, which it redeems. NULL when it is not open to the user.
-create function gateway.requested_persona(uid uuid, request jsonb) returns public.persona_versions
-    language plpgsql as $$
-declare
-    requested uuid := (request ->> 'persona_id')::uuid;
-    shared uuid;
-begin
-    if request ->> 'share_token' is not null then
-        shared := gateway.redeem_share_link(uid, request ->> 'share_token');
-        if shared is null or shared <> requested then
-            return null;
-        end if;
-        requested := shared;
-    elsif request ->> 'persona_slug' is not null then
-        select p.id into requested from public.coaching_personas p where p.slug = request ->> 'persona_slug';
-    end if;
-    return gateway.find_persona(uid, requested, null);
-end $$;
-
 -- The draft of a creator's own persona, as a version without a number; NULL when there is none, or an operator has withdrawn it.
 create function gateway.draft_persona(uid uuid, persona_id uuid) returns public.persona_versions
     language plpgsql stable as $$
@@ -246,6 +229,28 @@ begin
     into draft from public.coaching_personas p
     where p.id = $2 and p.user_id = uid and p.deleted_at is null and p.status <> 'withdrawn';
     return draft;
+end $$;
+
+-- The persona that a request names, by id, by its slug, or by a share link, which it redeems; in a preview the creator's draft. NULL when it is
+-- not open to the user.
+create function gateway.requested_persona(uid uuid, request jsonb) returns public.persona_versions
+    language plpgsql as $$
+declare
+    requested uuid := (request ->> 'persona_id')::uuid;
+    shared uuid;
+begin
+    if request ->> 'source' = 'preview' then
+        return gateway.draft_persona(uid, requested);
+    elsif request ->> 'share_token' is not null then
+        shared := gateway.redeem_share_link(uid, request ->> 'share_token');
+        if shared is null or shared <> requested then
+            return null;
+        end if;
+        requested := shared;
+    elsif request ->> 'persona_slug' is not null then
+        select p.id into requested from public.coaching_personas p where p.slug = request ->> 'persona_slug';
+    end if;
+    return gateway.find_persona(uid, requested, null);
 end $$;
 
 -- Begins the next attempt of a failed turn. An owner's late receipt may have changed the turn since it was read: then the caller must repeat the
@@ -426,6 +431,19 @@ begin
         || jsonb_build_object('rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer));
 end $$;
 
+-- The answer to a request whose key has a turn; NULL when that turn failed and its next attempt begins.
+create function gateway.repeated_answer(
+    uid uuid, turn public.turns, fingerprint bytea, conversation_id uuid, safety_level integer, tier jsonb, person gateway.turn_user) returns jsonb
+    language plpgsql as $$
+begin
+    if turn.request_hash <> fingerprint or (turn.conversation_named and turn.conversation_id <> $4) then
+        return gateway.refuse(uid, ('idempotency_mismatch', null, null, null), safety_level, 1, tier, person);
+    elsif turn.status <> 'failed' then
+        return gateway.known_answer(uid, turn.id, safety_level, tier);
+    end if;
+    return null;
+end $$;
+
 -- What begin_turn reads about the conversation.
 create type gateway.turn_conversation as (
     id uuid, persona_id uuid, persona_version integer, last_seq integer, domain public.coaching_domain, summary text, title text,
@@ -441,6 +459,58 @@ begin atomic
     from public.conversations c
     where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null;
 end;
+
+-- Why no turn begins in a conversation that was read so; NULL: one begins. A preview has a conversation of its own, and no turn continues it.
+create function gateway.conversation_rejection(conversation gateway.turn_conversation, source public.conversation_source, running_in uuid[])
+    returns text
+    language sql immutable
+    return case
+        when conversation.id is null or (conversation.source = 'preview') <> (source = 'preview') then 'not_found'
+        when conversation.id = any (running_in) then 'turn_in_progress'
+    end;
+
+-- The message of the turn `former` when it is the conversation's latest; NULL when it is not.
+create function gateway.retried_message(uid uuid, former public.turns, last_seq integer) returns text
+    language plpgsql stable as $$
+begin
+    return (
+        select m.content from public.messages m
+        where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = $3 - 1);
+end $$;
+
+-- Decides a turn that a limit or a missing consent keeps from a model: the rejection, or NULL, and then whether a model is called all the same. The
+-- allowance of a user in danger lifts a limit, but no missing consent. When it is spent, only a message of acute danger is answered, by the fixed
+-- text.
+create function gateway.decide_limited_turn(
+    uid uuid, request jsonb, hit gateway.limit_hit, acute boolean, exempt boolean, safety_level integer, tier jsonb, person gateway.turn_user,
+    out rejection jsonb, out calls_model boolean)
+    language plpgsql as $$
+begin
+    calls_model := false;
+    if not person.consents @> (request -> 'consents') then
+        if not acute then
+            rejection := gateway.refuse(uid, ('consent_missing', null, null, null), safety_level, 0, tier, person) || jsonb_build_object(
+                'consents', array(
+                    select k.kind from jsonb_object_keys(request -> 'consents') as k (kind)
+                    where not coalesce((person.consents ->> k.kind)::boolean, false) order by k.kind));
+        end if;
+    elsif not exempt then
+        rejection := gateway.refuse(uid, hit, safety_level, 0, tier, person);
+    else
+        calls_model := gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.running_in));
+        if not calls_model and not acute then
+            rejection := gateway.refuse(uid, hit, safety_level, 0, tier, person);
+        end if;
+    end if;
+end $$;
+
+-- The notice of talking to a machine, which is due now.
+create function gateway.disclose(uid uuid, is_minor boolean, moment timestamptz) returns public.disclosure_kind
+    language plpgsql as $$
+begin
+    update public.rate_limits r set disclosed_at = moment where r.user_id = uid;
+    return case when is_minor then 'minor' else 'standard' end;
+end $$;
 
 -- Makes room for a turn's two messages: in a new conversation (`title` is its title), or in an existing one, unless the turn repeats a message.
 -- Returns the seq of the user's message.
@@ -475,6 +545,78 @@ begin
     end if;
     return seq;
 end $$;
+
+-- The highest level of danger stored for a user: with the persona, or with any when it is NULL.
+create function gateway.stored_level(uid uuid, persona_id uuid, moment timestamptz) returns integer
+    language plpgsql stable as $$
+begin
+    return (
+        select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s
+        where s.user_id = uid and s.persona_id = coalesce($2, s.persona_id));
+end $$;
+
+-- Writes a turn: room in its conversation, message and turn, the running attempt with its first call, and the state of danger. `earlier`: the turn
+-- that is retried or has its next attempt, else NULL; `title`: of a conversation without one.
+create function gateway.write_turn(
+    uid uuid, request jsonb, risk gateway.risk, fingerprint bytea, earlier public.turns, title text, account_id uuid, is_new boolean,
+    plan gateway.turn_plan) returns gateway.begun_turn
+    language plpgsql as $$
+declare
+    is_retry constant boolean := request ->> 'retry_of' is not null;
+    begun gateway.begun_turn;
+begin
+    plan.owner_instance := request #>> '{owner,instance}';
+    plan.owner_epoch := request #>> '{owner,epoch}';
+    plan.change := gateway.next_change(uid);
+    plan.seq := gateway.extend_conversation(uid, plan, is_new, case when earlier.id is null then 2 else 0 end, title);
+    if is_retry then
+        begun := gateway.replace_turn(uid, earlier, plan);
+    elsif earlier.id is not null then
+        begun := gateway.restart_turn(uid, earlier, plan);
+    else
+        begun := gateway.insert_turn(uid, request, risk, fingerprint, plan);
+    end if;
+    perform gateway.start_attempt(uid, $7, begun, plan);
+    -- The state is raised here already, in case the caller dies; once for each message.
+    if risk.tier > 0 and not is_retry then
+        perform gateway.raise_safety(uid, plan.persona_id, risk.tier, true, plan.moment);
+    elsif request ? 'earlier_concern' then
+        perform gateway.raise_safety(uid, plan.persona_id, 1, false, plan.moment);
+    end if;
+    return begun;
+end $$;
+
+-- The result of begin_turn for a turn that began. SQL, which the planner inlines; not jsonb, because the history can be long and is not read here.
+create function gateway.begun_answer(
+    begun gateway.begun_turn, plan gateway.turn_plan, person gateway.turn_user, conversation gateway.turn_conversation,
+    persona public.persona_versions, rate jsonb, message text, history json, safety_level integer, pinned public.coaching_domain) returns json
+    language sql stable
+    return json_build_object(
+        'outcome', 'begun',
+        'rate', rate,
+        'turn', json_build_object(
+            'turn_id', begun.id, 'conversation_id', begun.conversation_id, 'user_message_id', begun.user_message_id,
+            'message_id', begun.message_id, 'attempt', begun.attempt),
+        'day', plan.day,
+        'calls_model', plan.calls_model,
+        'tier', plan.tier,
+        'message', message,
+        'seq', begun.seq,
+        'is_minor', coalesce(person.is_minor, false),
+        'disclosure', plan.disclosure,
+        'profile', person.profile,
+        'summary', conversation.summary,
+        'unsummarised', begun.seq - 1 - conversation.summarised_through,
+        'history', coalesce(history, '[]'),
+        'persona', case when persona.persona_id is not null then json_build_object(
+            'id', persona.persona_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain),
+            'tone', gateway.prompt_text(persona.tone), 'methodology', gateway.prompt_text(persona.methodology),
+            'personality', gateway.prompt_text(persona.personality)) end,
+        'safety_level', safety_level,
+        'conversation_domain', conversation.domain,
+        'pinned_domain', pinned,
+        'country', person.country,
+        'locale', person.locale);
 
 -- Begins a turn for the user of `request.jwt.claims`, or returns the reason why not. One call, one transaction.
 --
@@ -511,7 +653,7 @@ end $$;
 --       | {outcome: known,   rate, known: <load_turn>}
 --       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, consents, safety_level, country, locale}
 --                            domain: that the tier does not have; consents: those missing; the region is the profile's
--- A refusal writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
+-- A rejection writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
 create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
@@ -523,7 +665,7 @@ declare
     key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
     is_retry constant boolean := request ->> 'retry_of' is not null;
-    is_new boolean := request ->> 'conversation_id' is null and not is_retry;
+    is_new boolean;
     message text := request ->> 'message';
     risk gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
     pinned public.coaching_domain := request ->> 'domain';
@@ -534,17 +676,18 @@ declare
     tier jsonb;
     -- Highest stored level over all personas.
     danger integer := 0;
-    -- The failed turn of the key, whose next attempt this is, and the turn that `retry_of` names. Read only then: even a row of NULLs costs.
-    turn public.turns;
-    again boolean := false;
-    former public.turns;
+    -- The turn that `retry_of` names, or the failed one of the key, whose next attempt this is. Read only then: even a row of NULLs costs.
+    earlier public.turns;
+    is_next_attempt boolean := false;
     exempt boolean;
     hit gateway.limit_hit;
+    reason text;
+    answer jsonb;
     conversation gateway.turn_conversation;
     persona public.persona_versions;
     plan gateway.turn_plan;
     begun gateway.begun_turn;
-    safety_level integer;
+    safety_level integer := 0;
     past json;
 begin
     -- The user. Counting locks their row, so their other turns wait for this transaction, and what is read now includes what those wrote.
@@ -554,121 +697,93 @@ begin
     select * into strict person from gateway.turn_user(uid, request, key, plan.moment);
     tier := request #> array['limits', 'tiers', person.tier::text];
     if person.was_in_danger then
-        select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into danger from public.safety_states s where s.user_id = uid;
+        danger := gateway.stored_level(uid, null, plan.moment);
     end if;
     if request ? 'earlier_concern' then
         danger := greatest(danger, 1);
     end if;
+
+    -- What the request repeats: another turn's message, or, by its key, itself.
     if is_retry then
-        select * into former from public.turns t
+        select * into earlier from public.turns t
         where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid and t.deleted_at is null;
-        risk := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
-        pinned := former.pinned_domain;
-        conversation_id := former.conversation_id;
-        person.country := coalesce(former.country, person.country);
-        person.locale := coalesce(former.locale, person.locale);
+        risk := (earlier.risk_tier, earlier.risk_categories, earlier.risk_subject, earlier.risk_patterns);
+        person.country := coalesce(earlier.country, person.country);
+        person.locale := coalesce(earlier.locale, person.locale);
     end if;
-    -- Limits and persona errors do not refuse a user in danger (CONTRACT §4).
-    exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
     if person.suspended then
         return gateway.refuse(uid, ('suspended', null, null, null), danger, 1, tier, person);
-    end if;
-
-    -- A repeated request.
-    if person.known_turn is not null then
-        select * into strict turn from public.turns t where t.user_id = uid and t.id = person.known_turn;
-        if turn.request_hash <> fingerprint or (turn.conversation_named and turn.conversation_id <> conversation_id) then
-            return gateway.refuse(uid, ('idempotency_mismatch', null, null, null), danger, 1, tier, person);
-        elsif turn.status <> 'failed' then
-            return gateway.known_answer(uid, turn.id, danger, tier);
+    elsif person.known_turn is not null then
+        select * into strict earlier from public.turns t where t.user_id = uid and t.id = person.known_turn;
+        answer := gateway.repeated_answer(uid, earlier, fingerprint, conversation_id, danger, tier, person);
+        if answer is not null then
+            return answer;
         end if;
-        again := true;
-        pinned := turn.pinned_domain;
-        conversation_id := turn.conversation_id;
-        is_new := false;
+        is_next_attempt := true;
+    end if;
+    if is_retry or is_next_attempt then
+        pinned := earlier.pinned_domain;
+        conversation_id := earlier.conversation_id;
     end if;
 
-    -- The limits. Those but the rate refuse only a turn that nothing else refuses.
+    -- The limits. Those but the rate refuse only a turn that nothing else refuses; none refuses a user in danger (CONTRACT §4).
+    exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
     plan.reserve := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
     hit := gateway.ordinary_limit(
-        uid, counter, tier, cardinality(person.running_in), not again, plan.reserve, plan.day, plan.moment);
+        uid, counter, tier, cardinality(person.running_in), not is_next_attempt, plan.reserve, plan.day, plan.moment);
     if hit.reason = 'rate_limited' and not exempt then
         return gateway.refuse(uid, hit, danger, 1, tier, person);
     end if;
 
-    -- The conversation. A preview has one of its own, and no turn continues it.
+    -- The conversation, then the persona, then the domain: the first that is missing or not allowed rejects the turn.
     plan.source := coalesce(request ->> 'source', 'app');
     plan.purpose := case plan.source when 'preview' then 'preview' else 'chat' end;
+    is_new := conversation_id is null and not is_retry;
     if not is_new then
         select * into conversation from gateway.turn_conversation(uid, conversation_id);
-        if not found or (conversation.source = 'preview') <> (plan.source = 'preview') then
-            return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
-        elsif conversation.id = any (person.running_in) then
-            return gateway.refuse(uid, ('turn_in_progress', 1, null, null), danger, 0, tier, person);
-        end if;
-        if is_retry then
-            select m.content into message from public.messages m
-            where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
-            if not found then
-                return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
-            end if;
+        reason := gateway.conversation_rejection(conversation, plan.source, person.running_in);
+        if is_retry and reason is null then
+            message := gateway.retried_message(uid, earlier, conversation.last_seq);
+            reason := case when message is null then 'not_found' end;
         end if;
     end if;
-
-    -- The persona: the conversation keeps the one of its first turn, in the version of then.
-    if plan.source = 'preview' then
-        persona := gateway.draft_persona(uid, (request ->> 'persona_id')::uuid);
-        if persona.persona_id is null and not exempt then
-            return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
-        end if;
-    elsif coalesce(request ->> 'persona_id', request ->> 'persona_slug', request ->> 'share_token') is not null then
+    if reason is null and (
+        plan.source = 'preview' or coalesce(request ->> 'persona_id', request ->> 'persona_slug', request ->> 'share_token') is not null)
+    then
         persona := gateway.requested_persona(uid, request);
-        if persona.persona_id is null and not exempt then
-            return gateway.refuse(uid, ('unknown_persona', null, null, null), danger, 0, tier, person);
-        end if;
+        reason := case when persona.persona_id is null and not exempt
+            then case plan.source when 'preview' then 'not_found' else 'unknown_persona' end end;
     end if;
+    -- The conversation keeps the persona of its first turn, in the version of then.
     if conversation.persona_id is not null and plan.source <> 'preview' then
         persona := gateway.find_persona(uid, conversation.persona_id, conversation.persona_version);
     end if;
-
-    -- A domain outside the tier. For a user in danger the prompt is the generic one.
-    if pinned is not null and not exempt and not (tier -> 'domains') ? pinned::text then
-        return gateway.refuse(uid, ('subscription_required', null, null, null), danger, 0, tier, person)
-            || jsonb_build_object('domain', pinned);
+    -- For a user in danger the prompt is the generic one.
+    if reason is null and pinned is not null and not exempt and not (tier -> 'domains') ? pinned::text then
+        reason := 'subscription_required';
+    end if;
+    if reason is not null then
+        return gateway.refuse(uid, (reason, case reason when 'turn_in_progress' then 1 end, null, null), danger, 0, tier, person)
+            || case reason when 'subscription_required' then jsonb_build_object('domain', pinned) else '{}' end;
     end if;
 
-    -- Budgets that users share.
+    -- Whether a model is called. Budgets that users share are limits, too.
     if hit.reason is null and request ? 'exhausted'
         and request -> 'exhausted' ?| array['installation', 'tier/' || (tier ->> 'name'), 'persona/' || persona.persona_id]
     then
         hit := gateway.limit_until('budget_exhausted', null, (plan.day + 1)::timestamp at time zone 'UTC', plan.moment);
     end if;
-
-    -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by
-    -- the fixed text.
-    plan.calls_model := true;
-    if not person.consents @> (request -> 'consents') then
-        -- Nor is a model called for a user in danger.
-        if coalesce(risk.tier, 0) < 2 then
-            return gateway.refuse(uid, ('consent_missing', null, null, null), danger, 0, tier, person) || jsonb_build_object(
-                'consents', array(
-                    select k.kind from jsonb_object_keys(request -> 'consents') as k (kind)
-                    where not coalesce((person.consents ->> k.kind)::boolean, false) order by k.kind));
-        end if;
-        plan.calls_model := false;
-        plan.reserve := 0;
-    elsif hit.reason is not null then
-        if not exempt then
-            return gateway.refuse(uid, hit, danger, 0, tier, person);
-        elsif not gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.running_in)) then
-            if coalesce(risk.tier, 0) < 2 then
-                return gateway.refuse(uid, hit, danger, 0, tier, person);
-            end if;
-            plan.calls_model := false;
+    plan.calls_model := hit.reason is null and (person.consents @> (request -> 'consents')) is not false;
+    if not plan.calls_model then
+        select d.rejection, d.calls_model into answer, plan.calls_model
+        from gateway.decide_limited_turn(uid, request, hit, coalesce(risk.tier >= 2, false), exempt, danger, tier, person) d;
+        if answer is not null then
+            return answer;
+        elsif not plan.calls_model then
             plan.reserve := 0;
         end if;
     end if;
-    if again then
+    if is_next_attempt then
         counter := gateway.uncount(uid, 0, 1);
     end if;
     -- Refused, or required and not given: then nothing from the user's profile or earlier conversations enters the prompt (CONTRACT §5).
@@ -677,49 +792,30 @@ begin
         conversation.summary := null;
         conversation.summarised_through := null;
     end if;
-
-    -- The notice of talking to a machine, at the first turn and after every three hours; an attempt keeps that of its turn. A time in the future
-    -- counts as long ago.
-    if again then
-        plan.disclosure := turn.disclosure;
+    -- The notice is due at the first turn and after every three hours; an attempt keeps that of its turn. A time in the future counts as long ago.
+    if is_next_attempt then
+        plan.disclosure := earlier.disclosure;
     elsif (counter.disclosed_at between plan.moment - interval '3 hours' and plan.moment) is not true then
-        plan.disclosure := case when person.is_minor then 'minor' else 'standard' end;
-        update public.rate_limits r set disclosed_at = plan.moment where r.user_id = uid;
+        plan.disclosure := gateway.disclose(uid, person.is_minor, plan.moment);
     end if;
 
-    -- Insertion.
+    -- The stored state is that before this message, whose own tier the caller fuses.
+    if danger > 0 then
+        safety_level := coalesce(gateway.stored_level(uid, coalesce(persona.persona_id, gateway.no_persona()), plan.moment), 0);
+    end if;
+    if request ? 'earlier_concern' then
+        safety_level := greatest(safety_level, 1);
+    end if;
     plan.tier := coalesce(tier ->> 'name', '');
-    plan.persona_id := persona.persona_id;
-    plan.persona_version := persona.version;
     plan.country := person.country;
     plan.locale := person.locale;
-    plan.owner_instance := request #>> '{owner,instance}';
-    plan.owner_epoch := request #>> '{owner,epoch}';
-    plan.change := gateway.next_change(uid);
+    plan.persona_id := persona.persona_id;
+    plan.persona_version := persona.version;
     plan.conversation_id := coalesce(conversation.id, gen_random_uuid());
-    plan.seq := gateway.extend_conversation(
-        uid, plan, is_new, case when again or is_retry then 0 else 2 end,
-        case when conversation.title is null then gateway.title_of(message) end);
-    if again then
-        begun := gateway.restart_turn(uid, turn, plan);
-    elsif is_retry then
-        begun := gateway.replace_turn(uid, former, plan);
-    else
-        begun := gateway.insert_turn(uid, request, risk, fingerprint, plan);
-    end if;
-    perform gateway.start_attempt(uid, person.account_id, begun, plan);
+    begun := gateway.write_turn(
+        uid, request, risk, fingerprint, earlier, case when conversation.title is null then gateway.title_of(message) end, person.account_id,
+        is_new, plan);
 
-    -- The stored state is that before this message, whose own tier the caller fuses. It is raised here already, in case the caller dies; once for
-    -- each message.
-    if danger > 0 then
-        select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into safety_level
-        from public.safety_states s where s.user_id = uid and s.persona_id = coalesce(persona.persona_id, gateway.no_persona());
-    end if;
-    if risk.tier > 0 and not is_retry then
-        perform gateway.raise_safety(uid, persona.persona_id, risk.tier, true, plan.moment);
-    elsif request ? 'earlier_concern' then
-        perform gateway.raise_safety(uid, persona.persona_id, 1, false, plan.moment);
-    end if;
     if begun.seq > 1 then
         past := gateway.history(
             uid, begun.conversation_id, begun.seq, coalesce((tier #>> '{history,tokens}')::integer, 0),
@@ -728,34 +824,9 @@ begin
                 coalesce((tier #>> '{history,messages}')::integer, 0),
                 case when conversation.summary is not null then begun.seq - 1 - conversation.summarised_through end));
     end if;
-
-    -- Not jsonb, because the history can be long and is not read here.
-    return json_build_object(
-        'outcome', 'begun',
-        'rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),
-        'turn', json_build_object(
-            'turn_id', begun.id, 'conversation_id', begun.conversation_id, 'user_message_id', begun.user_message_id,
-            'message_id', begun.message_id, 'attempt', begun.attempt),
-        'day', plan.day,
-        'calls_model', plan.calls_model,
-        'tier', plan.tier,
-        'message', case when is_retry then message end,
-        'seq', begun.seq,
-        'is_minor', coalesce(person.is_minor, false),
-        'disclosure', plan.disclosure,
-        'profile', person.profile,
-        'summary', conversation.summary,
-        'unsummarised', begun.seq - 1 - conversation.summarised_through,
-        'history', coalesce(past, '[]'),
-        'persona', case when persona.persona_id is not null then json_build_object(
-            'id', persona.persona_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain),
-            'tone', gateway.prompt_text(persona.tone), 'methodology', gateway.prompt_text(persona.methodology),
-            'personality', gateway.prompt_text(persona.personality)) end,
-        'safety_level', greatest(coalesce(safety_level, 0), case when request ? 'earlier_concern' then 1 end),
-        'conversation_domain', conversation.domain,
-        'pinned_domain', pinned,
-        'country', person.country,
-        'locale', person.locale);
+    return gateway.begun_answer(
+        begun, plan, person, conversation, persona, gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),
+        case when is_retry then message end, past, safety_level, pinned);
 end $$;
 
 -- The result of begin_turn for a repeated request that needs no new attempt; NULL when it needs one. Writes nothing: for an instance that cannot
@@ -800,5 +871,15 @@ grant execute on function
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan), gateway.turn_user(uuid, jsonb, text, timestamptz),
     gateway.refuse(uuid, gateway.limit_hit, integer, integer, jsonb, gateway.turn_user), gateway.known_answer(uuid, uuid, integer, jsonb),
     gateway.turn_conversation(uuid, uuid), gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
+    gateway.repeated_answer(uuid, public.turns, bytea, uuid, integer, jsonb, gateway.turn_user),
+    gateway.conversation_rejection(gateway.turn_conversation, public.conversation_source, uuid[]),
+    gateway.retried_message(uuid, public.turns, integer),
+    gateway.decide_limited_turn(uuid, jsonb, gateway.limit_hit, boolean, boolean, integer, jsonb, gateway.turn_user),
+    gateway.write_turn(
+        uuid, jsonb, gateway.risk, bytea, public.turns, text, uuid, boolean, gateway.turn_plan),
+    gateway.disclose(uuid, boolean, timestamptz), gateway.stored_level(uuid, uuid, timestamptz),
+    gateway.begun_answer(
+        gateway.begun_turn, gateway.turn_plan, gateway.turn_user, gateway.turn_conversation, public.persona_versions, jsonb, text, json, integer,
+        public.coaching_domain),
     gateway.begin_turn(uuid, jsonb), gateway.repeated_turn(uuid, jsonb), gateway.rejection(text, integer, integer, integer)
     to coach_gateway;

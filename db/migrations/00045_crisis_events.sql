@@ -1,12 +1,7 @@
--- Audit of crisis detection, without any text; the notices of talking to a machine; the cost of a judge.
+-- Audit of crisis detection, without any text; when the notice of talking to a machine was given; the cost of a judge.
 
 -- The notice was last given then; NULL: never.
 alter table public.rate_limits add column disclosed_at timestamptz;
-
--- Which notice the turn's `start` event has; NULL: none.
-create type public.disclosure_kind as enum ('standard', 'minor');
-alter table public.turns add column disclosure public.disclosure_kind;
-alter type gateway.turn_plan add attribute disclosure public.disclosure_kind;
 
 create type gateway.detection_stage as enum ('grammar', 'model', 'state', 'judge', 'output_guard');
 create type gateway.crisis_action as enum ('card', 'opening', 'fixed_text', 'reminder', 'replaced');

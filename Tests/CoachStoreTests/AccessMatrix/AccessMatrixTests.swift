@@ -99,7 +99,7 @@ struct AccessMatrixTests {
             """
         // With the schema, independent of the search path.
         let qualified: Query = """
-            regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer|consent_kind|usage_purpose)', 'public.\\1', 'g')
+            regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer|consent_kind|usage_purpose|conversation_source|persona_versions)', 'public.\\1', 'g')
             """
         #expect(
             try await ground.names("select \(qualified) \(ours)") == FunctionExpectation.forGateway.union(FunctionExpectation.forNobody))
