@@ -9,6 +9,7 @@ import JSON
 /// Every edit names the version that it was made from, so that of two devices one gets 412 with the current version.
 public struct ContextProfileRoutes: Feature {
     private static let path = "/api/v1/context-profile"
+    private static let versioned = VersionedResource<ContextProfileVersion, ContextProfileResource>({ .init($0) }, version: \.version)
 
     private let profiles: ContextProfileRepository
     private let consents: ConsentRepository
@@ -24,7 +25,7 @@ public struct ContextProfileRoutes: Feature {
         let users = routes.authenticated("Context profile")
         let response = RouteResponse.data(ContextProfileResource.schema).versioned
         users.get(Self.path, .init("Get the profile; version 0 is an empty one", response: response)) { request, context in
-            respond(request, context, try await profiles.get(context.caller))
+            Self.versioned.response(try await profiles.get(context.caller), request, context)
         }
         users.put(
             Self.path, .init("Replace the profile", parameters: [.ifMatch], body: ContextProfileBody.schema, response: response)
@@ -54,38 +55,33 @@ public struct ContextProfileRoutes: Feature {
     }
 
     private func edit(_ request: Request, _ context: Authenticated, isPatch: Bool) async throws -> Response {
-        let expected = try request.expectedVersion(required: true)
-        let body = try ContextProfileBody(body: try await request.collectBytes(), isPatch: isPatch)
-        return try await save(ContextProfileEdit(fields: body.fields, expectedVersions: expected.versions), request, context)
+        try await Self.versioned.edit(request, context, current: { try await profiles.get(context.caller) }) { expectedVersions in
+            let body = try ContextProfileBody(body: try await request.collectBytes(), isPatch: isPatch)
+            return try await save(ContextProfileEdit(fields: body.fields, expectedVersions: expectedVersions), context)
+        }
     }
 
     private func undo(_ request: Request, _ context: Authenticated) async throws -> Response {
         let expected = try request.expectedVersion(required: true)
-        let newest = try await profiles.history(context.caller, nil, 2)
-        guard newest.count == 2 else { throw GatewayError(.notFound, "there is no earlier version") }
-        let current = newest[0].version
-        if let versions = expected.versions, !versions.contains(current) {
-            throw GatewayError.stale(ContextProfileResource(newest[0]), EntityTag(version: current))
+        return try await Self.versioned.reportingStale(current: { try await profiles.get(context.caller) }) {
+            let newest = try await profiles.history(context.caller, nil, 2)
+            guard newest.count == 2 else { throw GatewayError(.notFound, "there is no earlier version") }
+            let current = newest[0].version
+            try expected.require(current)
+            let saved = try await save(ContextProfileEdit(fields: newest[1].fields, expectedVersions: [current]), context)
+            return Self.versioned.response(saved, request, context)
         }
-        return try await save(ContextProfileEdit(fields: newest[1].fields, expectedVersions: [current]), request, context)
     }
 
-    private func save(_ edit: ContextProfileEdit, _ request: Request, _ context: Authenticated) async throws -> Response {
+    private func save(_ edit: ContextProfileEdit, _ context: Authenticated) async throws -> ContextProfileVersion {
         guard required.allowsMemory(try await consents.current(context.caller)) else {
             throw Rejection(reason: .consentMissing, missingConsents: [.memory])
         }
         do {
-            return respond(request, context, try await profiles.edit(context.caller, edit))
-        } catch is StaleVersion {
-            let current = try await profiles.get(context.caller)
-            throw GatewayError.stale(ContextProfileResource(current), EntityTag(version: current.version))
+            return try await profiles.edit(context.caller, edit)
         } catch is ProfileTooLong {
             throw GatewayError(.invalidInput, "a field of the profile is too long")
         }
-    }
-
-    private func respond(_ request: Request, _ context: Authenticated, _ profile: ContextProfileVersion) -> Response {
-        .envelope(context) { ContextProfileResource(profile).write(to: &$0) }.tagged(EntityTag(version: profile.version), for: request)
     }
 }
 

@@ -34,17 +34,16 @@ public struct CharacterCardRoutes: Feature {
                     .init("spec", .values(["chara_card_v2", "chara_card_v3"])), .init("data", .any.described("an object with `name`")),
                 ]).named("CharacterCard"), uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
         ) { request, context in
-            let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
-            let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
-            let picture = try Self.picture(body)
-            let card = try JSONReader.read(requestBody: picture?.card ?? body, CharacterCard.init)
-            do {
-                let record = try await personas.importCard(context.caller, id, card, expected.versions)
+            let id = try context.personaID
+            return try await PersonaRecord.versioned.edit(
+                request, context, current: { try await personas.get(context.caller, id) }
+            ) { expectedVersions in
+                let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
+                let picture = try Self.picture(body)
+                let card = try JSONReader.read(requestBody: picture?.card ?? body, CharacterCard.init)
+                let record = try await personas.importCard(context.caller, id, card, expectedVersions)
                 if let picture { try await avatars.put(context.caller, id, picture.image) }
-                return .envelope(context) { PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
-            } catch is StaleVersion {
-                let current = try await personas.get(context.caller, id)
-                throw GatewayError.stale(PersonaResource(current), current.tag)
+                return record
             }
         }
     }

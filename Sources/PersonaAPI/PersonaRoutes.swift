@@ -47,9 +47,13 @@ public struct PersonaRoutes: Feature {
             .init(
                 "Replace the draft; users get it when it is published", parameters: [.ifMatch], body: Self.draft, response: Self.versioned)
         ) { request, context in
-            let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
-            let content = try JSONReader.read(requestBody: try await request.collectBytes(), PersonaContent.init)
-            return try await change(request, context, id) { try await personas.put(context.caller, id, content, expected.versions) }
+            let id = try context.personaID
+            return try await PersonaRecord.versioned.edit(
+                request, context, current: { try await personas.get(context.caller, id) }
+            ) { expectedVersions in
+                let content = try JSONReader.read(requestBody: try await request.collectBytes(), PersonaContent.init)
+                return try await personas.put(context.caller, id, content, expectedVersions)
+            }
         }
         creators.delete("\(Self.path)/{id}", .init("Delete a persona", response: .data(.any))) { _, context in
             try await personas.delete(context.caller, try context.personaID)
@@ -115,18 +119,7 @@ public struct PersonaRoutes: Feature {
         return respond(request, context, try await personas.get(context.caller, id))
     }
 
-    private func change(
-        _ request: Request, _ context: Authenticated, _ id: PersonaID, _ change: () async throws -> PersonaRecord
-    ) async throws -> Response {
-        do {
-            return respond(request, context, try await change())
-        } catch is StaleVersion {
-            let current = try await personas.get(context.caller, id)
-            throw GatewayError.stale(PersonaResource(current), current.tag)
-        }
-    }
-
     private func respond(_ request: Request, _ context: Authenticated, _ record: PersonaRecord) -> Response {
-        .envelope(context) { PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
+        PersonaRecord.versioned.response(record, request, context)
     }
 }

@@ -68,20 +68,16 @@ public struct PersonaVersionRoutes: Feature {
     }
 
     private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
-        let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
-        let number = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-            try body.required("version", .integer(1...Int(Int32.max)))
+        let id = try context.personaID
+        return try await PersonaRecord.versioned.edit(
+            request, context, current: { try await personas.get(context.caller, id) }
+        ) { expectedVersions in
+            let number = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+                try body.required("version", .integer(1...Int(Int32.max)))
+            }
+            let record = try await personas.restore(context.caller, id, number, expectedVersions)
+            guard record.status == .published, try await personas.publish(context.caller, id, nil, context.requestID) else { return record }
+            return try await personas.get(context.caller, id)
         }
-        var record: PersonaRecord
-        do {
-            record = try await personas.restore(context.caller, id, number, expected.versions)
-        } catch is StaleVersion {
-            let current = try await personas.get(context.caller, id)
-            throw GatewayError.stale(PersonaResource(current), current.tag)
-        }
-        if record.status == .published, try await personas.publish(context.caller, id, nil, context.requestID) {
-            record = try await personas.get(context.caller, id)
-        }
-        return .envelope(context) { [record] in PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
     }
 }

@@ -14,7 +14,7 @@ extension Authenticated {
 }
 
 extension PersonaRecord {
-    var tag: EntityTag { EntityTag(version: Int64(revision)) }
+    static let versioned = VersionedResource<PersonaRecord, PersonaResource>({ .init($0) }, version: { Int64($0.revision) })
 }
 
 extension PersonaVersionResource {

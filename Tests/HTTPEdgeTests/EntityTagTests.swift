@@ -2,6 +2,7 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import JSON
 import Testing
 
 @testable import HTTPEdge
@@ -42,6 +43,40 @@ struct EntityTagTests {
     func ifMatch(header: String, expected: ExpectedVersion) async throws {
         let answer = try await EdgeFixture(Routes()).send(.put, "/thing", headers: [.ifMatch: header])
         #expect(answer.json["data"]?.string == "\(expected)")
+    }
+
+    /// A resource at version 12.
+    private struct Edits: Feature {
+        struct Record { var version: Int64 }
+
+        struct Resource: WireResource {
+            static let schemaName = "Thing"
+            static let fields: [Schema.Field] = [.init("version", .integer)]
+            var version: Int64
+
+            func write(to writer: inout JSONWriter) { writer.object { $0.member("version", version) } }
+        }
+
+        func register(on routes: RouteTable) {
+            let versioned = VersionedResource<Record, Resource>({ Resource(version: $0.version) }, version: \.version)
+            routes.authenticated("Test").put("/edit", .init("Test", response: .data(.any).versioned)) { request, context in
+                try await versioned.edit(request, context, current: { Record(version: 12) }) { expectedVersions in
+                    if let expectedVersions, !expectedVersions.contains(12) { throw StaleVersion() }
+                    return Record(version: 13)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "an edit of the current version answers with the new one, of another with 412 and the current one",
+        arguments: [("\"v12\"", 200, 13), ("*", 200, 13), ("\"v11\"", 412, 12)])
+    func edit(expected: String, status: Int, version: Double) async throws {
+        let edge = try EdgeFixture(Edits())
+        let answer = try await edge.send(.put, "/edit", token: edge.token(), headers: [.ifMatch: expected])
+        #expect(answer.status == status && answer.headers[.eTag] == "\"v\(Int(version))\"")
+        let shown = status == 200 ? answer.json["data"] : answer.json["error"]?["details"]?["current"]
+        #expect(shown?["version"]?.number == version)
     }
 
     @Test("a missing If-Match is 428")

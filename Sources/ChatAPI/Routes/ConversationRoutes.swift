@@ -10,6 +10,7 @@ import TokenRelay
 /// `/api/v1/conversations`: a user's conversations and their messages.
 public struct ConversationRoutes: Feature {
     private static let titleLimit = 200
+    private static let versioned = VersionedResource<ConversationRecord, ConversationResource>({ .init($0) }, version: \.version)
 
     private let conversations: ConversationRepository
     private let registry: TurnRegistry
@@ -41,7 +42,7 @@ public struct ConversationRoutes: Feature {
             return ConversationResource(record)
         }
         users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema).versioned)) {
-            request, context in respond(request, context, try await conversations.get(context.caller, try id(context)))
+            request, context in Self.versioned.response(try await conversations.get(context.caller, try id(context)), request, context)
         }
         users.patch(
             "/api/v1/conversations/{id}",
@@ -76,15 +77,13 @@ public struct ConversationRoutes: Feature {
 
     private func patch(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try id(context)
-        let expected = try request.expectedVersion(required: false)
-        let body = try JSONReader.read(requestBody: try await request.collectBytes(), Change.init)
-        var change = ConversationPatch(title: body.title, expectedVersions: expected.versions)
-        if let text = body.domain { change.domain = .some(try domain(text)) }
-        do {
-            return respond(request, context, try await conversations.patch(context.caller, id, change))
-        } catch is StaleVersion {
-            let current = try await conversations.get(context.caller, id)
-            throw GatewayError.stale(ConversationResource(current), EntityTag(version: current.version))
+        return try await Self.versioned.edit(
+            request, context, requiresVersion: false, current: { try await conversations.get(context.caller, id) }
+        ) { expectedVersions in
+            let body = try JSONReader.read(requestBody: try await request.collectBytes(), Change.init)
+            var change = ConversationPatch(title: body.title, expectedVersions: expectedVersions)
+            if let text = body.domain { change.domain = .some(try domain(text)) }
+            return try await conversations.patch(context.caller, id, change)
         }
     }
 
@@ -113,10 +112,6 @@ public struct ConversationRoutes: Feature {
             throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
         }
         return domain
-    }
-
-    private func respond(_ request: Request, _ context: Authenticated, _ record: ConversationRecord) -> Response {
-        .envelope(context) { ConversationResource(record).write(to: &$0) }.tagged(EntityTag(version: record.version), for: request)
     }
 
     /// The body of a creation.

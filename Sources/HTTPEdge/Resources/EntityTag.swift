@@ -1,3 +1,4 @@
+import CoachCore
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
@@ -31,6 +32,11 @@ public enum ExpectedVersion: Sendable, Equatable {
 
     /// The argument of the port that makes the change, which compares versions in the same statement; nil: any version.
     public var versions: [Int64]? { if case .oneOf(let versions) = self { versions } else { nil } }
+
+    /// Throws `StaleVersion` unless a change of this version is allowed.
+    public func require(_ current: Int64) throws(StaleVersion) {
+        if let versions, !versions.contains(current) { throw StaleVersion() }
+    }
 }
 
 extension Request {

@@ -8,6 +8,8 @@ import JSON
 ///
 /// A kind with one document has it at the path itself: `operator/prices`; others at `operator/domain-configs/{id}`.
 public struct DocumentRoutes: Feature {
+    private static let versioned = VersionedResource<DocumentState, DocumentResource>({ .init($0) }, version: { Int64($0.version) })
+
     private let path: String
     private let title: String
     private let editor: DocumentEditor
@@ -38,7 +40,7 @@ public struct DocumentRoutes: Feature {
         operators.get(
             item,
             .init("Get the current version", parameters: itemParameters, response: .data(DocumentResource.schema).versioned)
-        ) { request, context in respond(request, context, try await editor.current(try id(context))) }
+        ) { request, context in Self.versioned.response(try await editor.current(try id(context)), request, context) }
         operators.put(
             item,
             .init(
@@ -94,14 +96,17 @@ public struct DocumentRoutes: Feature {
         let expected = try request.expectedVersion(required: true)
         let body = try JSONReader.read(requestBody: try await request.collectBytes(), DocumentBody.init)
         try editor.validate(body.body, of: id)
-        let current = try await editor.current(id)
-        try check(expected, current)
-        if try request.flag("dry_run") {
-            var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
-            if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, id, body.body)) }
-            return .envelope(context) { difference.write(to: &$0) }.tagged(EntityTag(version: Int64(current.version)), for: request)
+        return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
+            let current = try await editor.current(id)
+            try expected.require(Int64(current.version))
+            if try request.flag("dry_run") {
+                var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
+                if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, id, body.body)) }
+                return .envelope(context) { difference.write(to: &$0) }
+                    .tagged(EntityTag(version: Int64(current.version)), for: request)
+            }
+            return try await save(.body(body.body), reason: body.reason, over: current, request, context)
         }
-        return try await save(.body(body.body), reason: body.reason, over: current, request, context)
     }
 
     private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
@@ -111,20 +116,18 @@ public struct DocumentRoutes: Feature {
         guard let former = try await editor.version(id, body.version) else { throw UnknownVersion() }
         // This release may be stricter than the one that accepted it.
         try editor.validate(former.body, of: id)
-        let current = try await editor.current(id)
-        try check(expected, current)
-        return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
+        return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
+            let current = try await editor.current(id)
+            try expected.require(Int64(current.version))
+            return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
+        }
     }
 
     private func save(
         _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: Authenticated
     ) async throws -> Response {
-        do {
-            let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
-            return respond(request, context, saved)
-        } catch is StaleVersion {
-            throw stale(try await editor.current(current.id))
-        }
+        let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
+        return Self.versioned.response(saved, request, context)
     }
 
     private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
@@ -135,18 +138,6 @@ public struct DocumentRoutes: Feature {
         guard let other else { throw UnknownVersion(field: "to") }
         let difference = DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body)
         return .envelope(context) { difference.write(to: &$0) }
-    }
-
-    private func check(_ expected: ExpectedVersion, _ current: DocumentState) throws(GatewayError) {
-        if let versions = expected.versions, !versions.contains(Int64(current.version)) { throw stale(current) }
-    }
-
-    private func stale(_ current: DocumentState) -> GatewayError {
-        .stale(DocumentResource(current), EntityTag(version: Int64(current.version)))
-    }
-
-    private func respond(_ request: Request, _ context: Authenticated, _ state: DocumentState) -> Response {
-        .envelope(context) { DocumentResource(state).write(to: &$0) }.tagged(EntityTag(version: Int64(state.version)), for: request)
     }
 
     private func id(_ context: Authenticated) throws(GatewayError) -> String {
