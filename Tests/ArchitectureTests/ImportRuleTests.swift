@@ -70,6 +70,23 @@ struct ImportRuleTests {
         }
     }
 
+    @Test("the README's table shows the dependencies that Package.swift declares")
+    func readme() throws {
+        let targets = try Package.dump().targets
+        let readme = try String(contentsOf: Package.root.appendingPathComponent("README.md"), encoding: .utf8)
+        var shown: Set<String> = []
+        for row in readme.split(separator: "\n").map({ $0.split(separator: "|") }) where row.count == 3 && row[0].hasPrefix(" `") {
+            for name in row[0].matches(of: /`([^`]+)`/).map({ String($0.1) }) {
+                guard let target = targets.first(where: { $0.name == name }) else { continue }
+                shown.insert(name)
+                let imports = row[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                guard imports != ["all"] else { continue }
+                #expect(Set(imports).subtracting(["–"]) == Set(target.ownDependencies), "\(name)")
+            }
+        }
+        #expect(shown == Set(mayImport.keys).union(["coach-gateway"]))
+    }
+
     @Test("every target of the table exists and has content")
     func targets() throws {
         let sources = Package.root.appendingPathComponent("Sources")
