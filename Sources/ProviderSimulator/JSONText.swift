@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A text as a JSON string, with only the escapes that RFC 8259 §7 requires.
+/// A text as a JSON string, with only the escapes that RFC 8259 §7 requires, as providers write it. `JSONWriter` escapes line separators, too.
 func jsonString(_ text: String) -> String {
     var buffer = ByteBuffer()
     buffer.writeJSONString(text)

@@ -50,11 +50,6 @@ struct FigurePeriod {
 }
 
 extension Range<Date> {
-    /// Whether both ends are at midnight UTC.
-    var isWholeUTCDays: Bool {
-        [lowerBound, upperBound].allSatisfy { $0.timeIntervalSince1970.truncatingRemainder(dividingBy: 86_400) == 0 }
-    }
-
     /// The UTC days that it touches.
     var wholeUTCDays: Range<Date> {
         let days = (lowerBound.timeIntervalSince1970 / 86_400).rounded(.down)..<(upperBound.timeIntervalSince1970 / 86_400).rounded(.up)

@@ -65,7 +65,7 @@ extension CallQuery {
         var filter: [String: String?] = [:]
         for column in Figure.costs.columns where Figure.traceKeys.contains(column.name) {
             guard let value = query[Substring(column.name)].map(String.init) else { continue }
-            guard column.kind != .id || value.isEmpty || UUID(uuidString: value) != nil, column.name != "domain" || Self.isDomain(value)
+            guard column.kind != .id || value.isEmpty || UUID(canonical: value) != nil, column.name != "domain" || Self.isDomain(value)
             else {
                 throw GatewayError(.invalidInput, "\(column.name) is not one").naming(field: column.name)
             }

@@ -1,3 +1,5 @@
+import JSON
+
 /// Builds one log line, a JSON object, field by field. No value can end the line early: control characters are escaped, and U+0085, U+2028
 /// and U+2029, at which some readers split lines.
 struct LogLine {
@@ -41,29 +43,20 @@ struct LogLine {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Appends a quoted string. Runs of bytes without an escape are copied at once.
+    /// Appends a quoted string, with an escape for each control character.
     private mutating func string(_ text: String) {
         var text = text
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { source in
             let end = Self.end(of: source)
-            var (copied, index) = (0, 0)
-            while index < end {
-                // Nearly all bytes are plain: skips the slower check.
-                if Self.isPlain(source[index]) {
-                    index += 1
-                    continue
-                }
-                guard let (length, escape) = Self.escape(source[index...]) else {
-                    index += 1
-                    continue
-                }
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[copied..<index]))
-                bytes += escape.utf8
-                index += length
-                copied = index
+            var written = 0
+            for index in 0..<end {
+                guard let control = Self.terminalControl(source, at: index) else { continue }
+                JSONWriter.appendEscaped(UnsafeBufferPointer(rebasing: source[written..<index]), to: &bytes)
+                bytes += "\\u00\(String(control.scalar, radix: 16))".utf8
+                written = index + control.length
             }
-            if copied < end { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[copied..<end])) }
+            JSONWriter.appendEscaped(UnsafeBufferPointer(rebasing: source[written..<end]), to: &bytes)
             if end < source.count { bytes += "…".utf8 }
         }
         bytes.append(UInt8(ascii: "\""))
@@ -77,33 +70,11 @@ struct LogLine {
         return end
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-    }
-
-    /// The escape for the beginning of `rest`, and how many bytes it replaces; nil when no escape is needed.
-    private static func escape(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> (length: Int, escape: String)? {
-        let first = rest[rest.startIndex]
-        switch first {
-        case UInt8(ascii: "\""): return (1, "\\\"")
-        case UInt8(ascii: "\\"): return (1, "\\\\")
-        case UInt8(ascii: "\n"): return (1, "\\n")
-        case UInt8(ascii: "\r"): return (1, "\\r")
-        case UInt8(ascii: "\t"): return (1, "\\t")
-        case 0..<0x20, 0x7F: return (1, unicode(UInt32(first)))
-        case 0xC2:  // U+0080 to U+009F, of which U+0085 ends a line
-            guard let second = rest.dropFirst().first, second < 0xA0 else { return nil }
-            return (2, unicode(UInt32(second)))
-        case 0xE2:  // U+2028 and U+2029
-            let next = rest.dropFirst().prefix(2)
-            guard next.count == 2, next.first == 0x80, let third = next.last, third == 0xA8 || third == 0xA9 else { return nil }
-            return (3, unicode(0x2000 + UInt32(third) - 0x80))
-        default: return nil
-        }
-    }
-
-    private static func unicode(_ value: UInt32) -> String {
-        let digits = String(value, radix: 16)
-        return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    /// A character that `JSONWriter` does not escape and that terminals obey: U+007F, and U+0080 to U+009F.
+    private static func terminalControl(_ source: UnsafeBufferPointer<UInt8>, at index: Int) -> (scalar: UInt8, length: Int)? {
+        if source[index] == 0x7F { return (0x7F, 1) }
+        // SAFETY: the text is valid UTF-8, so a byte follows 0xC2.
+        guard source[index] == 0xC2, source[index + 1] < 0xA0 else { return nil }
+        return (source[index + 1], 2)
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoachClient
 import Foundation
 import GatewayAPI
+import JSON
 
 /// `chat`: a conversation in the terminal, over the same SDK that apps use.
 struct ChatCommand: AsyncParsableCommand {
@@ -24,7 +25,7 @@ struct ChatCommand: AsyncParsableCommand {
             throw ValidationError("no token: give --token or set COACH_TOKEN (coach-gateway token makes one for development)")
         }
         let id = try conversation.map { text in
-            guard let id = UUID(uuidString: text) else { throw ValidationError("--conversation is not a UUID") }
+            guard let id = UUID(canonical: text) else { throw ValidationError("--conversation is not a UUID") }
             return id
         }
         var session = ChatSession(
