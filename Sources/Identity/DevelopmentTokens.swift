@@ -5,7 +5,7 @@ import JSON
 /// Creates access tokens for development. In production only the issuer (for example a Supabase project) creates them.
 public enum DevelopmentTokens {
     /// Why no token was created.
-    public enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum CreationError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The configuration is for production, where only the issuer creates tokens.
         case production
         /// The lifetime is not between 1 s and 366 days.
@@ -23,7 +23,7 @@ public enum DevelopmentTokens {
     public static func mint(
         user: UserID, role: Role?, ttl: Duration, secret: SharedSecret, audience: String = "authenticated", issuer: String? = nil,
         inProduction: Bool, now: Date
-    ) throws(Refusal) -> String {
+    ) throws(CreationError) -> String {
         guard !inProduction else { throw .production }
         guard ttl >= .seconds(1), ttl <= .seconds(366 * 86_400) else { throw .lifetime }
         let issuedAt = Int64(now.timeIntervalSince1970)

@@ -98,9 +98,9 @@ public final class KeySet: Sendable {
         return await reload { $0.unknownKey(at: instant) }
     }
 
-    private func reload(_ ask: (inout ReloadGate) -> ReloadGate.Decision) async -> Bool {
+    private func reload(_ decide: (inout ReloadGate) -> ReloadGate.Decision) async -> Bool {
         let loading: Task<Bool, Never>? = state.withLock { state in
-            switch ask(&state.gate) {
+            switch decide(&state.gate) {
             case .refuse: return nil
             case .join: return state.loading
             case .start:

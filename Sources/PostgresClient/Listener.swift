@@ -72,16 +72,16 @@ final class Listener {
     }
 
     private func opened() {
-        ask(statements) { [weak self] in
+        send(statements) { [weak self] in
             guard let self else { return }
             listeningSince = .now
             emit(.connected)
-            beat()
+            scheduleHeartbeat()
         }
     }
 
     /// Sends statements. If one fails, the connection is closed and opened again.
-    private func ask(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
+    private func send(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
         guard !queries.isEmpty else { return whenDone() }
         connection?.send(
             Probe(queries) { [weak self] succeeded in
@@ -89,10 +89,10 @@ final class Listener {
             })
     }
 
-    private func beat() {
+    private func scheduleHeartbeat() {
         timer = reactor.schedule(after: Self.heartbeat) { [weak self] in
             guard let self, let query = try? EncodedQuery("select 1") else { return }
-            ask([query]) { self.beat() }
+            send([query]) { self.scheduleHeartbeat() }
         }
     }
 

@@ -30,7 +30,7 @@ public final class NameCache {
     /// it is.
     public func addresses(of name: String, onAnswer: @escaping (Answer) -> Void) {
         if NameLookup.isAddress(name) { return onAnswer(.success([name])) }
-        switch table.ask(name, onAnswer, at: .now) {
+        switch table.lookUp(name, onAnswer, at: .now) {
         case .known(let addresses, let startsLookup):
             if startsLookup { start(name) }
             onAnswer(.success(addresses))

@@ -3,8 +3,8 @@
 struct NameTable<Waiter> {
     typealias Instant = ContinuousClock.Instant
 
-    /// What the caller of `ask` must do.
-    enum AfterAsking: Equatable {
+    /// What the caller of `lookUp` must do.
+    enum LookupAction: Equatable {
         /// Use these addresses. If `startsLookup`, also start a lookup to refresh them.
         case known([String], startsLookup: Bool)
         /// Start a lookup. `answered` returns the waiter when it ends.
@@ -49,7 +49,7 @@ struct NameTable<Waiter> {
 
     init(_ limits: Limits) { self.limits = limits }
 
-    mutating func ask(_ name: String, _ waiter: Waiter, at now: Instant) -> AfterAsking {
+    mutating func lookUp(_ name: String, _ waiter: Waiter, at now: Instant) -> LookupAction {
         switch entries[name] {
         case .pending(let waiters):
             entries[name] = .pending(waiters + [waiter])

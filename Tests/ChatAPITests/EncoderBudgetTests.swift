@@ -34,8 +34,8 @@ struct EncoderBudgetTests {
         #expect(admitted(&budget, perSecond: 400, seconds: 10, .danger) == 4_000)
         #expect(admitted(&budget, perSecond: 20, seconds: 5, .ordinary, from: 10) == 100)
         let now = start + .seconds(60)
-        let refusals = (0...EncoderBudget.maximumPending).map { _ in budget.admit(.danger, at: now) }
-        #expect(refusals.dropLast().allSatisfy { $0 == nil } && refusals.last == .full)
+        let rejections = (0...EncoderBudget.maximumPending).map { _ in budget.admit(.danger, at: now) }
+        #expect(rejections.dropLast().allSatisfy { $0 == nil } && rejections.last == .full)
         budget.finish(.danger, after: .milliseconds(2))
         let next = budget.admit(.danger, at: now)
         #expect(next == nil)
@@ -44,8 +44,8 @@ struct EncoderBudgetTests {
     @Test("ordinary messages fill few of the places")
     func places() {
         var budget = EncoderBudget(processors: 2)
-        let refusals = (0..<10).map { _ in budget.admit(.ordinary, at: start) }
-        #expect(refusals.count { $0 == nil } == EncoderBudget.maximumPendingOrdinary && refusals.last == .full)
+        let rejections = (0..<10).map { _ in budget.admit(.ordinary, at: start) }
+        #expect(rejections.count { $0 == nil } == EncoderBudget.maximumPendingOrdinary && rejections.last == .full)
         let danger = budget.admit(.danger, at: start)
         #expect(danger == nil)
     }
@@ -55,8 +55,8 @@ struct EncoderBudgetTests {
         var budget = EncoderBudget(processors: 2)
         _ = budget.admit(.ordinary, at: start)
         budget.finish(.ordinary, after: .seconds(3_600))
-        let refusal = budget.admit(.ordinary, at: start)
-        #expect(refusal == .overBudget)
+        let rejection = budget.admit(.ordinary, at: start)
+        #expect(rejection == .overBudget)
         let later = budget.admit(.ordinary, at: start + .seconds(6))
         #expect(later == nil)
     }

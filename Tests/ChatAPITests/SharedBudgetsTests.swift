@@ -71,21 +71,21 @@ struct SharedBudgetsTests {
     }
 
     @Test("unspent reservations are free again, excess costs reduce the next slice, an unknown cost counts as the reservation")
-    func settlement() async throws {
+    func charges() async throws {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
         for _ in 0..<500 {
             let reservation = try #require(await reserve(100, budgets))
-            budgets.settle(reservation, cost: Nanodollars(1))
+            budgets.charge(reservation, cost: Nanodollars(1))
         }
         try await budgets.returnAll()
         #expect(rows.taken() == 500)
-        budgets.settle(try #require(await reserve(100, budgets)), cost: nil)
-        budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(150))
+        budgets.charge(try #require(await reserve(100, budgets)), cost: nil)
+        budgets.charge(try #require(await reserve(100, budgets)), cost: Nanodollars(150))
         try await budgets.returnAll()
         // The slice is at -50; the next one makes up for it.
         #expect(rows.taken() == 700)
-        budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(0))
+        budgets.charge(try #require(await reserve(100, budgets)), cost: Nanodollars(0))
         try await budgets.returnAll()
         #expect(rows.taken() == 750)
     }
@@ -101,7 +101,7 @@ struct SharedBudgetsTests {
         #expect(budgets.exhausted == [persona])
         try await budgets.returnAll()
         #expect(rows.taken() == 10 && rows.taken(.tier("free")) == 10 && rows.taken(persona) == 10)
-        budgets.settle(reservation, cost: Nanodollars(0))
+        budgets.charge(reservation, cost: Nanodollars(0))
         try await budgets.returnAll()
         #expect(rows.taken() == 0 && rows.taken(persona) == 0)
     }

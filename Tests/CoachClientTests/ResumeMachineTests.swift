@@ -120,7 +120,7 @@ struct ResumeMachineTests {
     }
 
     @Test("a repeated start alone is not progress")
-    mutating func startIsNoNews() {
+    mutating func startIsNoProgress() {
         begin()
         _ = machine.lost(lost, jitter: 0)
         for _ in 1...2 {

@@ -198,7 +198,7 @@ struct CheckpointTests {
     }
 
     @Test("a remote turn has the message's assessment, and from the first checkpoint on the decision")
-    func greeting() async throws {
+    func remoteFacts() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
         let request = TurnRequest(message: "Hello", region: Region(country: "GB", locale: "en-GB"))
@@ -261,7 +261,7 @@ struct CheckpointTests {
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
         // The listener may not be connected yet, and it also receives other tests' stops: turns are stopped until one of them is received.
         let asked = Asked()
-        let heard = try await withThrowingTaskGroup(of: Bool.self) { group in
+        let isReceived = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 for await turnID in store.gateway.stopRequests() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
                 return false
@@ -279,6 +279,6 @@ struct CheckpointTests {
             defer { group.cancelAll() }
             return try await group.next() ?? false
         }
-        #expect(heard)
+        #expect(isReceived)
     }
 }

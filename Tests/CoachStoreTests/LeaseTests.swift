@@ -14,7 +14,7 @@ struct LeaseTests {
         var why: String
         var owner: Double?
         var ownerEpoch = 1
-        var asker: Double? = 0
+        var observer: Double? = 0
         var returnedAgo: Double?
         var testDescription: String { why }
     }
@@ -26,21 +26,21 @@ struct LeaseTests {
         Case(isDead: false, why: "it is a little late", owner: 6.9),
         Case(isDead: true, why: "it is too late", owner: 7.1),
         Case(isDead: true, why: "no row", owner: nil),
-        Case(isDead: true, why: "a later life renews", owner: 0, ownerEpoch: 2),
-        Case(isDead: true, why: "an earlier life cannot own a later turn", owner: 0, ownerEpoch: 0),
-        Case(isDead: false, why: "the asker is silent too", owner: 60, asker: 4),
-        Case(isDead: false, why: "the asker is not registered", owner: 60, asker: nil),
+        Case(isDead: true, why: "a later epoch renews", owner: 0, ownerEpoch: 2),
+        Case(isDead: true, why: "an earlier epoch cannot own a later turn", owner: 0, ownerEpoch: 0),
+        Case(isDead: false, why: "the observer is silent too", owner: 60, observer: 4),
+        Case(isDead: false, why: "the observer is not registered", owner: 60, observer: nil),
         Case(isDead: false, why: "somebody has just come back", owner: 10, returnedAgo: 2),
         Case(isDead: false, why: "somebody has just come back, and there is no row", owner: nil, returnedAgo: 14.9),
         Case(isDead: true, why: "somebody came back a while ago", owner: 10, returnedAgo: 15.1),
         Case(isDead: true, why: "the database was there for the whole grace, though not at once", owner: 15.1, returnedAgo: 2),
-        Case(isDead: true, why: "a later life needs no waiting", owner: 0, ownerEpoch: 2, asker: nil, returnedAgo: 0),
+        Case(isDead: true, why: "a later epoch needs no waiting", owner: 0, ownerEpoch: 2, observer: nil, returnedAgo: 0),
     ]
 
     @Test("an epoch is dead when its lease has expired, unless no instance could renew, or when a later one registered", arguments: cases)
     private func predicate(_ it: Case) async throws {
         let store = try await Self.ground.value
-        let (owner, asker) = (UUID(), UUID())
+        let (owner, observer) = (UUID(), UUID())
         // In a transaction that is rolled back: each case begins with an empty table, and now() is constant. The clock is at 100 s.
         let isDead: Bool = try await store.admin.withConnection { lease in
             try await lease.execute("begin")
@@ -54,8 +54,8 @@ struct LeaseTests {
             }
             try await insert(UUID(), epoch: 1, silent: 0, returnedAgo: it.returnedAgo)
             if let seconds = it.owner { try await insert(owner, epoch: it.ownerEpoch, silent: seconds) }
-            if let seconds = it.asker { try await insert(asker, epoch: 7, silent: seconds) }
-            let answer: Bool = try await lease.query("select gateway.is_dead(\(owner), 1, \(asker), 7, now())") { rows in
+            if let seconds = it.observer { try await insert(observer, epoch: 7, silent: seconds) }
+            let answer: Bool = try await lease.query("select gateway.is_dead(\(owner), 1, \(observer), 7, now())") { rows in
                 try rows.only { row in try row.value(0) }
             }
             try await lease.execute("rollback")

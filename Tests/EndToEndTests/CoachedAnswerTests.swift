@@ -59,8 +59,8 @@ struct CoachedAnswerTests {
         let message = "What shall I cook? \(sim(["words": 40]))"
         let answer = try await testUser.chat(message)
         let start = try #require(answer.first("start"))
-        let spoken = try #require(try await testBed.database.messages(of: testUser.id, role: "user").first)
-        #expect(spoken["id"] == start["user_message_id"] && spoken["content"] == message && spoken["status"] == "complete")
+        let sent = try #require(try await testBed.database.messages(of: testUser.id, role: "user").first)
+        #expect(sent["id"] == start["user_message_id"] && sent["content"] == message && sent["status"] == "complete")
         let stored = try #require(try await testBed.database.messages(of: testUser.id, role: "assistant").first)
         #expect(stored["id"] == start["message_id"] && stored["content"] == answer.content && stored["status"] == "complete")
         #expect(stored["conversation_id"] == start["conversation_id"] && stored["turn_id"] == start["turn_id"])

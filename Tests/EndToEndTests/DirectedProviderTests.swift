@@ -34,8 +34,8 @@ struct DirectedProviderTests {
         for field in ["turn_id", "conversation_id", "user_message_id"] { #expect(first[field] == second[field], "\(field)") }
         let turn = try await testBed.database.turn(of: testUser.id)
         #expect(turn.number("attempt") == 2 && turn["status"] == "complete" && turn.isNull("error_code"))
-        let spoken = try await testBed.database.messages(of: testUser.id, role: "user")
-        #expect(spoken.count == 1 && spoken.first?["status"] == "complete" && spoken.first?["id"] == second["user_message_id"])
+        let sent = try await testBed.database.messages(of: testUser.id, role: "user")
+        #expect(sent.count == 1 && sent.first?["status"] == "complete" && sent.first?["id"] == second["user_message_id"])
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answered.content])
         #expect(try await testBed.database.usage(of: testUser.id).last?.number("attempt") == 2)
         #expect(try await Self.testBed.value.simulator.requests(containing: word).count == 2)

@@ -26,8 +26,8 @@ struct ProviderRefusalTests {
         #expect(answer.content.isEmpty)
         // The provider's own message is not sent to the client.
         #expect(!answer.text.contains("html") && !answer.text.contains("OpenAI") && !answer.text.contains("127.0.0.1"))
-        let spoken = try await testBed.database.messages(of: testUser.id, role: "user")
-        #expect(spoken.map { $0["content"] } == [message])
+        let sent = try await testBed.database.messages(of: testUser.id, role: "user")
+        #expect(sent.map { $0["content"] } == [message])
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "failed")
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").isEmpty)
     }

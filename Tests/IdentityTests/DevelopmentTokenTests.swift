@@ -23,14 +23,14 @@ struct DevelopmentTokenTests {
 
     @Test("no token is created in production")
     func production() {
-        #expect(throws: DevelopmentTokens.Refusal.production) { try mint(.operator, inProduction: true) }
+        #expect(throws: DevelopmentTokens.CreationError.production) { try mint(.operator, inProduction: true) }
     }
 
     @Test(
         "a lifetime is at least a second and at most a year",
         arguments: [.zero, .seconds(-5), .milliseconds(999), .seconds(367 * 86_400)] as [Duration])
     func lifetime(ttl: Duration) {
-        #expect(throws: DevelopmentTokens.Refusal.lifetime) { try mint(nil, ttl: ttl) }
+        #expect(throws: DevelopmentTokens.CreationError.lifetime) { try mint(nil, ttl: ttl) }
     }
 
     @Test("audience and issuer may contain any text")

@@ -128,7 +128,7 @@ struct CallRecord: Sendable {
     var start = ContinuousClock.now
     var endedAt: ContinuousClock.Instant?
     var toldAfterEnd = false
-    var emptyNews = 0
+    var emptyUpdates = 0
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
     var isEmpty: Bool { beganWithAcceptance == nil }
@@ -157,7 +157,7 @@ final class CallRecorder: Sendable {
             if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent,
                 update.end == nil
             {
-                record.emptyNews += 1
+                record.emptyUpdates += 1
             }
             if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }
             record.otherCalls += update.otherCalls ?? []
@@ -176,7 +176,7 @@ final class CallRecorder: Sendable {
     func ended(sourceLocation: SourceLocation = #_sourceLocation) async throws -> CallRecord {
         try await eventually { self.now.endedAt != nil }
         let record = now
-        #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyNews == 0, sourceLocation: sourceLocation)
+        #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyUpdates == 0, sourceLocation: sourceLocation)
         return record
     }
 }

@@ -135,10 +135,10 @@ import Testing
 
     @Test("notices of the server are passed on")
     func notices() async throws {
-        let heard = Mutex<[String]>([])
-        try await withClient(configure: { $0.onNotice = { notice in heard.withLock { $0.append(notice.message) } } }) { client, _ in
+        let notices = Mutex<[String]>([])
+        try await withClient(configure: { $0.onNotice = { notice in notices.withLock { $0.append(notice.message) } } }) { client, _ in
             try await client.execute("drop table if exists not_there")
-            #expect(heard.withLock { $0 } == ["table \"not_there\" does not exist, skipping"])
+            #expect(notices.withLock { $0 } == ["table \"not_there\" does not exist, skipping"])
         }
     }
 

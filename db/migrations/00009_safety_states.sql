@@ -36,8 +36,8 @@ create function gateway.level_of_tier(tier integer) returns integer
     language sql immutable
     return least(tier, 3);
 
--- Raises the state of the user with a persona. A tier found in a message itself (`heard`) also restarts the decay.
-create function gateway.raise_safety(user_id uuid, persona_id uuid, tier integer, heard boolean, moment timestamptz) returns void
+-- Raises the state of the user with a persona. A tier found in a message itself (`restarts_decay`) also restarts the decay.
+create function gateway.raise_safety(user_id uuid, persona_id uuid, tier integer, restarts_decay boolean, moment timestamptz) returns void
     language sql set search_path = '' as $$
     insert into public.safety_states as s (user_id, persona_id, level, raised_at)
     values ($1, coalesce($2, gateway.no_persona()), gateway.level_of_tier($3), $5)

@@ -38,18 +38,18 @@ create function gateway.grace() returns interval language sql immutable
 create function gateway.read_clock(moment timestamptz) returns table (reading interval, stood_still boolean)
     language sql stable
 begin atomic
-    select coalesce(heard.clock, interval '0') + case
-            when heard.last > moment - gateway.silence() then greatest(moment - heard.last, interval '0')
+    select coalesce(latest.clock, interval '0') + case
+            when latest.renewed_at > moment - gateway.silence() then greatest(moment - latest.renewed_at, interval '0')
             else interval '0' end,
-        coalesce(heard.last <= moment - gateway.silence(), true)
+        coalesce(latest.renewed_at <= moment - gateway.silence(), true)
     from (
-        select max(i.clock) as clock, max(i.renewed_at) filter (where i.renewed_at <= moment + interval '1 second') as last
-        from gateway.instances i) as heard;
+        select max(i.clock) as clock, max(i.renewed_at) filter (where i.renewed_at <= moment + interval '1 second') as renewed_at
+        from gateway.instances i) as latest;
 end;
 
--- Registers an epoch (`life`) of an instance, unless a higher one is stored; returns the stored one. A process chooses its epoch itself, so that a
+-- Registers an epoch of an instance, unless a higher one is stored; returns the stored one. A process chooses its epoch itself, so that a
 -- delayed statement registers nothing again: neither a repeated one, nor one of a dead process.
-create function gateway.register_instance(instance uuid, life bigint) returns bigint
+create function gateway.register_instance(instance uuid, epoch bigint) returns bigint
     language plpgsql set search_path = '' as $$
 declare
     moment constant timestamptz := clock_timestamp();
@@ -64,7 +64,7 @@ begin
         returned := now.reading;
     end if;
     insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
-    values (instance, life, moment, now.reading, returned)
+    values (instance, $2, moment, now.reading, returned)
     on conflict (id) do update
         set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = coalesce(returned, i.returned_at)
         where i.epoch <= excluded.epoch;
@@ -75,7 +75,7 @@ end $$;
 
 -- Renews the lease of an instance's epoch, and returns its turns that were asked to stop. No row: a later epoch exists, and this process must end.
 -- A separate statement, so that no other slow or failing one delays it.
-create function gateway.renew_lease(instance uuid, life bigint) returns table (stops uuid[])
+create function gateway.renew_lease(instance uuid, epoch bigint) returns table (stops uuid[])
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare
     moment constant timestamptz := clock_timestamp();
@@ -86,11 +86,11 @@ begin
     set renewed_at = moment, clock = now.reading,
         -- One slow instance is no outage, because others renewed meanwhile.
         returned_at = case when now.stood_still then now.reading else i.returned_at end
-    where i.id = instance and i.epoch = life;
+    where i.id = instance and i.epoch = $2;
     if not found then
         -- The row was lost, for instance when a backup was restored, or an earlier epoch's renewal came after that.
         insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
-        values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
+        values (instance, $2, moment, now.reading, case when now.stood_still then now.reading end)
         on conflict (id) do update
             set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = excluded.returned_at
             where i.epoch < excluded.epoch;
@@ -100,19 +100,19 @@ begin
     end if;
     stops := array(
         select r.turn_id from gateway.running_turns r
-        where r.owner_instance = instance and r.owner_epoch = life and r.stop_requested_at is not null);
+        where r.owner_instance = instance and r.owner_epoch = $2 and r.stop_requested_at is not null);
     return next;
 end $$;
 
 -- Whether an instance's epoch is dead, as seen by the calling instance. A later epoch of the same instance proves it at once. Otherwise it has not
 -- renewed for a lease, while the caller has, and no instance has just returned from an outage; or not for the whole grace, in any case.
-create function gateway.is_dead(owner uuid, owner_life bigint, asker uuid, asker_life bigint, moment timestamptz) returns boolean
+create function gateway.is_dead(owner uuid, owner_epoch bigint, observer uuid, observer_epoch bigint, moment timestamptz) returns boolean
     language plpgsql stable set search_path = '' as $$
 begin
-    return exists (select from gateway.instances i where i.id = owner and i.epoch > owner_life)
+    return exists (select from gateway.instances i where i.id = owner and i.epoch > $2)
         or exists (
             select from gateway.instances i
-            where i.id = asker and i.epoch = asker_life
+            where i.id = observer and i.epoch = $4
                 and i.renewed_at > moment - gateway.silence() and i.renewed_at <= moment + interval '1 second')
         and (
             select case
@@ -120,7 +120,7 @@ begin
                 then owner_row.clock <= now.reading - gateway.grace()
                 else coalesce(owner_row.clock <= now.reading - gateway.lease(), true) end
             from gateway.read_clock(moment) as now
-            left join gateway.instances owner_row on owner_row.id = owner and owner_row.epoch = owner_life) is true;
+            left join gateway.instances owner_row on owner_row.id = owner and owner_row.epoch = $2) is true;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -37,15 +37,15 @@ create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
 --
 -- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?, calls?}], turns to be saved for the first time, or whose
 --         model or other calls have changed. Only turns of this epoch of the instance are taken.
--- needed_from: earlier checkpoints of this life are removed; each of its running turns was written whole since, or has ended.
+-- needed_from: earlier checkpoints of this epoch are removed; each of its running turns was written whole since, or has ended.
 -- turns, attempts, from_bytes, to_bytes, offsets, released_text: see the table.
 create function gateway.checkpoint(
-    instance uuid, life bigint, starts jsonb, needed_from bigint,
+    instance uuid, epoch bigint, starts jsonb, needed_from bigint,
     turns uuid[], attempts integer[], from_bytes integer[], to_bytes integer[], offsets integer[], released_text bytea)
     returns table (id bigint)
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 begin
-    if exists (select from gateway.instances i where i.id = instance and i.epoch > life) then
+    if exists (select from gateway.instances i where i.id = instance and i.epoch > $2) then
         return;
     end if;
     if starts <> '[]' then
@@ -56,14 +56,14 @@ begin
             user_id uuid, conversation_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens bigint, provider text, model text,
             calls jsonb)
         where r.user_id = s.user_id and r.conversation_id = s.conversation_id and r.turn_id = s.turn_id and r.attempt = s.attempt
-            and r.owner_instance = instance and r.owner_epoch = life;
+            and r.owner_instance = instance and r.owner_epoch = $2;
     end if;
-    delete from gateway.checkpoints c where c.instance = $1 and c.epoch = life and c.id < needed_from;
+    delete from gateway.checkpoints c where c.instance = $1 and c.epoch = $2 and c.id < needed_from;
     if cardinality(turns) > 0 then
         -- Invalid UTF-8 must fail here, not when it is read.
         perform convert_from(released_text, 'UTF8');
         insert into gateway.checkpoints as c (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
-        values ($1, life, $5, $6, $7, $8, $9, $10)
+        values ($1, $2, $5, $6, $7, $8, $9, $10)
         returning c.id into checkpoint.id;
     end if;
     return next;
@@ -78,14 +78,14 @@ create function gateway.checkpointed_text(positions gateway.read_position[])
     returns table (turn_id uuid, from_byte integer, content text, saved_at timestamptz)
     language sql stable set search_path = '' set enable_nestloop = off
     as $$
-    with life as materialized (
+    with owner as materialized (
         select p.instance, p.epoch, min(coalesce(p.seen, 0)) as seen from unnest(positions) as p group by p.instance, p.epoch
     ), piece as (
         -- Of those that begin at the same byte the longest.
         select distinct on (p.turn_id, x.from_byte)
             p.turn_id, p.after_byte, x.from_byte, x.to_byte, x.at_byte, c.released_text, c.saved_at
-        from life l
-        join gateway.checkpoints c on c.instance = l.instance and c.epoch = l.epoch and c.id > l.seen
+        from owner o
+        join gateway.checkpoints c on c.instance = o.instance and c.epoch = o.epoch and c.id > o.seen
         cross join lateral unnest(c.turns, c.attempts, c.from_bytes, c.to_bytes, c.offsets)
             as x (turn_id, attempt, from_byte, to_byte, at_byte)
         join unnest(positions) as p
@@ -147,7 +147,7 @@ end $$;
 -- Turns of dead owners, as seen by the calling instance, oldest first, with everything that was saved of them:
 --   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, calls?, prompt_tokens, duration_ms}]
 -- Without a checkpoint there are no facts, and the risk is that of the message. Sweeps about once a minute when called once a second.
-create function gateway.orphans(instance uuid, life bigint, at_most integer) returns jsonb
+create function gateway.orphans(instance uuid, epoch bigint, at_most integer) returns jsonb
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
     moment constant timestamptz := clock_timestamp();
@@ -160,14 +160,14 @@ begin
             select distinct r.owner_instance as id, r.owner_epoch as epoch from gateway.running_turns r
         ),
         dead as materialized (
-            select o.id, o.epoch from owners o where gateway.is_dead(o.id, o.epoch, instance, life, moment)
+            select o.id, o.epoch from owners o where gateway.is_dead(o.id, o.epoch, instance, $2, moment)
         ),
         orphan as (
             select r.* from gateway.running_turns r
             where exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
                 -- Begun by the caller, which did not learn of it: the result of begin_turn was lost, or came after the request's deadline. Turns
                 -- that it runs have a checkpoint long before this.
-                or (r.owner_instance = instance and r.owner_epoch = life and r.saved_at is null
+                or (r.owner_instance = instance and r.owner_epoch = $2 and r.saved_at is null
                     and r.started_at not between moment - interval '5 seconds' and moment + interval '1 second')
             order by r.started_at
             limit at_most

@@ -9,7 +9,7 @@ enum {
     GATEWAY_EPOLL_WRITE = 2,
     // The peer hung up or the socket failed; reported without being asked for.
     GATEWAY_EPOLL_FAILED = 4,
-    // Edge-triggered, and told of the peer's end.
+    // Edge-triggered; also reports the peer's end.
     GATEWAY_EPOLL_EDGE = 8,
     // The peer will send no more; reported to those who are edge-triggered.
     GATEWAY_EPOLL_ENDING = 16,

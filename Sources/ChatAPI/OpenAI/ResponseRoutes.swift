@@ -61,7 +61,7 @@ public struct ResponseRoutes: Feature {
         if http.idempotencyKey == nil, let previous = body.previous,
             try await inputs.input(context.caller, previous)?.isLatest == false
         {
-            throw refusal(
+            throw rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
                 http)
         }
@@ -85,12 +85,12 @@ public struct ResponseRoutes: Feature {
         do {
             return try await pipeline.find(previous, http).facts.identity.conversationID
         } catch let error as GatewayError where error.code == .notFound {
-            throw refusal(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
+            throw rejection(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
         }
     }
 
     /// The error for an earlier response that cannot be continued, with the resources that the message calls for.
-    private func refusal(
+    private func rejection(
         of body: ResponseRequest, _ text: String, code: String, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) -> GatewayError {
         var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")

@@ -14,7 +14,7 @@ extension TurnPipeline {
                     await finalizer.finalize(turn, outcome, recorder, versions, arrivedAt: arrivedAt, requestID: requestID)
                 }
                 trace.end(turn.facts, outcome)
-                if let reservation { budgets.settle(reservation, cost: Nanodollars(sumOf: bills.map(\.cost))) }
+                if let reservation { budgets.charge(reservation, cost: Nanodollars(sumOf: bills.map(\.cost))) }
             }
         }
     }

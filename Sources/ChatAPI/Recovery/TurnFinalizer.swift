@@ -110,7 +110,7 @@ public struct TurnFinalizer: Sendable {
     ) async -> Delivery {
         var handle = kept
         var attempt = 0
-        var refusals = 0
+        var rejections = 0
         var isReported = false
         while true {
             do {
@@ -124,8 +124,8 @@ public struct TurnFinalizer: Sendable {
                 }
                 attempt += 1
                 if case StoreFault.unexpected? = error as? StoreFault {
-                    refusals += 1
-                    if refusals >= Self.maximumRejections { return await fail(receipt, requestID, error) }
+                    rejections += 1
+                    if rejections >= Self.maximumRejections { return await fail(receipt, requestID, error) }
                 } else if !isReported {
                     onDelay(handle != nil)
                     isReported = true

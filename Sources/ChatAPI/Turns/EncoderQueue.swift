@@ -15,8 +15,8 @@ final class EncoderQueue: Sendable {
         let first = assessor.assess(message)
         guard let need = assessor.encodingNeed(first) else { return first }
         let start = ContinuousClock.now
-        if let refusal = budget.withLock({ $0.admit(need, at: start) }) {
-            TurnMetrics.notEncoded(need, refusal)
+        if let rejection = budget.withLock({ $0.admit(need, at: start) }) {
+            TurnMetrics.notEncoded(need, rejection)
             return first
         }
         let second: MessageAssessment? = await withCheckedContinuation { continuation in
@@ -40,7 +40,7 @@ final class EncoderQueue: Sendable {
 /// Which messages the encoder has time for: those in which danger is open unless many are pending; ordinary ones by a token bucket of time, and
 /// never so many at once that the others wait for them. Pure.
 struct EncoderBudget {
-    enum Refusal: String, Sendable {
+    enum Rejection: String, Sendable {
         /// Too many are pending.
         case full
         /// The encoder has used its share of the machine for ordinary messages.
@@ -66,7 +66,7 @@ struct EncoderBudget {
     init(processors: Int) { rate = min(EncoderBudget.share * Double(processors), EncoderBudget.maximumShareOfProcessor) }
 
     /// Counts a message as pending; nil when it may be encoded.
-    mutating func admit(_ need: MessageAssessor.EncodingNeed, at now: ContinuousClock.Instant) -> Refusal? {
+    mutating func admit(_ need: MessageAssessor.EncodingNeed, at now: ContinuousClock.Instant) -> Rejection? {
         credit = min(EncoderBudget.burst, credit + (updated.map { $0.duration(to: now) } ?? .zero) * rate)
         updated = now
         switch need {

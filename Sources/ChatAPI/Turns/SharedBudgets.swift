@@ -62,7 +62,7 @@ public final class SharedBudgets: Sendable {
         var reservation = BudgetReservation(amount: amount, day: day, budgets: [])
         for (budget, limit) in budgets {
             guard await reserve(amount.raw, of: Key(budget: budget, day: day), limit: limit.raw) else {
-                settle(reservation, cost: Nanodollars(0))
+                charge(reservation, cost: Nanodollars(0))
                 return nil
             }
             reservation.budgets.append(budget)
@@ -71,7 +71,7 @@ public final class SharedBudgets: Sendable {
     }
 
     /// Replaces a reservation by the turn's cost. Nil: the cost is unknown, and the whole reservation counts as spent.
-    public func settle(_ reservation: BudgetReservation, cost: Nanodollars?) {
+    public func charge(_ reservation: BudgetReservation, cost: Nanodollars?) {
         let unspent = reservation.amount.raw - (cost ?? reservation.amount).raw
         state.withLock { state in
             for budget in reservation.budgets { state.slices[Key(budget: budget, day: reservation.day), default: Slice()].free += unspent }
@@ -136,7 +136,7 @@ public final class SharedBudgets: Sendable {
                     state.slices[key]?.free = 0
                 }
                 state.slices[key]?.isUsed = false
-                // Removes empty slices of earlier days; a later settlement makes a new one.
+                // Removes empty slices of earlier days; a later charge makes a new one.
                 if key.day != latest, state.slices[key]?.free == 0 { state.slices[key] = nil }
             }
             return returned

@@ -29,13 +29,13 @@ enum TurnMetrics {
     }
 
     /// Counts a message that kept its first assessment.
-    static func notEncoded(_ need: MessageAssessor.EncodingNeed, _ refusal: EncoderBudget.Refusal) {
-        refusals[NotEncoded(isDanger: need == .danger, refusal: refusal)].increment()
+    static func notEncoded(_ need: MessageAssessor.EncodingNeed, _ rejection: EncoderBudget.Rejection) {
+        rejections[NotEncoded(isDanger: need == .danger, rejection: rejection)].increment()
     }
 
     private struct NotEncoded: Hashable {
         var isDanger: Bool
-        var refusal: EncoderBudget.Refusal
+        var rejection: EncoderBudget.Rejection
     }
 
     /// What came of a look by the judge.
@@ -84,10 +84,10 @@ enum TurnMetrics {
     private static let encodings = MetricHandles { (effect: Effect) in
         Counter(label: "coach_encoder_messages", dimensions: [("effect", effect.rawValue)])
     }
-    private static let refusals = MetricHandles { (message: NotEncoded) in
+    private static let rejections = MetricHandles { (message: NotEncoded) in
         Counter(
             label: "coach_encoder_refused",
-            dimensions: [("danger", message.isDanger ? "open" : "none"), ("reason", message.refusal.rawValue)])
+            dimensions: [("danger", message.isDanger ? "open" : "none"), ("reason", message.rejection.rawValue)])
     }
     private static let encodingDuration = Timer(label: "coach_encoder_duration")
     private static let verdicts = MetricHandles { (verdict: Verdict) in

@@ -1,7 +1,7 @@
 /// Port to record model calls in the ledger before their requests leave. `CoachStore` implements it on PostgreSQL. The first call of a turn's attempt
 /// is recorded by `begin_turn`; all of them end with the receipt of their turn or summary.
 public struct CallLedger: Sendable {
-    /// How long a request waits for its record: many times what the statement takes, and so little that a refusal is still reported in time
+    /// How long a request waits for its record: many times what the statement takes, and so little that a rejection is still reported in time
     /// (CONTRACT §4).
     public static let patience = Duration.milliseconds(250)
 

@@ -5,7 +5,7 @@ public struct LanguageModel: Sendable {
     /// What gets the updates of a call. It must not block.
     public typealias Receiver = @Sendable (ModelUpdate) -> ReleaseState
 
-    /// What is told before each request of a call after its first leaves, on the thread of the updates. It must not block, and calls `proceed` once,
+    /// Called before each request of a call but its first leaves, on the thread of the updates. It must not block, and it calls `proceed` once,
     /// from any thread, soon in any case; then the request leaves, unless the call has ended or gone on meanwhile.
     public typealias BeforeRequest = @Sendable (_ proceed: @escaping @Sendable () -> Void) -> Void
 

@@ -88,7 +88,7 @@ struct Gateway {
         let orphanCollector = OrphanCollector(
             recovery: recovery, repository: repository, prices: documents.prices, ratios: ratios, registry: registry, logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
-        let life = InstanceLifecycle(
+        let lifecycle = InstanceLifecycle(
             instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
             startFailures: startFailures, logger: logger)
 
@@ -174,7 +174,7 @@ struct Gateway {
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
             Background {
                 try await schema.admit { startFailures.report($0) }
-                try await life.run()
+                try await lifecycle.run()
             },
             PeriodicJob("schema check", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5)), logger: logger) {
                 switch try await schema.recheck() {

@@ -6,17 +6,17 @@ extension Workload {
     /// From a model's event to the bytes for a subscriber: the turn's lock, machine and answer, its signals, the cursor, the encoder. No
     /// socket.
     static let relay: [Workload] = [
-        Workload("token-one-follower", .thousand) {
+        Workload("token-one-subscriber", .thousand) {
             { count in
-                let relay = OneFollower()
-                for _ in 0..<count { relay.say() }
+                let relay = OneSubscriber()
+                for _ in 0..<count { relay.deliverToken() }
                 blackHole(relay.bytes)
             }
         },
         Workload("token-1000-turns", .thousand) {
-            let relays = (0..<1000).map { _ in OneFollower() }
+            let relays = (0..<1000).map { _ in OneSubscriber() }
             return { count in
-                for index in 0..<count { relays[index % relays.count].say() }
+                for index in 0..<count { relays[index % relays.count].deliverToken() }
             }
         },
     ]
@@ -24,9 +24,9 @@ extension Workload {
 
 /// One turn and one subscriber, on one thread.
 // SAFETY: a workload uses it on one thread only.
-private final class OneFollower: SubscriberListener, @unchecked Sendable {
+private final class OneSubscriber: SubscriberListener, @unchecked Sendable {
     private let turn: LiveTurn
-    private var tell: LanguageModel.Receiver?
+    private var receiver: LanguageModel.Receiver?
     private var cursor = Cursor(after: 0)
     private var output: [UInt8] = []
     private let token = Array("vielleicht ".utf8)
@@ -45,14 +45,14 @@ private final class OneFollower: SubscriberListener, @unchecked Sendable {
         let subscriber = Subscriber()
         _ = turn.add(subscriber, limit: 1)
         subscriber.listen(self)
-        let model = LanguageModel(firstChoice: name) { [unowned self] _, _, tell in
-            self.tell = tell
+        let model = LanguageModel(firstChoice: name) { [unowned self] _, _, receiver in
+            self.receiver = receiver
             return Generation {}
         }
         turn.generate(with: model, Prompt(messages: [], maximumOutputTokens: 1))
     }
 
-    func say() { token.withUnsafeBufferPointer { _ = tell?(ModelUpdate(text: $0)) } }
+    func deliverToken() { token.withUnsafeBufferPointer { _ = receiver?(ModelUpdate(text: $0)) } }
 
     func signalled(_ signal: Subscriber.Signal) {
         output.removeAll(keepingCapacity: true)

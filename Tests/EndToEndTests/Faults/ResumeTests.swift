@@ -67,14 +67,14 @@ struct ResumeTests {
         let there = try await testUser.at(pair.other.port).follow(here.turnID)
         async let near = here.toEnd()
         async let far = there.toEnd()
-        let (spoken, heard) = try await (near, far)
-        #expect(spoken.text == heard.text)
-        let lags = heard.arrivals.compactMap { arrival in
-            spoken.arrivals.last { $0.position <= arrival.position }.map { $0.at.duration(to: arrival.at) }
+        let (local, remote) = try await (near, far)
+        #expect(local.text == remote.text)
+        let lags = remote.arrivals.compactMap { arrival in
+            local.arrivals.last { $0.position <= arrival.position }.map { $0.at.duration(to: arrival.at) }
         }
         #expect(try #require(lags.max()) < .seconds(1), "\(lags)")
         // And in pieces, not all at the end.
-        #expect(heard.arrivals.count >= 6)
+        #expect(remote.arrivals.count >= 6)
     }
 
     @Test("accepts `?after=` in place of `Last-Event-ID`")

@@ -154,7 +154,7 @@ class Record:
     def __init__(self):
         self.turns = []
         self.violations = []
-        self.refusals = {}
+        self.rejections = {}
 
     def violation(self, what, turn=None, detail=""):
         """Records a violation of a guarantee."""
@@ -162,7 +162,7 @@ class Record:
 
     def refused(self, status, code):
         """Counts an error response."""
-        self.refusals[f"{status} {code}"] = self.refusals.get(f"{status} {code}", 0) + 1
+        self.rejections[f"{status} {code}"] = self.rejections.get(f"{status} {code}", 0) + 1
 
 
 class User:

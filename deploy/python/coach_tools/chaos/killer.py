@@ -1,4 +1,4 @@
-"""The faults of a run, at times that the seed determines. Each lane runs one fault at a time; lanes overlap."""
+"""The faults of a run, at times that the seed determines. Each sequence runs one fault at a time; sequences overlap."""
 import asyncio
 import random
 import time
@@ -32,12 +32,12 @@ class Killer:
         await self.pause(2)
         await self.lose_gateway()
         await asyncio.gather(
-            self.lane("gateway", 0.3, 2, [self.kill_gateway] * 10 + [self.lose_gateway, self.rolling_restart, self.move_clock]),
-            self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres, self.silence_host]),
-            self.lane("simulator", 12, 25, [self.cut_simulator]),
+            self.repeat("gateway", 0.3, 2, [self.kill_gateway] * 10 + [self.lose_gateway, self.rolling_restart, self.move_clock]),
+            self.repeat("database", 8, 16, [self.kill_postgres, self.freeze_postgres, self.silence_host]),
+            self.repeat("simulator", 12, 25, [self.cut_simulator]),
             self.outage())
 
-    async def lane(self, name, shortest, longest, deeds):
+    async def repeat(self, name, shortest, longest, faults):
         """Runs random faults of a list, one after another, with random pauses."""
         chance = random.Random(f"{self.seed}/{name}")
         deck = []
@@ -47,7 +47,7 @@ class Killer:
                 return
             # Shuffled decks rather than dice: even a short run meets everything.
             if not deck:
-                deck = chance.sample(deeds, len(deeds))
+                deck = chance.sample(faults, len(faults))
             await deck.pop()()
 
     async def outage(self):
@@ -67,7 +67,7 @@ class Killer:
         """Waits, but not beyond the end of the run."""
         await asyncio.sleep(max(0.0, min(seconds, self.over_at - time.monotonic())))
 
-    # Deeds ----------------------------------------------------------------------------------------------------
+    # Faults ----------------------------------------------------------------------------------------------------
 
     async def kill_gateway(self):
         """Kills a gateway and restarts it within 3 s."""

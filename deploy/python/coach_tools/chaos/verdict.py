@@ -161,7 +161,7 @@ class Verdict:
                 self.wrong("the text that was read is not the text that is kept", turn, at)
         elif reading.ended == "partial":
             if text != content:
-                # A receipt from a dead instance's spool may have replaced what the reaper kept: then the text only grows.
+                # A receipt from a dead instance's spool may have replaced what the orphan collector kept: then the text only grows.
                 if row["finalized_by"] == "owner" and content.startswith(text) and self.met(turn, ("kill -9",)):
                     self.table["revised"] += 1
                 elif reading.kept == 0 and reading.attempt < row["attempt"] and self.met(turn, ("kill -9",)):
@@ -296,9 +296,9 @@ class Verdict:
             say(f"  {self.table[name]:6}  {name}")
         for name, figure in self.figures.items():
             say(f"  {name}: {figure}")
-        if self.record.refusals:
-            refusals = ", ".join(f"{name} ({count})" for name, count in sorted(self.record.refusals.items()))
-            say(f"  refusals that clients waited out: {refusals}")
+        if self.record.rejections:
+            rejections = ", ".join(f"{name} ({count})" for name, count in sorted(self.record.rejections.items()))
+            say(f"  rejections that clients waited out: {rejections}")
         say("")
         if not self.record.violations:
             say("No violations.")
