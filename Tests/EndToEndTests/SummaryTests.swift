@@ -42,7 +42,7 @@ struct SummaryTests {
         #expect(money.flag("balanced") == true)
         let asked = try #require(
             try await testBed.simulator.requests(containing: "first \(mark)").first { $0.system.contains("notes that a coach") })
-        #expect(asked.messages.last?.content.contains("<messages>\nPerson: first \(mark)") == true)
+        #expect(asked.messages.last?.content.contains("<messages>\n<person>\nfirst \(mark)") == true)
 
         let next = marker()
         expectDone(try await user.chat("And now? \(next) \(sim(["words": 2]))", ["conversation_id": conversation]))

@@ -17,7 +17,7 @@ enum DelimitedData {
     static let notGiven = "(not given)"
 
     /// Escapes angle brackets and their look-alikes, removes control and invisible characters, and cuts the text to `limit` scalars.
-    static func escaped(_ text: String, limit: Int) -> String {
+    private static func escaped(_ text: String, limit: Int) -> String {
         var result = ""
         for scalar in text.unicodeScalars.prefix(limit) {
             switch scalar.value {
