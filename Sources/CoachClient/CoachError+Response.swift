@@ -29,8 +29,9 @@ extension CoachError {
         complete(with: head)
     }
 
-    /// Adds `Retry-After` and `X-Request-ID` of the head where the body had none.
+    /// Adds `ETag`, and `Retry-After` and `X-Request-ID` of the head where the body had none.
     mutating func complete(with head: ResponseHead) {
+        tag = head.headers["etag"]
         retryAfter = retryAfter ?? head.retryAfter
         requestID = requestID ?? head.headers["x-request-id"]
     }

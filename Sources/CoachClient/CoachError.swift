@@ -45,6 +45,10 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
     public var requestID: String?
     /// More information by the gateway, such as `field`, `findings`, `limit`, `current` and `confirmation`.
     public var details: JSONValue?
+    /// The version of `details.current`, for an edit of it.
+    public var tag: String?
+    /// Whether the answer to an earlier attempt at this request was lost, so that it may have had its effect.
+    var followsLostAnswer = false
 
     /// `userMessage`, which Apple's frameworks show.
     public var errorDescription: String? { userMessage }

@@ -41,7 +41,7 @@ extension CoachClient {
         throw CoachError.stale
     }
 
-    /// Makes the version before the current one the current one again.
+    /// Makes the version before the current one the current one again; repeated, it goes further back, to the empty version 0.
     public func undoContextProfile(tag: String) async throws -> Versioned<ContextProfileResource> {
         try await versioned(ResourceRequest("POST", "context-profile/undo").ifMatch(tag))
     }
@@ -91,9 +91,9 @@ extension CoachClient {
         throw CoachError.unreadable("the gateway removed the account without a confirmation")
     }
 
-    /// Removes the account and everything in it. Every later request is refused.
+    /// Removes the account and everything in it. Every later request is refused, also this one when it is repeated.
     public func removeAccount(confirmation: String) async throws {
-        try await perform(.init("DELETE", "me", query: [("confirmation", confirmation)]))
+        try await perform(.init("DELETE", "me", query: [("confirmation", confirmation)]), done: .forbidden)
     }
 }
 

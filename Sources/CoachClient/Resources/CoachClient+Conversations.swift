@@ -40,7 +40,9 @@ extension CoachClient {
     }
 
     /// Deletes a conversation and stops its turn.
-    public func deleteConversation(_ id: UUID) async throws { try await perform(.init("DELETE", "conversations/\(id.canonicalText)")) }
+    public func deleteConversation(_ id: UUID) async throws {
+        try await perform(.init("DELETE", "conversations/\(id.canonicalText)"), done: .notFound)
+    }
 
     /// Lists the messages of a conversation.
     /// - Parameters:

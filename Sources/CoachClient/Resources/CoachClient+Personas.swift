@@ -33,7 +33,7 @@ extension CoachClient {
         try await versioned(ResourceRequest("PUT", path(id), body: draft.bytes).ifMatch(tag))
     }
 
-    public func deletePersona(_ id: UUID) async throws { try await perform(.init("DELETE", path(id))) }
+    public func deletePersona(_ id: UUID) async throws { try await perform(.init("DELETE", path(id)), done: .notFound) }
 
     /// Publishes the draft as a new version. `visibility`: `link` or `listed`; nil keeps it.
     public func publishPersona(_ id: UUID, visibility: String? = nil) async throws -> Versioned<PersonaResource> {
@@ -76,7 +76,9 @@ extension CoachClient {
         try await perform(request)
     }
 
-    public func deleteAvatar(of persona: UUID) async throws { try await perform(.init("DELETE", "\(path(persona))/avatar")) }
+    public func deleteAvatar(of persona: UUID) async throws {
+        try await perform(.init("DELETE", "\(path(persona))/avatar"), done: .notFound)
+    }
 
     /// The persona as a character card in JSON, or inside a PNG picture.
     public func card(of persona: UUID, inPicture: Bool = false) async throws -> Data {
@@ -102,7 +104,7 @@ extension CoachClient {
 
     /// Revokes a link; users who redeemed it keep their access.
     public func revokeShareLink(_ link: UUID, of persona: UUID) async throws {
-        try await perform(.init("DELETE", "\(path(persona))/share-links/\(link.canonicalText)"))
+        try await perform(.init("DELETE", "\(path(persona))/share-links/\(link.canonicalText)"), done: .notFound)
     }
 
     private func path(_ persona: UUID) -> String { "personas/\(persona.canonicalText)" }

@@ -33,21 +33,52 @@ struct ResourceRequest: Sendable {
         request.headers["If-Match"] = tag
         return request
     }
+
+    /// Whether a resource has all that this change sends; false for a change that sends no fields.
+    func isApplied(in resource: JSONValue) -> Bool {
+        guard let body, let sent = try? JSONValue(parsing: body), let members = sent.members, !members.isEmpty else { return false }
+        return members.allSatisfy { $0.value.isSame(as: resource[$0.key] ?? .null) }
+    }
+}
+
+extension JSONValue {
+    /// As a database compares: members in any order, and a field that was cleared is empty.
+    fileprivate func isSame(as other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.null, .array(let elements)): elements.isEmpty
+        case (.array(let own), .array(let others)): own.count == others.count && zip(own, others).allSatisfy { $0.isSame(as: $1) }
+        case (.object(let own), .object(let others)):
+            own.count == others.count && own.allSatisfy { member in other[member.key].map(member.value.isSame) ?? false }
+        case (.integer, .number), (.number, .integer): number == other.number
+        default: self == other
+        }
+    }
 }
 
 extension CoachClient {
     /// The resource of an answer. Throws `CoachError`.
     func one<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Value { try Self.value(try await answer(request).envelope) }
 
-    /// The resource with its `ETag`.
+    /// The resource with its `ETag`. A change whose answer was lost is stale when it is repeated: then the current version is the answer if it
+    /// has what was sent.
     func versioned<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Versioned<Value> {
-        let (envelope, head) = try await answer(request)
-        guard let tag = head.headers["etag"] else { throw CoachError.unreadable("the answer has no ETag") }
-        return Versioned(try Self.value(envelope), tag: tag)
+        do {
+            let (envelope, head) = try await answer(request)
+            guard let tag = head.headers["etag"] else { throw CoachError.unreadable("the answer has no ETag") }
+            return Versioned(try Self.value(envelope), tag: tag)
+        } catch let error as CoachError where error.followsLostAnswer && error.code == .gateway(.preconditionFailed) {
+            guard let tag = error.tag, let current = error.details?["current"], request.isApplied(in: current) else { throw error }
+            return Versioned(try Self.value(current), tag: tag)
+        }
     }
 
     /// For answers without content.
-    func perform(_ request: ResourceRequest) async throws { _ = try await answer(request) }
+    /// - Parameter done: the error of a repeated request when the first one, whose answer was lost, had its effect.
+    func perform(_ request: ResourceRequest, done: ErrorCode? = nil) async throws {
+        do {
+            _ = try await answer(request)
+        } catch let error as CoachError where error.followsLostAnswer && done.map({ error.code == .gateway($0) }) ?? false {}
+    }
 
     func page<Element: JSONReadable>(_ request: ResourceRequest, limit: Int, cursor: String?) async throws -> Page<Element> {
         var request = request
@@ -67,8 +98,12 @@ extension CoachClient {
     }
 
     private static func value<Value: JSONReadable>(_ envelope: ReceivedEnvelope) throws -> Value {
+        guard case .success(let data) = envelope.result else { throw CoachError.unreadable("the answer is not an envelope") }
+        return try value(data)
+    }
+
+    private static func value<Value: JSONReadable>(_ data: JSONValue) throws -> Value {
         do throws(JSONFinding) {
-            guard case .success(let data) = envelope.result else { throw JSONFinding("data", .missing) }
             return try Value(JSONReader(data))
         } catch {
             throw CoachError.unreadable("the answer cannot be read: \(error)")
@@ -84,15 +119,23 @@ extension CoachClient {
         return (envelope, head)
     }
 
-    /// Sends a request and repeats it by the retry policy: every request here may be repeated, because it reads, names a version or has a key.
+    /// Sends a request and repeats it by the retry policy: every request here may be repeated, because it reads, names a version, has a key, or is
+    /// refused the second time (`perform`).
     func response(_ request: ResourceRequest, accept: String) async throws -> (body: [UInt8], head: ResponseHead) {
         var state = RetryState(policy: configuration.retry)
+        var hasLostAnswer = false
         while true {
             let decision: RetryState.Decision
             switch try await exchange(request, accept) {
             case .success(let answer): return answer
-            case .failure(.rejected(let error)): decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
-            case .failure(.lost(let error)): decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
+            case .failure(.rejected(var error)):
+                error.followsLostAnswer = hasLostAnswer
+                decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
+                // A gateway or proxy may fail after the database has committed.
+                hasLostAnswer = hasLostAnswer || error.action == .retry
+            case .failure(.lost(let error)):
+                decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
+                hasLostAnswer = true
             }
             switch decision {
             case .retry(let pause): try await configuration.sleep(pause)
