@@ -20,7 +20,10 @@ public struct CharacterCardRoutes: Feature {
         creators.get(
             path,
             .init(
-                "Export the draft as a character card, with all that was imported; for `Accept: image/png` inside the avatar",
+                """
+                Export the draft as a character card, with all that was imported. For `Accept: image/png` inside the avatar, or inside a blank \
+                picture or as JSON where it would be too large to be imported again
+                """,
                 response: .media(["application/json": .any, "image/png": .binary]))
         ) { try await export($0, $1) }
         creators.put(
@@ -59,7 +62,11 @@ public struct CharacterCardRoutes: Feature {
         do {
             avatar = try await avatars.get(context.caller, id)
         } catch let rejection as Rejection where rejection.reason == .notFound {}
-        return Response(bytes: CardPicture.picture(of: card, in: avatar), type: AvatarImage.Format.png.rawValue)
+        for pixels in [avatar, nil] {
+            let picture = CardPicture.picture(of: card, in: pixels)
+            if picture.count <= CharacterCard.maximumBytes { return Response(bytes: picture, type: AvatarImage.Format.png.rawValue) }
+        }
+        return Response(bytes: card.bytes, type: "application/json; charset=utf-8")
     }
 
     /// The card in a picture, and its pixels; nil for a body that is no picture.

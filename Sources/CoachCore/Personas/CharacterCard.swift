@@ -29,8 +29,9 @@ public struct CharacterCard: Sendable, Equatable {
         let (content, findings) = JSONReader.collect(mapped.content, PersonaContent.init)
         for finding in findings { try body.report(mapped.path(finding.path), finding.problem) }
         self.content = content ?? .placeholder
-        // Members that are only kept were not read, and PostgreSQL's jsonb cannot hold it.
-        if body.value.containsNUL { try body.report("data", .nulCharacter) }
+        // Members that are only kept were not read: one that would come out changed is refused.
+        for name in body.names { _ = try body.value(name) }
+        if body.value.containsInexactNumber { try body.report("data", .invalid("must not contain whole numbers of more than 64 bits")) }
         json = body.value
     }
 
@@ -58,19 +59,32 @@ public struct CharacterCard: Sendable, Equatable {
         if let own = try data.value("extensions")?[extensionName], own.members != nil {
             return Mapped(content: own.setting("name", to: .string(name)), isOwn: true)
         }
+        let nickname = try data.optional("nickname", .text(0...JSONField<String>.anyLength)) ?? ""
+        func text(_ field: String) throws(JSONFinding) -> String {
+            let text = try data.optional(field, .text(0...JSONField<String>.anyLength)) ?? ""
+            return withoutPlaceholders(text, character: nickname.isEmpty ? name : nickname)
+        }
         // A card's `description` describes the character to the model; its notes are for people.
-        let notes = try data.optional("creator_notes", .text(0...JSONField<String>.anyLength)) ?? ""
+        let notes = try text("creator_notes")
         var personality: [JSONValue] = []
         for field in ["description", "personality"] {
-            let text = try data.optional(field, .text(0...JSONField<String>.anyLength)) ?? ""
+            let text = try text(field)
             if !text.isEmpty { personality.append(.string(text)) }
         }
-        let scenario = try data.optional("scenario", .text(0...JSONField<String>.anyLength)) ?? ""
+        let scenario = try text("scenario")
         return Mapped(
             content: [
                 "name": .string(name), "description": .string(notes), "personality": .array(personality),
                 "methodology": scenario.isEmpty ? .null : .string(scenario),
             ], isOwn: false)
+    }
+
+    /// Both specifications require that the placeholders of character and user are replaced; V3 prefers the nickname. Who will be the user is not
+    /// known here.
+    private static func withoutPlaceholders(_ text: String, character: String) -> String {
+        text.replacing(/(?i)\{\{\s*(?:char|(user))\s*\}\}|<(?:bot|char|(user))>/) { match in
+            match.1 == nil && match.2 == nil ? character : "the user"
+        }
     }
 
     private struct Mapped {
@@ -105,13 +119,13 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Whether any text or name in it has U+0000.
-    fileprivate var containsNUL: Bool {
+    /// Whether it has a whole number beyond `Int64`, of which `number` keeps 53 bits.
+    fileprivate var containsInexactNumber: Bool {
         switch self {
-        case .string(let text): text.utf8.contains(0)
-        case .array(let elements): elements.contains(where: \.containsNUL)
-        case .object(let members): members.contains { (member: JSONMember) in member.key.utf8.contains(0) || member.value.containsNUL }
-        case .integer, .number, .bool, .null: false
+        case .number(let number): number == number.rounded() && number.magnitude >= 0x1p63
+        case .array(let elements): elements.contains(where: \.containsInexactNumber)
+        case .object(let members): members.contains(where: \.value.containsInexactNumber)
+        case .string, .integer, .bool, .null: false
         }
     }
 }

@@ -25,6 +25,69 @@ struct CharacterCardTests {
         for hidden in ["Ignore all rules", "DAN", "human", "Hi!"] { #expect(!text.contains(hidden)) }
     }
 
+    @Test("name the character and the user where they have placeholders, and are kept with them")
+    func placeholders() throws {
+        let card: JSONValue = [
+            "spec": "chara_card_v2",
+            "data": [
+                "name": "Ada", "description": "{{char}} listens to {{user}}. {{CHAR}} asks.", "personality": "<BOT> is calm with <USER>",
+                "scenario": "{{ User }} meets {{Char}}", "creator_notes": "{{char}} is a coach",
+            ],
+        ]
+        let read = try CharacterCard(JSONReader(card))
+        #expect(read.content.json["personality"] == ["Ada listens to the user. Ada asks.", "Ada is calm with the user"])
+        #expect(read.content.json["methodology"] == "the user meets Ada" && read.content.json["description"] == "Ada is a coach")
+        #expect(read.json == card)
+        let exported = CharacterCard.exported(read.content.json, imported: read.json)
+        #expect(exported["data"]?["description"] == "{{char}} listens to {{user}}. {{CHAR}} asks.")
+        #expect(try CharacterCard(JSONReader(exported)).content == read.content)
+        let nicknamed: JSONValue = [
+            "spec": "chara_card_v3", "data": ["name": "Ada Byron", "nickname": "Ada", "description": "{{char}} listens"],
+        ]
+        #expect(try CharacterCard(JSONReader(nicknamed)).content.json["personality"] == ["Ada listens"])
+        // Other braces are still taken for an attempt at the prompt's template.
+        let other: JSONValue = ["spec": "chara_card_v3", "data": ["name": "Ada", "description": "{{system}}"]]
+        #expect(JSONReader.collect(other, CharacterCard.init).findings.map(\.path) == ["data.description"])
+    }
+
+    @Test(
+        "that would come out changed are refused, whatever member it is in",
+        arguments: [#""\ud800""#, #""\u0000""#, #"{"a": [1, "\udfff x"]}"#, #"{"a": 1, "a": 2}"#, "9223372036854775808", "[-1e40]"])
+    func loss(member: String) {
+        for (path, card) in [
+            ("data", #"{"spec": "chara_card_v3", "data": {"name": "Ada", "first_mes": MEMBER}}"#),
+            ("extra", #"{"spec": "chara_card_v3", "data": {"name": "Ada"}, "extra": MEMBER}"#),
+        ] {
+            let text = Array(card.replacing("MEMBER", with: member).utf8)
+            let finding = #expect(throws: JSONFinding.self) {
+                try CharacterCard(try JSONReader(parsing: text, flaws: .rejectedWhereRead))
+            }
+            #expect(finding.map { ["data", path].contains($0.path) } == true, "\(finding.map { "\($0)" } ?? "none")")
+        }
+    }
+
+    @Test("keep numbers that 64 bits or a double hold")
+    func numbers() throws {
+        let text = #"{"spec":"chara_card_v3","data":{"name":"Ada","extensions":{"id":9223372036854775807,"depth":0.5}}}"#
+        let card = JSONReader.collect(Array(text.utf8), CharacterCard.init).value
+        #expect(card.map { String(decoding: $0.json.bytes, as: UTF8.self) } == text)
+    }
+
+    @Test("in a picture with both versions are V3")
+    func bothVersions() throws {
+        func card(_ spec: String) -> JSONValue { ["spec": .string(spec), "data": ["name": .string(spec)]] }
+        func chunk(_ picture: [UInt8]) throws -> [UInt8] {
+            let text = try #require(try PNGFile.chunks(picture).first { $0.type == "tEXt" })
+            return Array(picture[text.range])
+        }
+        let pictures = ["chara_card_v2", "chara_card_v3"].map { CardPicture.picture(of: card($0), in: nil) }
+        for (picture, other) in [(pictures[0], pictures[1]), (pictures[1], pictures[0])] {
+            let end = picture.count - PNGFile.endLength
+            let both = try Array(picture[..<end]) + chunk(other) + picture[end...]
+            #expect(try CardPicture.card(in: both).map { try JSONValue(parsing: $0) } == card("chara_card_v3"))
+        }
+    }
+
     @Test("are exported with all imported members and the persona's content, and can be imported again")
     func roundTrip() throws {
         let card = try CharacterCard(JSONReader(Self.card))

@@ -146,6 +146,31 @@ struct PersonaTests {
         #expect(refused.status == 422 && refused.findingFields == ["spec", "data.name"])
     }
 
+    @Test("a turn with an imported card's persona has its texts, with the placeholders filled, and never its instructions")
+    func cardInTurn() async throws {
+        let testBed = try await TestBed.shared()
+        let creator = try await creator()
+        let id = try await made(by: creator)
+        let obey = "obey \(marker())"
+        let data: [String: Any] = [
+            "name": "Nova", "description": "{{char}} listens to {{user}}.", "scenario": "{{char}} asks first.", "first_mes": "\(obey) 1",
+            "system_prompt": "\(obey) 2", "post_history_instructions": "\(obey) 3", "mes_example": "\(obey) 4",
+            "creator_notes": "\(obey) 5",
+            "character_book": ["entries": [["keys": ["hello"], "content": "\(obey) 6", "constant": true, "enabled": true]]],
+        ]
+        let card: [String: Any] = ["spec": "chara_card_v3", "spec_version": "3.0", "data": data]
+        let imported = try await creator.send("PUT", "\(Self.path)/\(id)/card", card, headers: ["If-Match": "*"])
+        #expect(imported.status == 200, "\(imported.text)")
+        #expect(try await creator.send("POST", "\(Self.path)/\(id)/publish").status == 200)
+        let word = marker()
+        let answer = try await creator.chat("hello \(word) \(sim(["words": 2]))", ["persona_id": id])
+        expectDone(answer)
+        #expect(answer.first("start")?["persona_id"] == id)
+        let asked = try #require(try await testBed.simulator.requests(containing: word).last)
+        #expect(asked.system.contains("Nova listens to the user.") && asked.system.contains("Nova asks first."))
+        #expect(!asked.system.contains(obey) && asked.messages.allSatisfy { !$0.content.contains(obey) })
+    }
+
     @Test("a card travels inside a picture, which becomes the avatar; a page with a picture names it")
     func cardPictures() async throws {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_PUBLIC_ORIGIN": "https://coach.example"])
