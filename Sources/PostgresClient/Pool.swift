@@ -188,6 +188,13 @@ final class Pool {
         perform(machine.batchEnded(on: id, now: .now))
     }
 
+    /// `asked`: when the reading was submitted.
+    func load(since asked: ContinuousClock.Instant) -> PostgresLoad {
+        let load = machine.load
+        return PostgresLoad(
+            connections: openSince.count, connectionsInUse: load.inUse, waitingRequests: load.waiting, reactorLag: asked.duration(to: .now))
+    }
+
     private func publishStatus() {
         let since = machine.healthSince
         status.value =

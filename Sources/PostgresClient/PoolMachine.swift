@@ -31,6 +31,13 @@ struct PoolMachine {
 
     var connectionCount: Int { sharedConnections.count + leases.count }
     var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
+    /// Connections with work, and requests that wait for one.
+    var load: (inUse: Int, waiting: Int) {
+        (
+            sharedConnections.count { $0.outstanding > 0 } + leases.values.count { $0 == .lent },
+            waitingBatchCount + waitingLeases.count
+        )
+    }
 
     mutating func start(now: Instant) -> [Action] {
         connectMissing(now: now)

@@ -43,6 +43,14 @@ public final class PostgresClient: Sendable {
     /// Whether the database can be reached, and since when.
     public var status: PostgresStatus { reachability.value }
 
+    /// Reads the pool's load on the reactor's thread, after the work that was submitted before.
+    public func load() async -> PostgresLoad {
+        let asked = ContinuousClock.now
+        return await withCheckedContinuation { continuation in
+            pool.submit { continuation.resume(returning: $0.load(since: asked)) }
+        }
+    }
+
     // MARK: Shared connections
 
     /// Sends statements together on a shared connection: one round trip, one implicit transaction, committed when this returns. If one

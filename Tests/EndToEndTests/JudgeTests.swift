@@ -4,7 +4,7 @@ import Testing
 
 extension TestBed {
     /// Another gateway whose default route is these simulators, `first`, `second` and so on; `judge` looks at every message again.
-    func gateway(routing simulators: [Simulator], judge: Simulator? = nil) async throws -> Gateway {
+    func gateway(routing simulators: [Simulator], judge: Simulator? = nil, environment: [String: String] = [:]) async throws -> Gateway {
         let root = try Folder.copyOfRoot()
         func provider(_ simulator: Simulator) -> [String: Any] { ["dialect": "openai", "base_url": simulator.url, "api_key_env": "KEY"] }
         let names = ["first", "second", "third"]
@@ -24,7 +24,8 @@ extension TestBed {
             models["routes"] = routes
         }
         return try await Gateway(
-            database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path, "KEY": "any"])
+            database: database.gatewayURL, simulator: nil,
+            environment: ["COACH_ROOT": root.path, "KEY": "any"].merging(environment) { $1 })
     }
 }
 
@@ -67,6 +68,32 @@ struct JudgeTests {
         let event = try await TestBed.shared().database.row(
             "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
         #expect(event["stage"] == "judge" && event.texts("patterns").contains("judge.suicide"))
+    }
+
+    @Test("tokens of both calls are on the metrics page, as in the ledger, and without prices they are one turn")
+    func metrics() async throws {
+        let (coach, judge, _) = try await Self.testBed.value
+        try await coach.always(["text": "Good."])
+        try await judge.always(["text": #"{"tier": 0}"#])
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.gateway(routing: [coach], judge: judge, environment: ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let user = gateway.testUser()
+        expectDone(try await user.chat("Plan my week"))
+        let ledger = try await testBed.database.row(
+            """
+            select count(*) as calls, sum(input_tokens)::bigint as input, sum(output_tokens)::bigint as output
+            from model_calls where user_id = '\(user.id)'
+            """)
+        #expect(ledger.number("calls") == 2)
+        let page = try await MetricsPage(port: try await gateway.metricsPort())
+        #expect(page.sum("coach_unpriced_turns_total") == 1)
+        for type in ["input", "output"] {
+            #expect(
+                page.sum("gen_ai_client_token_usage_sum", "gen_ai_token_type=\"\(type)\"") == ledger.number(type).map(Double.init),
+                "\(type)")
+        }
+        // Times are those of the call that answered.
+        #expect(page.sum("gen_ai_client_operation_duration_seconds_count") == 1)
     }
 
     @Test("raises to the acute card with its opening, and the state stays")

@@ -18,7 +18,7 @@ struct LimitTests {
             ]
             tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 20]
         }
-        return (gateway: try await testBed.anotherGateway(["COACH_ROOT": root.path]), root: root)
+        return (gateway: try await testBed.anotherGateway(["COACH_ROOT": root.path, "COACH_METRICS_LISTEN": "127.0.0.1:0"]), root: root)
     }
 
     private func testUser() async throws -> TestUser { try await Self.small.value.gateway.testUser() }
@@ -40,6 +40,8 @@ struct LimitTests {
         #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
         let stored = try await TestBed.shared().database.messages(of: testUser.id, role: "user")
         #expect(stored.count == 2)
+        let page = try await MetricsPage(port: try await Self.small.value.gateway.metricsPort())
+        #expect(page.sum("coach_refused_requests_total", #"limit="quota""#) >= 1)
     }
 
     @Test("a requested domain outside the tier needs a subscription; a routed one is answered with the generic prompt")

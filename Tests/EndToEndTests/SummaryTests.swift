@@ -50,7 +50,7 @@ struct SummaryTests {
         #expect(prompt.system.contains("<conversation_summary>\n\(made["summary"] ?? "-")\n</conversation_summary>"))
     }
 
-    @Test("are made in the turn's own route")
+    @Test("are made in the turn's own route, and their cost is a metric")
     func route() async throws {
         // Of its own, because jobs are run by any gateway of a database.
         let database = try await Database.ofItsOwn()
@@ -63,7 +63,8 @@ struct SummaryTests {
             }
         }
         let gateway = try await Gateway(
-            database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path, "KEY": "any"])
+            database: database.gatewayURL, simulator: nil,
+            environment: ["COACH_ROOT": root.path, "KEY": "any", "COACH_METRICS_LISTEN": "127.0.0.1:0"])
         let user = gateway.testUser()
         var body = ["domain": "career_coaching"]
         for name in ["first", "second", "third", "fourth"] {
@@ -76,6 +77,12 @@ struct SummaryTests {
         }
         try await eventually("the summary") { try await !models().isEmpty }
         #expect(try await models().allSatisfy { $0 == "sim-career" })
+        // Their cost is on the metrics page, too.
+        let port = try await gateway.metricsPort()
+        try await eventually("the cost of all calls") {
+            let cost = try await database.row("select round(sum(cost_usd) * 1000000000)::bigint as nanodollars from model_calls")
+            return try await MetricsPage(port: port).sum("coach_cost_nanodollars_total") == cost.number("nanodollars").map(Double.init)
+        }
     }
 
     @Test("are not made once the consent `memory` is refused, nor of ephemeral conversations")

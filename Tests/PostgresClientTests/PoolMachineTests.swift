@@ -76,6 +76,20 @@ import Testing
         #expect(pool.waitingBatchCount == 0)
     }
 
+    @Test("the load is the connections with work and the requests that wait")
+    mutating func load() {
+        #expect(pool.load == (inUse: 0, waiting: 0))
+        openSharedConnections()
+        for number in 1...5 { _ = pool.batchArrived(request(number), now: at(0)) }
+        _ = pool.leaseRequested(request(6), now: at(0))
+        _ = pool.leaseRequested(request(7), now: at(0))
+        #expect(pool.load == (inUse: 2, waiting: 3), "the depth of a connection is 2, and none is leased yet")
+        _ = pool.opened(connection(3), now: at(1))
+        #expect(pool.load == (inUse: 3, waiting: 2))
+        for _ in 0..<3 { _ = pool.batchEnded(on: connection(1), now: at(2)) }
+        #expect(pool.load == (inUse: 2, waiting: 1))
+    }
+
     @Test("a batch that arrives before the first connection is open waits for it")
     mutating func early() {
         _ = pool.start(now: at(0))

@@ -28,7 +28,7 @@ extension TurnPipeline {
         if !turn.add(subscriber, limit: Self.maximumSubscribers) {
             subscriber = Subscriber(deliversAtEnd: subscription.isRepeated)
             guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumSubscribersAtEnd) else {
-                throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), subscription)
+                throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1, limit: .streams), subscription)
             }
         }
         let stream = TurnStream(turn: turn, cursor: cursor, format: format, streamLoop: streamLoop)

@@ -36,11 +36,10 @@ public struct ConversationSummarizer: Sendable {
         let recorder = CallRecorder(ledger, userID, request, task, logger: logger)
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
+        let calls = bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))
         let isReplaced = try await repository.finish(
-            userID,
-            SummaryReceipt(
-                request: request, task: task, summary: PromptBuilder.summary(text),
-                calls: bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))))
+            userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
+        TurnMetrics.record(calls.map(\.bill))
         if !isReplaced, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }
         return isReplaced
     }

@@ -23,6 +23,8 @@ public final class Admission: Sendable {
     /// Throws `SYS_5001` when no new turn may begin.
     func check() throws(GatewayError) {
         guard isOpen else { throw GatewayError(.overloaded, "this instance is draining", retryAfter: 1) }
-        guard registry.count < maximumTurns else { throw GatewayError(.overloaded, "too many turns at once", retryAfter: 2) }
+        guard registry.count < maximumTurns else {
+            throw GatewayError(.overloaded, "too many turns at once", retryAfter: 2, limit: .instanceTurns)
+        }
     }
 }

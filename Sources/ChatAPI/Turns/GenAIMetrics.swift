@@ -2,16 +2,25 @@ import CoachCore
 import CoreMetrics
 import HTTPEdge
 
-/// Metrics of answered turns by OpenTelemetry's conventions for GenAI clients (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
+/// Metrics of model calls by OpenTelemetry's conventions for GenAI clients (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
 enum GenAIMetrics {
+    /// The times of the call that answered.
     static func record(_ receipt: TurnReceipt, _ bill: TurnBill) {
         let model = Answerer(provider: bill.provider, model: bill.model, error: nil)
-        let counts = tokens[model]
-        if let input = bill.usage.totalInput { counts.input.record(input) }
-        if let output = bill.usage.totalOutput { counts.output.record(output) }
         durations[Answerer(provider: bill.provider, model: bill.model, error: receipt.errorCode)]
             .recordMilliseconds(receipt.durationMilliseconds)
-        if let first = receipt.timeToFirstTokenMilliseconds { timesToFirstToken[model].recordMilliseconds(first) }
+        guard let first = receipt.timeToFirstTokenMilliseconds else { return }
+        timesToFirstToken[model].recordMilliseconds(first)
+        // The definition of the rollups (db/migrations/00038_rollup_tables.sql).
+        guard let output = bill.usage.totalOutput, output > 1, receipt.durationMilliseconds >= first else { return }
+        timesPerOutputToken[model].recordNanoseconds(Int64(receipt.durationMilliseconds - first) * 1_000_000 / Int64(output - 1))
+    }
+
+    /// The tokens of any call.
+    static func recordTokens(_ bill: TurnBill) {
+        let counts = tokens[Answerer(provider: bill.provider, model: bill.model, error: nil)]
+        if let input = bill.usage.totalInput { counts.input.record(input) }
+        if let output = bill.usage.totalOutput { counts.output.record(output) }
     }
 
     private struct Answerer: Hashable {
@@ -42,5 +51,8 @@ enum GenAIMetrics {
     }
     private static let timesToFirstToken = MetricHandles { (answerer: Answerer) in
         Timer(label: "gen_ai.server.time_to_first_token", dimensions: answerer.dimensions)
+    }
+    private static let timesPerOutputToken = MetricHandles { (answerer: Answerer) in
+        Timer(label: "gen_ai.server.time_per_output_token", dimensions: answerer.dimensions)
     }
 }

@@ -10,9 +10,22 @@ enum TurnMetrics {
         durations[receipt.status].recordMilliseconds(receipt.durationMilliseconds)
         if let first = receipt.timeToFirstTokenMilliseconds { timeToFirstToken.recordMilliseconds(first) }
         if receipt.risk.tier >= .concern { safetyTurns[receipt.risk.tier].increment() }
-        guard let bill = receipt.bill else { return }
-        spending[Billing(provider: bill.provider, model: bill.model, isPriced: bill.cost != nil)].increment(by: bill.cost?.raw ?? 1)
-        GenAIMetrics.record(receipt, bill)
+        if let bill = receipt.bill { GenAIMetrics.record(receipt, bill) }
+        record([receipt.bill] + (receipt.otherCalls ?? []).map(\.bill))
+    }
+
+    /// Cost and tokens of all calls of a turn, or of a summary; nil: no provider accepted the call. Of calls without a price the first one counts as the
+    /// turn, as in the rollups.
+    static func record(_ bills: [TurnBill?]) {
+        let bills = bills.compactMap(\.self)
+        for bill in bills {
+            if let cost = bill.cost {
+                spending[Billing(provider: bill.provider, model: bill.model, isPriced: true)].increment(by: cost.raw)
+            }
+            GenAIMetrics.recordTokens(bill)
+        }
+        guard let unpriced = bills.first(where: { $0.cost == nil }) else { return }
+        spending[Billing(provider: unpriced.provider, model: unpriced.model, isPriced: false)].increment()
     }
 
     /// Counts a sentence that the output guard replaced.
@@ -94,7 +107,7 @@ enum TurnMetrics {
         Counter(label: "coach_judge_verdicts", dimensions: [("verdict", verdict.rawValue)])
     }
     private static let judgeDuration = Timer(label: "coach_judge_duration")
-    /// Nanodollars; for models without a price, the number of turns.
+    /// Nanodollars; for models without a price, the number of turns and summaries.
     private static let spending = MetricHandles { (billing: Billing) in
         Counter(
             label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns",

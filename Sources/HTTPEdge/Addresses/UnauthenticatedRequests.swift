@@ -30,7 +30,7 @@ public final class UnauthenticatedRequests: Sendable {
         guard !(exemptsLoopback && client.isLoopback) else { return }
         let wait = limiter.withLock { $0.take(client.subscriber, perMinute: perMinute, now: .now) }
         guard let wait else { return }
-        throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: wait)
+        throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: wait, limit: .address)
     }
 
     /// The peer of the connection, or the client in its PROXY header. Nil for Unix sockets and closed connections.

@@ -92,6 +92,7 @@ extension GatewayError {
         case .suspended: self.init(.forbidden, "this account is suspended")
         }
         retryAfter = rejection.retryAfter
+        limit = RequestLimit(rejection.reason)
         if !rejection.missingConsents.isEmpty {
             details.append(("consents", .array(rejection.missingConsents.map { .string($0.rawValue) })))
         }

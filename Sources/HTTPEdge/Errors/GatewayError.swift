@@ -28,12 +28,15 @@ public struct GatewayError: Error, Sendable {
     public var hasBegunTurn = false
     /// Written as the rate-limit headers of an authenticated response.
     public var rate: RateLimit?
+    /// The limit that refused the request, for metrics.
+    public var limit: RequestLimit?
 
-    public init(_ code: ErrorCode, _ message: String, status: Int? = nil, retryAfter: Int? = nil) {
+    public init(_ code: ErrorCode, _ message: String, status: Int? = nil, retryAfter: Int? = nil, limit: RequestLimit? = nil) {
         self.code = code
         self.message = message
         self.status = status
         self.retryAfter = retryAfter
+        self.limit = limit
     }
 
     /// Adds `details.field`, the name of the invalid field.

@@ -21,8 +21,10 @@ struct EdgeMiddleware: RouterMiddleware {
                 response = try await next(request, context)
             }
         } catch {
-            response = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
-                .response(form: AnswerForm(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
+            let error = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
+            error.limit?.count()
+            response = error.response(
+                form: AnswerForm(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
         crossOrigin.write(to: &response.headers, for: request)
         response.headers[.requestID] = context.requestID

@@ -31,7 +31,7 @@ public struct EventRoutes: Feature {
                 return .envelope(context) { state.write(to: &$0) }
             }
             guard let viewer = events.join() else {
-                throw GatewayError(.rateLimited, "too many streams of events on this instance", retryAfter: 30)
+                throw GatewayError(.rateLimited, "too many streams of events on this instance", retryAfter: 30, limit: .streams)
             }
             let (caller, goesOn) = (context.caller, sessions.continuation(of: request))
             let isAllowed = { @Sendable () async -> Bool in

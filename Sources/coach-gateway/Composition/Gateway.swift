@@ -109,6 +109,8 @@ struct Gateway {
             alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
         ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
+        let resourceMetrics = ResourceMetrics(databases)
+        metrics.addSpoolMetrics(of: slot.receipts)
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
         let figures = FigureUpdates(
             rollups: Rollups(client: databases.long),
@@ -219,6 +221,7 @@ struct Gateway {
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())
             },
+            PeriodicJob("resource metrics", PeriodicSchedule(every: .seconds(1)), logger: logger) { await resourceMetrics.sample() },
             figures,
             Background { try await figureEvents.run() },
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },

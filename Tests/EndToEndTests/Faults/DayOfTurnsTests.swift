@@ -130,7 +130,7 @@ struct DayOfTurnsTests {
         }
 
         // Each instance counts what it did.
-        let pages = try await metricsPorts.asyncMap { port in try await Metrics(port: port) }
+        let pages = try await metricsPorts.asyncMap { port in try await MetricsPage(port: port) }
         for (page, sent) in zip(pages, sent.all) {
             #expect(page.sum("coach_turns_total") == Double(sent.turns))
             #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="input""#) == Double(sent.input))
@@ -176,25 +176,6 @@ private final class Sent: Sendable {
             state.all[place].input += input
             state.all[place].output += output
         }
-    }
-}
-
-/// A page of metrics.
-private struct Metrics {
-    private let lines: [Substring]
-
-    init(port: Int) async throws {
-        let page = try await Browser(port: port).send("GET", "/metrics", headers: ["Accept": "application/openmetrics-text; version=1.0.0"])
-        #expect(page.headers["content-type"]?.hasPrefix("application/openmetrics-text") == true && page.text.hasSuffix("# EOF\n"))
-        lines = page.text.split(separator: "\n")
-    }
-
-    /// Of all series of a name that have a label.
-    func sum(_ name: String, _ label: String = "") -> Double {
-        lines.filter { $0.hasPrefix(name + "{") && (label.isEmpty || $0.contains(label)) }.compactMap {
-            $0.split(separator: " ").last.flatMap { Double($0) }
-        }
-        .reduce(0, +)
     }
 }
 

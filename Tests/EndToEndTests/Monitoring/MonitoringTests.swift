@@ -50,7 +50,9 @@ struct MonitoringTests {
             return answer.data.objects("result").count == 1
         }
         // Counters of what has not happened yet do not exist.
-        let rare: Set = ["coach_unpriced_turns_total", "coach_refused_receipts_total", "coach_safety_replaced_total"]
+        let rare: Set = [
+            "coach_unpriced_turns_total", "coach_refused_receipts_total", "coach_safety_replaced_total", "coach_refused_requests_total",
+        ]
         for name in ["alerts.yml", "grafana.json"] {
             let named = Set(try text(name).matches(of: /\b(?:coach|process|gen_ai_client|gen_ai_server)_[a-z_]+/).map { String($0.output) })
             #expect(named.count > 5)
@@ -60,6 +62,39 @@ struct MonitoringTests {
             }
         }
         #expect(JSONObject(try text("grafana.json")).objects("panels").count > 15)
+    }
+
+    @Test("whatever clients send, the metrics have a bounded number of series")
+    func bounded() async throws {
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let port = try await gateway.metricsPort()
+        var random = SystemRandomNumberGenerator()
+        func word() -> String { String((0..<8).map { _ in "abcdefghijklmnop".randomElement(using: &random) ?? "a" }) }
+        func series() async throws -> Int { try await MetricsPage(port: port).lines.count { !$0.hasPrefix("#") } }
+        func send(_ kind: Int, _ user: TestUser) async throws {
+            switch kind {
+            case 0: _ = try await user.browser.send("GET", "/\(word())/\(word())")
+            case 1: _ = try await user.browser.send(word().uppercased(), "/api/v1/\(word())")
+            case 2: _ = try await user.browser.send(word().uppercased(), "/api/v1/conversations")
+            case 3: _ = try await user.chat("Hello", ["domain": word(), "persona_id": UUID().uuidString])
+            case 4:
+                let messages = [["role": "user", "content": "Hello"]]
+                _ = try await user.send("POST", "/v1/chat/completions", ["model": word(), "messages": messages])
+            default:
+                _ = try await user.browser.send(
+                    "GET", "/api/v1/conversations/\(word())?\(word())=\(word())", headers: ["X-\(word())": word()])
+            }
+        }
+        let kinds = 6
+        for kind in 0..<kinds { try await send(kind, gateway.testUser()) }
+        let before = try await series()
+        var user = gateway.testUser()
+        for number in 0..<240 {
+            if number % 60 == 0 { user = gateway.testUser() }
+            try await send(number % kinds, user)
+        }
+        let after = try await series()
+        #expect(before > 20 && after - before < 40, "\(before) series, and \(after) after 240 requests")
     }
 
     /// Where it listens: it picked a port by itself.

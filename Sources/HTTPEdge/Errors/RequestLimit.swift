@@ -1,0 +1,41 @@
+import CoachCore
+import CoreMetrics
+
+/// The limits that refuse requests. Raw values are those of the label `limit` of `coach_refused_requests_total`.
+public enum RequestLimit: String, Sendable {
+    /// Of a user in a minute.
+    case requests
+    /// Of messages or conversations of a tier.
+    case quota
+    /// Of money: a user's, or one that users share.
+    case budget
+    /// Turns of one user at once.
+    case userTurns = "user_turns"
+    /// Turns of this instance at once.
+    case instanceTurns = "instance_turns"
+    /// Streams of one turn, or of operators' events on this instance.
+    case streams
+    case personas
+    /// Requests of an address without a valid token.
+    case address
+
+    /// nil for a reason that is no limit.
+    init?(_ reason: Rejection.Reason) {
+        switch reason {
+        case .rateLimited: self = .requests
+        case .quotaExhausted: self = .quota
+        case .budgetExhausted: self = .budget
+        case .tooManyTurns: self = .userTurns
+        case .tooManyPersonas: self = .personas
+        case .notFound, .unknownPersona, .turnInProgress, .idempotencyMismatch, .subscriptionRequired, .consentMissing, .suspended:
+            return nil
+        }
+    }
+
+    /// Counts a refused request.
+    func count() { Self.refusals[self].increment() }
+
+    private static let refusals = MetricHandles { (limit: RequestLimit) in
+        Counter(label: "coach_refused_requests", dimensions: [("limit", limit.rawValue)])
+    }
+}
