@@ -25,7 +25,7 @@ public struct AlertRule: Sendable, Equatable {
         case webhookLag = "webhook_lag_seconds"
         /// The following are sums over the instances. Receipts on disk that wait for the database.
         case spooledReceipts = "spooled_receipts"
-        /// Instances that detect danger without their trained model.
+        /// Instances that detect danger without one of their trained models.
         case missingClassifiers = "missing_classifiers"
     }
 

@@ -19,6 +19,9 @@ struct CoachingParts: Sendable {
     /// The files of `domains`, by domain.
     let domainBodies: [String: JSONValue]
 
+    /// Whether all trained models that detect danger are there.
+    var hasClassifiers: Bool { classifier != nil && encoder != nil }
+
     /// Compiles a configuration with these domains. Takes tens of milliseconds.
     func coaching(_ domains: DomainConfigurations) -> Coaching {
         Coaching(

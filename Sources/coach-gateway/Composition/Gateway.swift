@@ -116,8 +116,8 @@ struct Gateway {
             rollups: Rollups(client: databases.long),
             alerts: AlertEvaluation(
                 alerts: Alerts(client: databases.long, instance: slot.instance, isDelivered: configuration.alertWebhook != nil),
-                rules: documents.alertRules, receipts: slot.receipts, hasClassifier: files.coachingParts.classifier != nil,
-                circuits: { providerHealth.circuits }, jobs: { try await queue.figures() }),
+                rules: documents.alertRules, receipts: slot.receipts, hasClassifiers: files.coachingParts.hasClassifiers,
+                circuits: { providerHealth.circuits }, jobs: { try await queue.figures() }, logger: logger),
             jobs: jobs, logger: logger)
 
         // The edge.
