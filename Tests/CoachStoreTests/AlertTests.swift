@@ -85,6 +85,39 @@ struct AlertTests {
         #expect(Set(firing) == Set(rules.rules.map(\.id)))
     }
 
+    @Test("steady cost grows by nothing, and a window of a quarter of an hour has what began in it")
+    func windows() async throws {
+        let store = try await StoreFixture()
+        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        func firing(_ measure: AlertRule.Measure, above: Double, minutes: Int) async throws -> Bool {
+            let rule = AlertRule(id: "x", measure: measure, above: above, windowMinutes: minutes, minimum: 1, severity: .warning)
+            return try await alerts.evaluate(AlertRules(rules: [rule]), readings: [:]) == ["x"]
+        }
+        func insert(_ table: String, _ columns: String, _ values: String, quartersAgo: ClosedRange<Int>) async throws {
+            try await store.admin.execute(
+                Query(
+                    unsafeSQL: """
+                        insert into gateway.\(table) (bucket, \(columns))
+                        select date_bin('15 minutes', now(), 'epoch') - n * interval '15 minutes', \(values)
+                        from generate_series(\(quartersAgo.lowerBound), \(quartersAgo.upperBound)) as n
+                        """))
+        }
+        try await insert("usage_quarters", "tier, calls, cost_nanodollars, priced_calls", "'free', 1, 1000, 1", quartersAgo: 0...12)
+        #expect(try await firing(.costGrowth, above: 0.99, minutes: 60))
+        #expect(try await firing(.costGrowth, above: 1, minutes: 60) == false)
+        try await store.admin.execute(
+            "update gateway.usage_quarters set cost_nanodollars = 3000 where bucket >= now() - interval '45 minutes'")
+        #expect(try await firing(.costGrowth, above: 1.9, minutes: 30))
+
+        let slow = "'p', 'm', 'first_token', gateway.latency_bin(10000000), 10"
+        try await insert("latency_quarters", "provider, model, measure, bin, turns", slow, quartersAgo: 2...8)
+        try await insert("latency_hours", "provider, model, measure, bin, turns", slow, quartersAgo: 8...8)
+        let quick = "'p', 'm', 'first_token', gateway.latency_bin(100000), 10"
+        try await insert("latency_quarters", "provider, model, measure, bin, turns", quick, quartersAgo: 0...0)
+        #expect(try await firing(.firstTokenP95, above: 1_000, minutes: 15) == false)
+        #expect(try await firing(.firstTokenP95, above: 1_000, minutes: 30))
+    }
+
     @Test("the circuit of a model is the worst of all instances, counts once, and the lag of webhooks is not added up")
     func circuits() async throws {
         let store = try await StoreFixture()

@@ -28,7 +28,7 @@ struct CatalogueTests {
         "gateway.persona_days", "gateway.account_usage_days",
         "gateway.account_days", "gateway.conversation_days",
         "gateway.activity_days", "gateway.retention_weeks",
-        "gateway.error_days", "gateway.latency_hours",
+        "gateway.error_quarters", "gateway.error_days", "gateway.latency_quarters", "gateway.latency_hours",
         "gateway.latency_days", "gateway.rollup_state",
         "gateway.rollup_marks", "gateway.figures",
         "gateway.alerts", "gateway.instance_readings", "gateway.circuit_readings",

@@ -1,6 +1,7 @@
 import CoachCore
 import CoachStore
 import Foundation
+import JSON
 import PostgresClient
 import Testing
 
@@ -118,6 +119,12 @@ struct FigureTests {
                 "turns", "errors",
             ])
         #expect(usage == [["0", "0", "0", "0", "0", "-", "0", "0"], ["2", "2", "2", "3", "4", "1.33", "3", "1"]])
+        // The week has each user once, and today's turns; conversations are not kept by weeks.
+        let weeks = try await table(
+            .all("usage"), ["day"],
+            ["active_users", "weekly_active_users", "conversations", "messages", "messages_per_conversation", "turns", "errors"], .week)
+        #expect(weeks.last == ["2", "2", "-", "4", "-", "3", "1"] && weeks.count <= 2)
+        await #expect(throws: InvalidFigureQuery.self) { try await table(.all("usage"), ["day"], [], .hour) }
         #expect(try await table(.all("usage/retention"), [], ["week", "users", "cohort_users", "share"]) == [["0", "2", "2", "1.0000"]])
         #expect(
             try await table(.all("domains"), ["domain"], ["domain", "turns", "share", "confidence", "abstentions", "first_token_p50_ms"])
@@ -135,6 +142,61 @@ struct FigureTests {
             #expect(rows.compactMap { Int($0[5]) }.reduce(0, +) == 3)
         }
         await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain"], [], .hour) }
+    }
+
+    /// Moves a turn's rows in the ledger.
+    private func move(_ store: StoreFixture, _ turn: TurnIdentity, to time: Date) async throws {
+        let epoch = time.timeIntervalSince1970
+        try await store.admin.execute(
+            """
+            update public.usage_logs
+            set booked_at = to_timestamp(\(epoch)::double precision), day = (to_timestamp(\(epoch)::double precision) at time zone 'UTC')::date
+            where turn_id = \(turn.turnID.uuid)
+            """)
+    }
+
+    @Test("in a time zone of half hours, and for periods of quarters, figures have all turns of the period and no others")
+    func halfHours() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let (day, minute) = (Self.today.addingTimeInterval(-5 * 86_400), TimeInterval(60))
+        // Midnight in India is at 18:30 UTC.
+        let midnight = day.addingTimeInterval(18.5 * 3_600)
+        for minutes in [-15, 15, 90, 1_425, 1_455] as [TimeInterval] {
+            try await move(store, try await turns.talk(caller, "Hello"), to: midnight.addingTimeInterval(minutes * minute))
+        }
+        try await move(store, try await turns.talk(caller, "No", status: .failed), to: midnight.addingTimeInterval(15 * minute))
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func rows(
+            _ path: String, _ groups: [String], _ names: [String], hours: Double = 24, _ grain: FigureQuery.Grain = .day,
+            tz: String = "Asia/Kolkata"
+        ) async throws -> [[String]] {
+            let query = FigureQuery(
+                period: midnight..<midnight.addingTimeInterval(hours * 3_600), groups: groups, grain: grain, timeZone: tz)
+            return read(try await figures.table(admin, .all(path), query), .all(path), names)
+        }
+        let start = Timestamp(midnight).rfc3339
+        for tz in ["Asia/Kolkata", "UTC"] {
+            #expect(try await rows("costs", [], ["turns"], tz: tz) == [["3"]], "\(tz)")
+            #expect(try await rows("latency", [], ["turns"], tz: tz) == [["3"]], "\(tz)")
+        }
+        #expect(try await rows("costs", ["day"], ["day", "turns"]) == [[start, "3"]])
+        #expect(try await rows("latency", ["day"], ["day", "turns"]) == [[start, "3"]])
+        #expect(try await rows("errors", ["day", "code"], ["day", "code", "errors", "share"]) == [[start, "EXT_4001", "1", "0.2500"]])
+        #expect(
+            try await rows("errors", ["day"], ["day", "errors"], .hour, tz: "UTC")
+                == [[Timestamp(day.addingTimeInterval(18 * 3_600)).rfc3339, "1"]])
+        // Half an hour.
+        #expect(try await rows("latency", [], ["turns", "first_token_p50_ms"], hours: 0.5) == [["1", "115.098"]])
+        #expect(
+            try await rows("providers", ["provider"], ["provider", "calls", "first_token_p50_ms"], hours: 0.5)
+                == [["simulator", "1", "115.098"], ["-", "0", "-"]])
+        // A period of whole hours that begins before a change of half an hour and ends after it.
+        let source = try await store.value(
+            "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', '{day}', 'day', 'Australia/Lord_Howe')")
+        #expect(source == "usage_quarters")
     }
 
     @Test("a figure's calls are found by its keys, page by page, and add up to it")
@@ -173,9 +235,37 @@ struct FigureTests {
         #expect(try await calls(["user_id": other.userID.description]).map { [$0[0], $0[1]] } == [[moved.turnID.description, "fitness"]])
         #expect(try await calls([:], limit: 2).count == 6)
         #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
+        #expect(try await calls(["user_id": nil]).isEmpty)
         await #expect(throws: InvalidCursor.self) {
             try await figures.calls(admin, CallQuery(period: Self.period, filter: [:]), PageRequest(limit: 1, cursor: "x/y"))
         }
+    }
+
+    @Test("attempts that nobody answered are found, and calls of removed users")
+    func exceptions() async throws {
+        let store = try await StoreFixture()
+        let (caller, removed, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        try await turns.talk(caller, "Hello")
+        let failed = try await turns.talk(caller, "Nobody answers", status: .failed)
+        let lost = try await turns.talk(removed, "Hello")
+        try await store.admin.execute("delete from public.users where id = \(removed.userID.uuid)")
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?]) async throws -> [[String]] {
+            let table = try await figures.calls(admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: 100))
+            return read(table, .calls, ["turn_id", "status", "error_code", "user_id"])
+        }
+        let none = try await calls(["provider": nil])
+        #expect(none == [[failed.turnID.description, "failed", "EXT_4001", caller.userID.description]])
+        #expect(try await calls(["user_id": caller.userID.description]).count == 2)
+        #expect(try await calls(["user_id": nil]).map { [$0[0], $0[3]] } == [[lost.turnID.description, "-"]])
+        #expect(try await calls(["user_id": nil, "provider": nil]).isEmpty)
+        #expect(try await calls([:]).count == 3)
+        // A day on which nobody answered.
+        try await move(store, failed, to: Self.today.addingTimeInterval(-86_400))
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        #expect(try await calls(["provider": nil]).count == 1)
     }
 
     @Test("operators read the reports of all users, newest first")

@@ -78,6 +78,9 @@ create table gateway.activity_days (
 create table gateway.retention_weeks (
     cohort date not null, week date not null, accounts bigint not null default 0, primary key (cohort, week));
 
+create table gateway.error_quarters (
+    bucket timestamptz not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0,
+    unique nulls not distinct (bucket, code, provider));
 create table gateway.error_days (
     day date not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0, unique nulls not distinct (day, code, provider));
 
@@ -86,9 +89,10 @@ create table gateway.error_days (
 create type gateway.latency_measure as enum ('first_token', 'per_token', 'whole_turn');
 
 -- Histograms. Bin n holds times above 2^((n-1)/8) and up to 2^(n/8) microseconds, so its middle is off by 4.4 % at most.
-create table gateway.latency_hours (
+create table gateway.latency_quarters (
     bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null, bin smallint not null,
     turns bigint not null default 0, unique nulls not distinct (bucket, provider, model, measure, bin));
+create table gateway.latency_hours (like gateway.latency_quarters including all);
 create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
@@ -120,7 +124,7 @@ declare
 begin
     foreach name in array array[
         'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
-        'retention_weeks', 'error_days', 'latency_hours', 'latency_days', 'rollup_state', 'rollup_marks']
+        'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days', 'rollup_state', 'rollup_marks']
     loop
         execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);
         execute format('alter table gateway.%I enable row level security', name);

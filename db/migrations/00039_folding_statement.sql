@@ -111,6 +111,10 @@ begin
             group by r.account_id, r.day, r.conversation_id
             on conflict do nothing
             returning day
+        ), error_quarter as (
+            insert into gateway.error_quarters as t (bucket, code, provider, errors)
+            select r.bucket, r.error_code, r.provider, sum(r.sign) from ranked r where r.error_code is not null
+            group by 1, 2, 3 having sum(r.sign) <> 0 $sql$ || format(add, 'bucket, code, provider', 'errors') || $sql$
         ), error as (
             insert into gateway.error_days as t (day, code, provider, errors)
             select r.day, r.error_code, r.provider, sum(r.sign) from ranked r where r.error_code is not null
@@ -124,6 +128,10 @@ begin
                     then 1000.0 * (r.duration - r.first_token) / (r.output_tokens - 1) end),
                 ('whole_turn', case when r.status = 'complete' then 1000.0 * r.duration end)) as m (measure, microseconds)
             where r.has_receipt and m.microseconds is not null
+        ), latency_quarter as (
+            insert into gateway.latency_quarters as t (bucket, provider, model, measure, bin, turns)
+            select l.bucket, l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l
+            group by 1, 2, 3, 4, 5 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, provider, model, measure, bin', 'turns') || $sql$
         ), latency_hour as (
             insert into gateway.latency_hours as t (bucket, provider, model, measure, bin, turns)
             select date_trunc('hour', l.bucket, 'UTC'), l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l

@@ -21,14 +21,20 @@ create function gateway.is_whole_days(starts timestamptz, ends timestamptz, grou
     return starts = date_trunc('day', starts, 'UTC') and ends = date_trunc('day', ends, 'UTC')
         and (not 'day' = any (group_by) or grain <> 'hour' and tz in ('UTC', 'Etc/UTC'));
 
--- The rollup that a figure is read from: usage, persona or latency by the largest buckets that the arguments allow.
+-- Whether the hours of UTC are hours of the time zone throughout the period: not in India, nor through the half-hour change of Lord Howe Island.
+create function gateway.is_whole_hours(starts timestamptz, ends timestamptz, group_by text[], tz text) returns boolean
+    language sql stable set search_path = ''
+    return starts = date_trunc('hour', starts, 'UTC') and ends = date_trunc('hour', ends, 'UTC')
+        and (not 'day' = any (group_by) or not exists (
+            select from generate_series(starts, ends, interval '1 day') as t
+            where t at time zone tz <> date_trunc('hour', t at time zone tz)));
+
+-- The rollup that a figure is read from: usage, persona, latency or error by the largest buckets that the arguments allow.
 create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
     language sql stable set search_path = ''
     return family || case
         when gateway.is_whole_days(starts, ends, group_by, grain, tz) then '_days'
-        when family = 'latency' then '_hours'
-        when family = 'usage' and date_trunc('hour', starts at time zone tz) = starts at time zone tz
-            and date_trunc('hour', ends at time zone tz) = ends at time zone tz then '_hours'
+        when family in ('usage', 'latency') and gateway.is_whole_hours(starts, ends, group_by, tz) then '_hours'
         else '_quarters' end;
 
 -- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures. The query's parameters are starts, ends, grain
@@ -105,21 +111,20 @@ begin
         using starts, case when is_users then date_trunc('day', ends - interval '1 microsecond', 'UTC') + interval '1 day' else ends end, grain, tz;
 end $$;
 
--- Attempts that ended with an error. Groups: day (UTC), code, provider. share: of all attempts of the bucket.
+-- Attempts that ended with an error. Groups: day, code, provider. share: of all attempts of the bucket.
 create function operator.errors(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, code text, provider text, errors bigint, share numeric)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'code', 'provider'], grain, tz);
-    if not gateway.is_whole_days(starts, ends, group_by, grain, tz) then
-        raise exception 'errors are by UTC days' using errcode = 'invalid_parameter_value';
-    end if;
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            'error_days', array['code', 'provider'], array['text', 'text'], group_by, array['errors'])
+            gateway.figure_source('error', starts, ends, group_by, grain, tz), array['code', 'provider'], array['text', 'text'], group_by,
+            array['errors'])
         || '), a as materialized (' || gateway.figure_query(
-            'usage_days', array['tier'], array['text'], array(select 'day' where 'day' = any (group_by)), array['attempts'])
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['tier'], array['text'],
+            array(select 'day' where 'day' = any (group_by)), array['attempts'])
         || ') select f.bucket, f.code, f.provider, f.errors, round(f.errors::numeric / nullif(a.attempts, 0), 4)
         from f left join a on a.bucket is not distinct from f.bucket where f.errors > 0 order by 1, 2, 3'
         using starts, ends, grain, tz;

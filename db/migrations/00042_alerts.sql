@@ -33,30 +33,31 @@ begin
     delete from gateway.instance_readings r where r.at < clock_timestamp() - interval '1 day';
 end $$;
 
--- The present value of a measure over the last `period`, in whole quarters of an hour (latency: hours), the present one included; NULL: there is
--- nothing to measure. Shares and percentiles need so many attempts or turns. Readings of instances count for a minute.
+-- The present value of a measure over the last `period`, in whole quarters of an hour, the present one included; NULL: there is nothing to measure.
+-- cost_growth: over those that have ended, and as many before them, so that a steady cost is 1. Shares and percentiles need so many attempts or turns. Readings of instances count for a minute.
 create function gateway.alert_value(measure text, period interval, minimum integer) returns double precision
     language plpgsql stable set search_path = '' as $$
 declare
     since constant timestamptz := date_bin('15 minutes', now() - period, 'epoch');
+    quarter constant timestamptz := date_bin('15 minutes', now(), 'epoch');
     figures record;
 begin
-    if measure in ('cost_usd', 'cost_growth', 'unpriced_turns', 'error_share') then
-        select coalesce(sum(q.cost_nanodollars) filter (where q.bucket >= since), 0) / 1e9 as cost,
-            sum(q.cost_nanodollars) filter (where q.bucket < since) / 1e9 as cost_before,
-            coalesce(sum(q.unpriced_turns) filter (where q.bucket >= since), 0) as unpriced,
-            coalesce(sum(q.attempts) filter (where q.bucket >= since), 0) as attempts,
-            coalesce(sum(q.errors) filter (where q.bucket >= since), 0) as errors
-        into figures from gateway.usage_quarters q where q.bucket >= since - period;
+    if measure = 'cost_growth' then
+        return (
+            select coalesce(sum(q.cost_nanodollars) filter (where q.bucket >= quarter - period), 0)
+                / nullif(sum(q.cost_nanodollars) filter (where q.bucket < quarter - period), 0)
+            from gateway.usage_quarters q where q.bucket >= quarter - 2 * period and q.bucket < quarter);
+    elsif measure in ('cost_usd', 'unpriced_turns', 'error_share') then
+        select coalesce(sum(q.cost_nanodollars), 0) / 1e9 as cost, coalesce(sum(q.unpriced_turns), 0) as unpriced,
+            coalesce(sum(q.attempts), 0) as attempts, coalesce(sum(q.errors), 0) as errors
+        into figures from gateway.usage_quarters q where q.bucket >= since;
         return case measure
             when 'cost_usd' then figures.cost
-            when 'cost_growth' then figures.cost / nullif(figures.cost_before, 0)
             when 'unpriced_turns' then figures.unpriced
             when 'error_share' then case when figures.attempts >= greatest(minimum, 1) then figures.errors / figures.attempts end end;
     elsif measure = 'first_token_p95_ms' then
         return (
-            select l.first_token_p95 from gateway.latency_figures(
-                date_trunc('hour', since, 'UTC'), date_trunc('hour', now(), 'UTC') + interval '1 hour', '{}', 'hour', 'UTC') l
+            select l.first_token_p95 from gateway.latency_figures(since, quarter + interval '15 minutes', '{}', 'hour', 'UTC') l
             where l.turns >= greatest(minimum, 1));
     elsif measure = 'budget_share' then
         return (

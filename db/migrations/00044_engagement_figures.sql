@@ -1,33 +1,47 @@
 -- Figures of engagement: who uses the coach, how much, and who comes back. Their arguments are those of all figures.
 
--- A row for each UTC day of the period, none in the future. messages: of users, whose turn ended. turns: those with a receipt. weekly and monthly:
--- accounts with a message within 7 and 30 days, this one included.
+-- A row for each UTC day of the period, none in the future; with the grain `week` for each of its weeks, which are counted whole. messages: of
+-- users, whose turn ended. turns: those with a receipt. weekly and monthly: accounts with a message within 7 and 30 days, this one or the last of the
+-- week included. Conversations are not kept by weeks: NULL.
 create function operator.usage(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, active_users bigint, weekly_active_users bigint, monthly_active_users bigint, conversations bigint,
         messages bigint, messages_per_conversation numeric, turns bigint, errors bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
-    first_day constant date := starts at time zone 'UTC';
-    last_day constant date := least((ends - interval '1 microsecond') at time zone 'UTC', now() at time zone 'UTC');
+    is_weeks constant boolean := grain = 'week';
+    length constant integer := case when is_weeks then 7 else 1 end;
+    first_day constant date := date_trunc(case when is_weeks then 'week' else 'day' end, starts at time zone 'UTC');
+    last_of_period constant date := (ends - interval '1 microsecond') at time zone 'UTC';
+    last_day constant date := least(
+        case when is_weeks then date_trunc('week', last_of_period::timestamp)::date + 6 else last_of_period end, (now() at time zone 'UTC')::date);
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day'], grain, tz);
+    if grain = 'hour' then
+        raise exception 'usage is by days and weeks' using errcode = 'invalid_parameter_value';
+    end if;
     return query
         with usage as materialized (
-            select u.day, sum(u.messages) as messages, sum(u.turns) as turns, sum(u.errors) as errors from gateway.usage_days u
-            where u.day between first_day and last_day group by u.day
+            select date_trunc(grain, u.day::timestamp)::date as first, sum(u.messages) as messages, sum(u.turns) as turns, sum(u.errors) as errors
+            from gateway.usage_days u where u.day between first_day and last_day group by 1
         ), activity as materialized (
             select a.day, a.active, a.conversations, sum(a.weekly_change) over so_far as weekly, sum(a.monthly_change) over so_far as monthly
             from gateway.activity_days a window so_far as (order by a.day)
+        ), week as materialized (
+            select r.week as first, sum(r.accounts)::bigint as active from gateway.retention_weeks r
+            where is_weeks and r.week between first_day and last_day group by r.week
         )
-        select d.day::timestamp at time zone 'UTC', coalesce(a.active, 0), coalesce(before.weekly, 0)::bigint,
-            coalesce(before.monthly, 0)::bigint, coalesce(a.conversations, 0), coalesce(u.messages, 0)::bigint,
+        select d.first::timestamp at time zone 'UTC', coalesce(w.active, a.active, 0), coalesce(before.weekly, 0)::bigint,
+            coalesce(before.monthly, 0)::bigint, case when not is_weeks then coalesce(a.conversations, 0) end, coalesce(u.messages, 0)::bigint,
             round(u.messages / nullif(a.conversations, 0), 2), coalesce(u.turns, 0)::bigint, coalesce(u.errors, 0)::bigint
-        from (select n::date as day from generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as n) d
-        left join activity a on a.day = d.day
-        left join lateral (select b.weekly, b.monthly from activity b where b.day <= d.day order by b.day desc limit 1) before on true
-        left join usage u on u.day = d.day
+        from (
+            select n::date as first, least(n::date + length - 1, last_day) as last
+            from generate_series(first_day::timestamp, last_day::timestamp, make_interval(days => length)) as n) d
+        left join activity a on not is_weeks and a.day = d.first
+        left join week w on w.first = d.first
+        left join lateral (select b.weekly, b.monthly from activity b where b.day <= d.last order by b.day desc limit 1) before on true
+        left join usage u on u.first = d.first
         order by 1;
 end $$;
 

@@ -1,7 +1,8 @@
 -- Calls behind a figure: ids, times and counts. One UTC day after the other, newest first, of those on which there are any; within a day in the
 -- order of their keys, after `after` (day, account, turn, attempt, call).
 --
--- A call began within its ledger's day. filter: {model, provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one.
+-- A call began within its ledger's day. Also the ends of attempts that no provider accepted, which count as errors and messages. filter: {model,
+-- provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one, user_id: those of removed users.
 create function operator.calls(starts timestamptz, ends timestamptz, filter jsonb, after text[], at_most integer)
     returns table (
         day date, account_id uuid, turn_id uuid, attempt integer, call integer, purpose public.usage_purpose, user_id uuid,
@@ -11,6 +12,7 @@ create function operator.calls(starts timestamptz, ends timestamptz, filter json
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
     account constant uuid := (select u.account_id from public.users u where u.id = (filter ->> 'user_id')::uuid);
+    is_removed constant boolean := filter ? 'user_id' and filter ->> 'user_id' is null;
     known constant jsonb := filter - 'user_id';
     condition constant text := coalesce((
         select string_agg(format(' and %I is not distinct from %L', f.key, f.value), '') from jsonb_each_text(known) as f), '');
@@ -22,11 +24,12 @@ begin
     if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier'] then
         raise exception 'unknown filter' using errcode = 'invalid_parameter_value';
     end if;
-    if filter ? 'user_id' and account is null then
+    if filter ? 'user_id' and account is null and not is_removed then
         return;
     end if;
     for a_day in execute format(
-        'select distinct s.day from gateway.%I s where s.calls > 0 and s.day between $1 and $2 and ($3 is null or %s) %s order by 1 desc',
+        'select distinct s.day from gateway.%I s where (s.calls > 0 or s.attempts > 0) and s.day between $1 and $2 and ($3 is null or %s) %s '
+            'order by 1 desc',
         case when account is null then 'persona_days' else 'account_usage_days' end,
         case when account is null then 'true' else 's.account_id = $3' end, condition)
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
@@ -39,7 +42,10 @@ begin
             from (
                 -- Calls with a row that fits; a correction may have changed that since.
                 select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l
-                where l.day = $1 and l.finalized_by is not null and ($6 is null or l.account_id = $6)
+                where l.day = $1 and (l.finalized_by is not null or l.status is not null) and ($6 is null or l.account_id = $6)
+                    and (not $10 or l.account_id in (
+                        select d.account_id from gateway.account_days d
+                        where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)))
                     and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
@@ -65,7 +71,7 @@ begin
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,
-                at_most - found_rows, starts, ends;
+                at_most - found_rows, starts, ends, is_removed;
         get diagnostics more = row_count;
         found_rows := found_rows + more;
         exit when found_rows >= at_most;

@@ -46,7 +46,9 @@ declare
 begin
     select s.ledger_start into start from gateway.rollup_state s for update;
     upper := gateway.oldest_running();
-    foreach name in array array['usage_quarters', 'usage_hours', 'persona_quarters', 'latency_hours'] loop
+    foreach name in array array[
+        'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours']
+    loop
         execute format('delete from gateway.%I where $1 is null or bucket >= $1::timestamp at time zone ''UTC''', name) using start;
     end loop;
     foreach name in array array[

@@ -18,11 +18,12 @@ extension Figure {
         ])
 
     static let usage = Figure(
-        "usage", "Active users, conversations, messages and errors by UTC day", groups: [Group("day")], by: ["day"], isTraceable: true,
-        needsUTCDays: { _ in true },
+        "usage",
+        "Active users, conversations, messages and errors by UTC day, or by whole weeks, for which conversations are null",
+        groups: [Group("day")], by: ["day"], isTraceable: true, needsUTCDays: { _ in true }, countsWholeWeeks: true,
         columns: [
             .key("day", .time, isNullable: false), .measure("active_users"), .measure("weekly_active_users"),
-            .measure("monthly_active_users"), .measure("conversations"), .measure("messages"),
+            .measure("monthly_active_users"), .measure("conversations", isNullable: true), .measure("messages"),
             .measure("messages_per_conversation", .number, isNullable: true), .measure("turns"), .measure("errors"),
         ])
 
@@ -36,7 +37,8 @@ extension Figure {
         ])
 
     static let domains = Figure(
-        "domains", "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
+        "domains",
+        "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer; latency is kept by UTC days, otherwise null",
         groups: [Group("day"), Group("domain")], by: ["day", "domain"], isTraceable: true,
         columns: joined(
             [
@@ -45,7 +47,7 @@ extension Figure {
             ], percentiles("first_token", [50, 95]), [.measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns")]))
 
     static let latency = Figure(
-        "latency", "Milliseconds to the first token, per further token and of complete turns, by group",
+        "latency", "Milliseconds to the first token, per further token and of complete turns, by group; by domain for UTC days only",
         groups: [Group("day"), Group("provider"), Group("model"), Group("domain")], isTraceable: true,
         needsUTCDays: { $0.contains("domain") },
         columns: joined(
@@ -63,8 +65,8 @@ extension Figure {
             ], percentiles("first_token", [50, 95]), percentiles("per_token", [50]), percentiles("whole_turn", [95]), [.key("breaker")]))
 
     static let errors = Figure(
-        "errors", "Attempts of turns that ended with an error, by code and UTC day",
-        groups: [Group("day"), Group("code"), Group("provider")], by: ["day", "code"], needsUTCDays: { _ in true },
+        "errors", "Attempts of turns that ended with an error, by code and day",
+        groups: [Group("day"), Group("code"), Group("provider")], by: ["day", "code"],
         columns: [
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
         ])

@@ -28,12 +28,15 @@ public struct Figure: Sendable {
     public var defaultGroups: [String]
     /// Whether groups need whole UTC days: the figure is not kept by hours for them.
     public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
+    /// Whether a row of a week is of the whole week, also where the period has only a part of it.
+    public var countsWholeWeeks: Bool
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
 
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
-        isTraceable: Bool = false, needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, columns: [FigureColumn]
+        isTraceable: Bool = false, needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false },
+        countsWholeWeeks: Bool = false, columns: [FigureColumn]
     ) {
         self.path = path
         self.summary = summary
@@ -42,6 +45,7 @@ public struct Figure: Sendable {
         self.defaultGroups = defaultGroups
         self.isTraceable = isTraceable
         self.needsUTCDays = needsUTCDays
+        self.countsWholeWeeks = countsWholeWeeks
         self.columns = columns
     }
 }

@@ -70,13 +70,16 @@ struct OpenAPIOperation {
         writer.key(String(route.response.status))
         writer.object { writer in
             writer.member("description", "Success")
-            if route.response.isVersioned {
+            let headers = route.response.headers
+            if !headers.isEmpty {
                 writer.key(literal: "headers")
                 writer.object { writer in
-                    writer.key(literal: "ETag")
-                    writer.object { writer in
-                        writer.key(literal: "schema")
-                        Schema.text.write(to: &writer)
+                    for (name, schema) in headers {
+                        writer.key(name)
+                        writer.object { writer in
+                            writer.key(literal: "schema")
+                            schema.write(to: &writer)
+                        }
                     }
                 }
             }
@@ -118,6 +121,14 @@ struct OpenAPIOperation {
 }
 
 extension RouteResponse {
+    fileprivate var headers: [(name: String, schema: Schema)] {
+        let figures: [(String, Schema)] = [
+            ("X-Figures-As-Of", Schema.time.described("everything that was booked before is included; absent: not known yet")),
+            ("X-Figures-Trace", Schema.text.described("path and query of the calls behind the figures; absent: there is none")),
+        ]
+        return (isVersioned ? [("ETag", .text)] : []) + (hasFigures ? figures : [])
+    }
+
     /// Media types of the response with their schemas.
     var media: [(type: String, schema: Schema)] {
         switch content {

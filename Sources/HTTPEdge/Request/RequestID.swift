@@ -24,6 +24,8 @@ extension HTTPField.Name {
     static let requestID = Self("X-Request-ID")!
     static let correlationID = Self("X-Correlation-ID")!
     static let apiVersion = Self("X-API-Version")!
+    static let figuresAsOf = Self("X-Figures-As-Of")!
+    static let figuresTrace = Self("X-Figures-Trace")!
     static let rateLimit = Self("X-RateLimit-Limit")!
     static let rateRemaining = Self("X-RateLimit-Remaining")!
     static let rateReset = Self("X-RateLimit-Reset")!

@@ -7,16 +7,26 @@ import JSON
 
 extension Response {
     /// A page of a list in the format that `Accept` prefers: the envelope with `pagination`, CSV or JSON Lines. For the latter two a `Link`
-    /// header (RFC 8288) has the next page.
+    /// header (RFC 8288) has the next page. What `meta` has of figures is in headers, too.
     public static func list<Record: Sendable, Element: WireResource>(
-        _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, _ element: (Record) -> Element
+        _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, figures: FigureMeta? = nil, _ element: (Record) -> Element
     ) -> Response {
-        list(request, context, page, fields: Element.fields) { record, writer in element(record).write(to: &writer) }
+        list(request, context, page, fields: Element.fields, figures: figures) { record, writer in element(record).write(to: &writer) }
     }
 
     /// The same for elements whose fields are known when the route is declared. `write` writes one JSON object.
     public static func list<Record: Sendable>(
         _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, fields: [Schema.Field], figures: FigureMeta? = nil,
+        write: (Record, inout JSONWriter) -> Void
+    ) -> Response {
+        var response = rendered(request, context, page, fields: fields, figures: figures, write: write)
+        response.headers[.figuresAsOf] = figures?.asOf?.rfc3339
+        response.headers[.figuresTrace] = figures?.trace
+        return response
+    }
+
+    private static func rendered<Record: Sendable>(
+        _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, fields: [Schema.Field], figures: FigureMeta?,
         write: (Record, inout JSONWriter) -> Void
     ) -> Response {
         let form = ListForm(accept: request.headers[.accept])

@@ -80,6 +80,8 @@ public struct RouteResponse: Sendable {
     var content: Content
     /// Whether the response has an `ETag`.
     var isVersioned = false
+    /// Whether the response says of when its figures are.
+    var hasFigures = false
 
     public static func data(_ schema: Schema, status: HTTPResponse.Status = .ok) -> Self {
         Self(status: status.code, content: .data(schema))
@@ -93,6 +95,13 @@ public struct RouteResponse: Sendable {
 
     /// 204, without a body.
     public static let noContent = Self(status: 204, content: .media([]))
+
+    /// The same response with the headers of figures (`FigureMeta`).
+    public var figures: Self {
+        var copy = self
+        copy.hasFigures = true
+        return copy
+    }
 
     /// The same response with an `ETag` header.
     public var versioned: Self {

@@ -51,8 +51,15 @@ struct FigurePeriod {
 
 extension Range<Date> {
     /// The UTC days that it touches.
-    var wholeUTCDays: Range<Date> {
-        let days = (lowerBound.timeIntervalSince1970 / 86_400).rounded(.down)..<(upperBound.timeIntervalSince1970 / 86_400).rounded(.up)
-        return Date(timeIntervalSince1970: days.lowerBound * 86_400)..<Date(timeIntervalSince1970: days.upperBound * 86_400)
+    var wholeUTCDays: Range<Date> { whole(86_400, from: 0) }
+
+    /// The weeks, from Monday UTC, that it touches.
+    var wholeUTCWeeks: Range<Date> { whole(7 * 86_400, from: 4 * 86_400) }
+
+    /// The buckets that it touches. `first`: the start of one, in seconds since 1970.
+    private func whole(_ length: Double, from first: Double) -> Range<Date> {
+        let start = ((lowerBound.timeIntervalSince1970 - first) / length).rounded(.down) * length + first
+        let end = ((upperBound.timeIntervalSince1970 - first) / length).rounded(.up) * length + first
+        return Date(timeIntervalSince1970: start)..<Date(timeIntervalSince1970: end)
     }
 }

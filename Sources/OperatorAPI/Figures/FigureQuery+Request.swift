@@ -34,8 +34,9 @@ extension FigureQuery {
         guard offset >= 0 else {
             throw GatewayError(.invalidInput, "cursor is not one of this list").naming(field: "cursor")
         }
+        let whole = grain == .week && figure.countsWholeWeeks ? period.wholeUTCWeeks : period.wholeUTCDays
         self.init(
-            period: isByDays ? period.wholeUTCDays : period, groups: names, grain: grain, timeZone: zone, limit: limit, offset: offset)
+            period: isByDays ? whole : period, groups: names, grain: grain, timeZone: zone, limit: limit, offset: offset)
     }
 
     /// The list of calls of the period.

@@ -23,7 +23,8 @@ public struct FigureRoutes: Feature {
         for figure in Figure.all {
             operators.get(
                 "/api/v1/operator/\(figure.path)",
-                .init("\(figure.summary); the last 30 days by default", parameters: figure.parameters, response: .list(figure.schema))
+                .init(
+                    "\(figure.summary); the last 30 days by default", parameters: figure.parameters, response: .list(figure.schema).figures)
             ) { try await table(figure, $0, $1) }
         }
         operators.get(
@@ -32,7 +33,7 @@ public struct FigureRoutes: Feature {
                 Figure.calls.summary,
                 parameters: FigurePeriod.parameters + PageQuery.cursorParameters
                     + Figure.traceKeys.map { RouteParameter($0, in: .query, .text.described("empty: calls without one")) },
-                response: .list(Figure.calls.schema))
+                response: .list(Figure.calls.schema).figures)
         ) { request, context in
             let query = try CallQuery(request, now: now())
             let table = try await figures.calls(context.caller, query, try PageQuery.read(request))
@@ -40,13 +41,14 @@ public struct FigureRoutes: Feature {
         }
         operators.get(
             "/api/v1/operator/reports",
-            .init(Figure.reports.summary, parameters: PageQuery.cursorParameters, response: .list(Figure.reports.schema))
+            .init(Figure.reports.summary, parameters: PageQuery.cursorParameters, response: .list(Figure.reports.schema).figures)
         ) { request, context in
             let table = try await figures.reports(context.caller, try PageQuery.read(request))
             return respond(request, context, table, Figure.reports.columns)
         }
         for (figure, read) in [(Figure.health, figures.health), (Figure.measures, figures.measures)] {
-            operators.get("/api/v1/operator/\(figure.path)", .init(figure.summary, response: .list(figure.schema))) { request, context in
+            operators.get("/api/v1/operator/\(figure.path)", .init(figure.summary, response: .list(figure.schema).figures)) {
+                request, context in
                 respond(request, context, try await read(context.caller), figure.columns)
             }
         }
@@ -55,7 +57,7 @@ public struct FigureRoutes: Feature {
             .init(
                 Figure.alerts.summary,
                 parameters: PageQuery.cursorParameters + [.init("state", in: .query, .values(["firing", "resolved"]))],
-                response: .list(Figure.alerts.schema))
+                response: .list(Figure.alerts.schema).figures)
         ) { request, context in
             let state = request.uri.queryParameters["state"].map(String.init)
             guard state == nil || state == "firing" || state == "resolved" else {

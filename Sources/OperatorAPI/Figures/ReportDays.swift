@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// The days of a report: `from` and `to`, both included; the last 30 days by default.
+/// The days of a report: `from` and `to`, both included; the last 30 days by default. It is made by UTC days, and has no period to compare with.
 struct ReportDays {
     /// Days of the default period.
     private static let period = 30
@@ -15,6 +15,8 @@ struct ReportDays {
     static let parameters: [RouteParameter] = [
         .init("from", in: .query, .text.described("a date (UTC) or RFC 3339, of which the day counts")),
         .init("to", in: .query, .text.described("the same; included")),
+        .init("grain", in: .query, .values(["day"])),
+        .init("tz", in: .query, .values(["UTC"])),
     ]
 
     let first: CalendarDay
@@ -22,6 +24,12 @@ struct ReportDays {
 
     init(_ request: Request, now: Date) throws(GatewayError) {
         let query = request.uri.queryParameters
+        for (name, only) in [("grain", "day"), ("tz", "UTC")] where query[Substring(name)].map({ $0 != only }) ?? false {
+            throw GatewayError(.invalidInput, "this report is by UTC days").naming(field: name)
+        }
+        if query["compare"] != nil {
+            throw GatewayError(.invalidInput, "this report has no comparison").naming(field: "compare")
+        }
         last = try Self.day(query["to"], "to") ?? CalendarDay(unixSeconds: Int(now.timeIntervalSince1970))
         first = try Self.day(query["from"], "from") ?? CalendarDay(daysSinceEpoch: last.daysSinceEpoch - Self.period)
         guard first.daysSinceEpoch >= 0, first <= last, last.daysSinceEpoch - first.daysSinceEpoch <= Self.longestPeriod else {

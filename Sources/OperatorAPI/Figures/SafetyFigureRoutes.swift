@@ -3,6 +3,7 @@ import Foundation
 import GatewayAPI
 import HTTPEdge
 import Hummingbird
+import JSON
 
 /// `GET /api/v1/operator/safety/report`: counts of crisis events in a year. They lead to no turn and no user.
 public struct SafetyFigureRoutes: Feature {
@@ -20,10 +21,13 @@ public struct SafetyFigureRoutes: Feature {
             "/api/v1/operator/safety/report",
             .init(
                 "Exact counts of a calendar year (UTC) by tier, category and jurisdiction, for a yearly report; the last year by default",
-                parameters: [.init("year", in: .query, .integer(Self.years))], response: .list(SafetyReportResource.schema))
+                parameters: [.init("year", in: .query, .integer(Self.years))], response: .list(SafetyReportResource.schema).figures)
         ) { request, context in
-            let rows = try await reports.yearly(context.caller, try Self.year(request, now: now()))
-            return .list(request, context, Page(items: rows, nextCursor: nil), SafetyReportResource.init)
+            // Counted when it is asked for, not read from the rollups.
+            let asOf = now()
+            let rows = try await reports.yearly(context.caller, try Self.year(request, now: asOf))
+            return .list(
+                request, context, Page(items: rows, nextCursor: nil), figures: FigureMeta(asOf: Timestamp(asOf)), SafetyReportResource.init)
         }
     }
 

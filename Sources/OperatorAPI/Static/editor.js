@@ -44,7 +44,7 @@ function editor(path, { data, etag }, refresh) {
   const inputs = new Map(texts.map((key) => [key, h("textarea", { name: key, rows: 1 }, body[key])]));
   const json = h("textarea", { class: "json", name: "json", spellcheck: "false" },
     JSON.stringify(rest, null, 2));
-  const reason = h("input", { name: "reason", maxlength: "1000", placeholder: "Why, for the audit log" });
+  const reason = h("input", { name: "reason", required: true, maxlength: "1000", placeholder: "Why, for the audit log" });
   const result = h("div", { role: "status", class: "stack" });
 
   /** The edited document, its members in the order of the stored one. */

@@ -28,16 +28,19 @@ export function csvButton(route, query, name) {
 const groupColumns = { persona: "persona_id", user: "user_id" };
 const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
-/** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket. */
-function traceLink(trace, { group_by: names = "", grain = "day" }) {
+/** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket, as far as the
+ * period has it. */
+export function traceLink(trace, { group_by: names = "", grain = "day" }) {
   if (!trace) return undefined;
   const groups = names.split(",").filter((name) => name && name !== "day").map((name) => groupColumns[name] ?? name);
   return (row) => {
     const search = new URL(trace, location.origin).searchParams;
     for (const key of groups) if (key in row) search.set(key, row[key] ?? "");
     if (row.day) {
-      search.set("from", row.day);
-      search.set("to", new Date(Date.parse(row.day) + grainLengths[grain]).toISOString());
+      const [from, to] = ["from", "to"].map((name) => Date.parse(search.get(name)));
+      const start = Date.parse(row.day);
+      search.set("from", new Date(Math.max(start, from)).toISOString());
+      search.set("to", new Date(Math.min(start + grainLengths[grain], to)).toISOString());
     }
     return h("a", { href: `/operator/calls?${search}` }, "Calls");
   };

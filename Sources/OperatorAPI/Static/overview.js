@@ -1,12 +1,16 @@
 import { h, card, empty } from "./dom.js";
-import { figure, figureCard, notAvailable, asOf } from "./figures.js";
+import { figure, figureCard, notAvailable, asOf, traceLink } from "./figures.js";
 import { stateOf, table } from "./table.js";
 import * as format from "./format.js";
 
 const range = ({ from, to }) => ({ from, to });
 
-function tile(name, value, note) {
-  return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", note && h("div", { class: "note" }, note)));
+/** `answer`: the one that the figure is from, whose calls are linked. */
+function tile(name, value, note, answer) {
+  const calls = traceLink(answer?.meta?.trace, {})?.({});
+  calls?.setAttribute("aria-label", `Calls behind ${name}`);
+  const remark = note && h("div", { class: "note" }, note, calls && " · ", calls);
+  return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
 /** How a figure changed since the period before; null without one. */
@@ -32,13 +36,13 @@ export async function overview(period) {
   const turns = usage?.data.reduce((all, row) => all + row.turns, 0) ?? 0;
   const errors = usage?.data.reduce((all, row) => all + row.errors, 0) ?? 0;
   const tiles = h("dl", { class: "tiles" },
-    tile("Cost", cost ? exact(cost, format.money(cost)) : "$0.00", change(cost, sum?.previous_cost_usd)),
-    tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns)),
+    tile("Cost", cost ? exact(cost, format.money(cost)) : "$0.00", change(cost, sum?.previous_cost_usd), costs),
+    tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
     usage && tile("Active people", format.count(people?.active_users ?? 0),
       people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet"),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
-      wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet"),
-    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet"),
+      wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),
+    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet", usage),
     unpriced > 0 && tile("Turns without a price", exact(unpriced, format.count(unpriced)), "missing from the cost"));
   const cards = await Promise.all([
     figureCard({
@@ -71,6 +75,7 @@ async function providerCard(period) {
   if (!answer) return card("Providers", null, notAvailable());
   return card("Providers", asOf(answer.meta), table(answer.data.sort((a, b) => b.calls - a.calls), {
     caption: "Providers", only: ["model", "calls", "error_share", "first_token_p95_ms"], titles: { error_share: "Errors" },
+    action: traceLink(answer.meta?.trace, { group_by: "provider,model" }), actionLabel: "Rows",
   }));
 }
 

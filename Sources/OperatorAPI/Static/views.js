@@ -40,8 +40,7 @@ const usage = cards(
   retention,
   {
     title: "Errors", route: "errors", query: grouped("code"), sort: "errors", totals: true,
-    // Kept by UTC days only.
-    chartQuery: grouped("day", "code"), chart: { type: "bar", stacked: true, by: "code", y: "errors" },
+    chartQuery: byDay("code"), chart: { type: "bar", stacked: true, by: "code", y: "errors" },
   });
 
 /** How many of the people who began in a week came back later: a row for each week of beginning. */

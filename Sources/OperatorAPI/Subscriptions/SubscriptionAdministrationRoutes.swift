@@ -21,11 +21,15 @@ public struct SubscriptionAdministrationRoutes: Feature {
             "/api/v1/operator/subscriptions",
             .init(
                 "List figures of subscriptions by UTC day; the last 30 days by default", parameters: ReportDays.parameters,
-                response: .list(SubscriptionFiguresResource.schema))
+                response: .list(SubscriptionFiguresResource.schema).figures)
         ) { request, context in
-            let days = try ReportDays(request, now: now())
+            // Counted when it is asked for, not read from the rollups.
+            let asOf = now()
+            let days = try ReportDays(request, now: asOf)
             let figures = try await subscriptions.figures(context.caller, days.first, days.last)
-            return .list(request, context, Page(items: figures, nextCursor: nil), SubscriptionFiguresResource.init)
+            return .list(
+                request, context, Page(items: figures, nextCursor: nil), figures: FigureMeta(asOf: Timestamp(asOf)),
+                SubscriptionFiguresResource.init)
         }
         operators.post(
             "/api/v1/operator/users/{id}/grant",

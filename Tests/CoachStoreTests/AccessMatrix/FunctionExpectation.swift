@@ -202,6 +202,7 @@ enum FunctionExpectation {
         "gateway.rebuild_rollups()", "gateway.circuits()",
         "gateway.check_figure(text[], text[], text, text)",
         "gateway.is_whole_days(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "gateway.is_whole_hours(timestamp with time zone, timestamp with time zone, text[], text)",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_query(text, text[], text[], text[], text[])",
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text)",

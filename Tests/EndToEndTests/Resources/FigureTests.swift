@@ -53,6 +53,21 @@ struct FigureTests {
         #expect(
             streamed.text.split(separator: "\n").map { JSONObject(String($0))["domain"] } == ["mindset", "fitness"], "\(streamed.text)")
 
+        // Formats without an envelope say in headers how far they are, and where their rows are.
+        for answer in [byUser, streamed] {
+            let date = answer.headers["x-figures-as-of"].flatMap {
+                try? Date($0, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true))
+            }
+            #expect(date.map { abs($0.timeIntervalSinceNow) < 60 } == true, "\(answer.headers)")
+            let rows = try await editor.browser.send("GET", try #require(answer.headers["x-figures-trace"]))
+            #expect(rows.json.objects("data").count == 4)
+        }
+        for path in ["subscriptions", "safety/report"] {
+            let answer = try await get(path)
+            #expect(answer.headers["x-figures-as-of"] == answer.json.object("meta")["as_of"] && answer.headers["x-figures-as-of"] != nil)
+            #expect(answer.headers["x-figures-trace"] == nil, "\(path)")
+        }
+
         let compared = try await get("costs?compare=previous&group_by=domain")
         #expect(compared.json.objects("data").allSatisfy { $0.isNull("previous_turns") && $0.number("turns") != nil }, "\(compared.text)")
         let tomorrow = ISO8601DateFormatter.string(
@@ -69,6 +84,7 @@ struct FigureTests {
         #expect(usage?.number("active_users") == 3 && usage?.number("messages") == 4 && usage?.number("monthly_active_users") == 3)
         for path in [
             "latency", "providers", "usage/retention", "latency?group_by=day,domain", "errors", "reports", "alerts", "alert-rules",
+            "usage?grain=week", "errors?grain=hour&tz=Asia/Kolkata", "latency?from=2026-11-01T10:15:00Z&to=2026-11-01T10:45:00Z",
         ] {
             let answer = try await get(path)
             #expect(answer.status == 200, "\(path): \(answer.text)")
@@ -84,7 +100,8 @@ struct FigureTests {
             ("calls?cursor=2026-11-23/\(noID)/\(noID)/1/99999999999", "cursor"), ("prices/diff?from=1&to=99", "to"),
             ("costs?group_by=user&tz=Europe/Berlin", "tz"), ("costs?compare=next", "compare"), ("costs?limit=0", "limit"),
             ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain&grain=hour", "grain"),
-            ("errors?grain=hour", "grain"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
+            ("usage?grain=hour", "grain"), ("subscriptions?grain=week", "grain"), ("subscriptions?tz=Europe/Berlin", "tz"),
+            ("subscriptions?compare=previous", "compare"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
             ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"),
         ])
     func wrong(path: String, field: String) async throws {
@@ -99,7 +116,10 @@ struct FigureTests {
         try await receiver.answer("/alerts", "{}")
         let gateway = try await Gateway(
             database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
-            environment: ["COACH_ALERT_WEBHOOK_URL": receiver.url + "/alerts", "COACH_ALERT_WEBHOOK_SECRET": "whsec_test"])
+            environment: [
+                "COACH_ALERT_WEBHOOK_URL": receiver.url + "/alerts", "COACH_ALERT_WEBHOOK_SECRET": "whsec_test",
+                "COACH_METRICS_LISTEN": "127.0.0.1:0",
+            ])
         let editor = TestUser(gateway: gateway, role: "operator")
         let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
         let saved = try await editor.send("PUT", Self.path + "alert-rules", ["body": rules], headers: ["If-Match": "*"])
@@ -107,9 +127,12 @@ struct FigureTests {
         expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "the webhook") { try await receiver.requests().count == 1 }
         let request = try #require(try await receiver.requests().first)
-        #expect(
-            request.headers["x-webhook-signature"]?.hasPrefix("t=") == true && request.body.contains(#""rule": "any-cost""#)
-                || request.body.contains(#""rule":"any-cost""#))
+        #expect(request.headers["x-webhook-signature"]?.hasPrefix("t=") == true, "\(request.headers)")
+        #expect(JSONObject(request.body).object("data")["rule"] == "any-cost", "\(request.body)")
+        let port = try await gateway.metricsPort()
+        try await eventually("the alert on the metrics page") {
+            try await MetricsPage(port: port).sum("coach_alert_firing", #"rule="any-cost""#) == 1
+        }
         let list = try await editor.browser.send("GET", Self.path + "alerts?state=firing").json.objects("data")
         #expect(list.map { $0["rule"] } == ["any-cost"] && list.first?["severity"] == "info")
     }
