@@ -22,6 +22,10 @@ public struct ChatCompletionRoutes: Feature {
 
     private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        return try await http.trace.request { try await create(http) }
+    }
+
+    private func create(_ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
         let body = try pipeline.read(http, ChatCompletionRequest.init)
         let subscription = try await pipeline.start(body.conversation, model: body.model, http)

@@ -33,7 +33,7 @@ extension TurnPipeline {
         _ input: ClientConversation, model name: String, in conversation: ConversationID? = nil, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
         var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai)
-        let assessment = await assess(request)
+        let assessment = await http.trace.step("assess") { await assess(request) }
         let model = try model(name, assessment, http)
         request.personaID = model.personaID
         request.personaSlug = model.slug

@@ -54,12 +54,16 @@ public struct ResponseRoutes: Feature {
 
     private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        return try await http.trace.request { try await create(http) }
+    }
+
+    private func create(_ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
         let body = try pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
         // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
         if http.idempotencyKey == nil, let previous = body.previous,
-            try await inputs.input(context.caller, previous)?.isLatest == false
+            try await inputs.input(http.caller, previous)?.isLatest == false
         {
             throw rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,

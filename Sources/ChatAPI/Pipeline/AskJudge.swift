@@ -4,11 +4,13 @@ extension TurnPipeline {
     /// Asks the judge about a message in the grey zone, when there is one. The message is saved already, and a model may be called. Returns the
     /// assessment, raised when the judge finds more danger, and the calls. Takes the judge's time limit at most.
     func askJudge(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ recorder: CallRecorder
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ recorder: CallRecorder, _ trace: TurnTrace
     ) async -> (assessment: MessageAssessment, calls: [BilledCall]) {
         guard let judge, context.callsModel, judge.looks(at: assessment.risk) else { return (assessment, []) }
         let start = ContinuousClock.now
-        let call = await JudgeCall(judge: judge).run(coaching.prompts.judgePrompt(message: request.message), recorder)
+        let call = await trace.step("judge") {
+            await JudgeCall(judge: judge).run(coaching.prompts.judgePrompt(message: request.message), recorder)
+        }
         let risk = call.verdict.map { assessment.risk.raised(by: $0) } ?? assessment.risk
         TurnMetrics.judged(call.verdict == nil ? .none : risk.tier > assessment.risk.tier ? .raised : .kept, since: start)
         return (MessageAssessment(risk: risk, domains: assessment.domains), finalizer.billing.bills(call, on: context.day))

@@ -55,11 +55,11 @@ struct TurnPipeline: Sendable {
         _ http: TurnHTTPRequest
     ) async -> LiveTurn {
         let recorder = CallRecorder(ledger, http.caller.userID, context.identity, logger: finalizer.logger)
-        let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder)
+        let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
-        var decision = decide(request, assessment, context, http)
+        var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls
-        var prompt = compose(request, context, decision)
+        var prompt = await http.trace.step("compose") { compose(request, context, decision) }
         prompt.trace = http.trace.startCall(decision.model.firstChoice)
         let turn = generate(prompt, decision, recorder)
         finish(turn, reservation, recorder, http)

@@ -72,17 +72,7 @@ public struct ChatRoutes: Feature {
             .init("Start a new turn on the same user message", response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             let http = TurnHTTPRequest(request, context)
-            return try await traced(http) { try await pipeline.retry(try turnID(context), http) }
-        }
-    }
-
-    /// Ends the span of a turn that is refused.
-    private func traced(_ http: TurnHTTPRequest, _ body: () async throws -> Response) async throws -> Response {
-        do {
-            return try await body()
-        } catch {
-            http.trace.end(error)
-            throw error
+            return try await http.trace.request { try await pipeline.retry(try turnID(context), http) }
         }
     }
 
@@ -90,7 +80,7 @@ public struct ChatRoutes: Feature {
         var http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         http.previewedPersona = persona
         let pipeline = pipeline
-        return try await traced(http) {
+        return try await http.trace.request {
             do {
                 return try await pipeline.run(http)
             } catch let findings as JSONFindings {

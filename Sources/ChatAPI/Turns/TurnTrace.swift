@@ -31,7 +31,8 @@ final class TurnTrace: Sendable {
         }
     }
 
-    /// Begins the span of the model call. Returns the headers that make what the provider records a part of it; nil without a tracer.
+    /// Begins the span of the model call. Returns the headers that make what the provider records a part of it, or of the caller's trace; nil when
+    /// there is no trace.
     func startCall(_ model: ModelName) -> TraceHeaders? {
         let span = InstrumentationSystem.tracer.startSpan("chat \(model.model)", context: turn.context, ofKind: .client)
         span.updateAttributes { attributes in
@@ -75,8 +76,17 @@ final class TurnTrace: Sendable {
     /// Ends a request that began no turn.
     func end() { turn.end() }
 
-    /// Ends a request that was refused.
-    func end(_ error: any Error) {
+    /// Runs the handler of a request for a turn, and ends the span of one that is refused. A turn that has begun ends by itself.
+    func request<T>(_ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch {
+            if (error as? GatewayError)?.hasBegunTurn != true { end(error) }
+            throw error
+        }
+    }
+
+    private func end(_ error: any Error) {
         if let error = error as? GatewayError { turn.attributes["coach.error.code"] = error.code.rawValue }
         turn.recordError(error)
         turn.end()

@@ -29,14 +29,11 @@ public struct OTLPTracer: Tracer {
 
     public func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)
     where Extract.Carrier == Carrier {
-        guard let parent = extractor.extract(key: "traceparent", from: carrier) else { return }
-        context.trace = TraceContext(traceparent: parent, state: extractor.extract(key: "tracestate", from: carrier))
+        context.extractTrace(from: carrier, using: extractor)
     }
 
     public func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
     where Inject.Carrier == Carrier {
-        guard let trace = context.trace else { return }
-        injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
-        if let state = trace.state { injector.inject(state, forKey: "tracestate", into: &carrier) }
+        context.injectTrace(into: &carrier, using: injector)
     }
 }

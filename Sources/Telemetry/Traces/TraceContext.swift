@@ -80,4 +80,15 @@ extension ServiceContext {
         get { self[Key.self] }
         set { self[Key.self] = newValue }
     }
+
+    mutating func extractTrace<Extract: Extractor>(from carrier: Extract.Carrier, using extractor: Extract) {
+        guard let parent = extractor.extract(key: "traceparent", from: carrier) else { return }
+        trace = TraceContext(traceparent: parent, state: extractor.extract(key: "tracestate", from: carrier))
+    }
+
+    func injectTrace<Inject: Injector>(into carrier: inout Inject.Carrier, using injector: Inject) {
+        guard let trace else { return }
+        injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
+        if let state = trace.state { injector.inject(state, forKey: "tracestate", into: &carrier) }
+    }
 }

@@ -36,9 +36,13 @@ struct TraceSettings: Sendable {
         }
     }
 
-    /// Traces the turns of this process from now on; nil when no endpoint is set. To be called once; the spans are sent while the exporter runs.
+    /// Traces the turns of this process from now on; nil when no endpoint is set: then `traceparent` is passed on, and nothing recorded. To be called
+    /// once; the spans are sent while the exporter runs.
     func startTracing(_ client: OutboundHTTPClient) -> SpanExporter? {
-        guard let endpoint else { return nil }
+        guard let endpoint else {
+            InstrumentationSystem.bootstrap(PassThroughTracer())
+            return nil
+        }
         let exporter = SpanExporter(serviceName: serviceName) { body in
             var request = OutboundRequest(
                 .post, url: endpoint, headers: [HTTPHeader("Content-Type", "application/json")] + headers, body: body)

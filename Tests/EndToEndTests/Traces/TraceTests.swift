@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTestServers
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ struct TraceTests {
         #expect(turn["parent"] == caller && turn["service"] == "coach" && turn["key"] == "a key")
         #expect(spans.allSatisfy { $0["trace"] == trace })
         let children = spans.filter { $0["parent"] == turn["span"] }
-        #expect(Set(children.compactMap { $0["name"] }) == ["assess", "begin", "chat sim-coach-1", "finish"])
+        #expect(Set(children.compactMap { $0["name"] }) == ["assess", "begin", "decide", "compose", "chat sim-coach-1", "finish"])
         #expect(spans.count == children.count + 1)
         let call = try #require(children.first { $0["name"]?.hasPrefix("chat ") == true })
         #expect(
@@ -41,5 +42,65 @@ struct TraceTests {
         #expect(!collector.output.contains(text))
         let sent = try #require(await testBed.simulator.requests(containing: text).first)
         #expect(sent.entry.object("headers")["traceparent"] == "00-\(trace)-\(call["span"] ?? "")-01")
+    }
+
+    @Test(
+        "a turn of OpenAI's clients has its steps, and a refused one ends its span",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
+    func openAI() async throws {
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Traces/otlp_collector.py").path
+        let collector = try Program([script], executable: URL(fileURLWithPath: try #require(Self.python)))
+        let gateway = try await TestBed.shared().anotherGateway([
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces"
+        ])
+        let user = gateway.testUser()
+        func trace(_ path: String, _ body: [String: Any]) async throws -> (status: Int, spans: [JSONObject]) {
+            let trace = (0..<32).map { _ in "123456789abcdef".randomElement().map(String.init) ?? "" }.joined()
+            let answer = try await user.send("POST", path, body, headers: ["traceparent": "00-\(trace)-00f067aa0ba902b7-01"])
+            func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) }.filter { $0["trace"] == trace } }
+            try await eventually("the spans\n\(collector.output)") { spans().contains { $0["name"] == "turn" } }
+            return (answer.status, spans())
+        }
+        let messages = [["role": "user", "content": "Hello \(sim(["words": 2]))"]]
+        let answered = try await trace("/v1/chat/completions", ["model": "coach", "messages": messages])
+        #expect(answered.status == 200 && Set(answered.spans.compactMap { $0["name"] }).isSuperset(of: ["assess", "begin", "finish"]))
+        #expect(answered.spans.first { $0["name"] == "turn" }?.object("attributes")["coach.turn.status"] == "complete")
+        for (path, body) in [
+            ("/v1/chat/completions", ["model": "nobody", "messages": messages]), ("/v1/responses", ["model": "nobody", "input": "Hello"]),
+            ("/v1/chat/completions", [:]),
+        ] as [(String, [String: Any])] {
+            let refused = try await trace(path, body)
+            let turn = refused.spans.first { $0["name"] == "turn" }
+            #expect(refused.status >= 400 && turn?.flag("error") == true, "\(path): \(refused)")
+        }
+    }
+
+    @Test("without export a caller's trace is passed on to the provider")
+    func passed() async throws {
+        let testBed = try await TestBed.shared()
+        let (parent, text) = ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", marker())
+        let headers = ["traceparent": parent, "tracestate": "a=1"]
+        expectDone(try await testBed.testUser().chat("Hello \(text) \(sim(["words": 2]))", headers: headers))
+        let sent = try #require(try await testBed.simulator.requests(containing: text).first).entry.object("headers")
+        #expect(sent["traceparent"] == parent && sent["tracestate"] == "a=1")
+        let own = marker()
+        expectDone(try await testBed.testUser().chat("Hello \(own) \(sim(["words": 2]))"))
+        #expect(try await testBed.simulator.requests(containing: own).first?.entry.object("headers")["traceparent"] == nil)
+    }
+
+    @Test("a collector that hangs delays no turn")
+    func hanging() async throws {
+        let collector = try StoreAPI()
+        let gateway = try await TestBed.shared().anotherGateway(["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": collector.url + "/v1/traces"])
+        collector.pause(true)
+        defer { collector.pause(false) }
+        let user = gateway.testUser()
+        let began = ContinuousClock.now
+        // The exporter waits for the collector from the first second on.
+        while began.duration(to: .now) < .seconds(3) {
+            let answer = try await user.chat("Hello \(sim(["words": 2]))")
+            expectDone(answer)
+            #expect(answer.endAfter < .seconds(3), "the exporter itself waits for 5 s")
+        }
     }
 }
