@@ -10,7 +10,7 @@ struct TryPageTests {
         try await PageScript.run("try_page.py", ["http://127.0.0.1:\(try await TestBed.shared().gateway.port)"])
     }
 
-    @Test("does not exist for others than this machine, nor in production")
+    @Test("does not exist for others than this machine, on an address that others reach, nor in production")
     func access() async throws {
         let testBed = try await TestBed.shared()
         let browser = Browser(port: testBed.gateway.port)
@@ -32,5 +32,7 @@ struct TryPageTests {
         #expect(answer.status == 404 && answer.errorCode == "BIZ_2004")
         let production = try await testBed.anotherGateway(["COACH_ENV": "production"])
         #expect(try await Browser(port: production.port).send("GET", "/try").status == 404)
+        let reachable = try await testBed.anotherGateway(["COACH_HOST": "0.0.0.0"])
+        #expect(try await Browser(port: reachable.port).send("GET", "/try").status == 404)
     }
 }

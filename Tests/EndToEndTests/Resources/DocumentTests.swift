@@ -130,6 +130,37 @@ struct DocumentTests {
         }
     }
 
+    @Test("an edited price is that of the next turn on every instance")
+    func prices() async throws {
+        let bench = try await Bench()
+        let (editor, path) = (TestUser(gateway: bench.one, role: "operator"), "/api/v1/operator/prices")
+        let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
+        var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
+        var prices = try #require(body["prices"] as? [[String: Any]])
+        let yesterday = ISO8601DateFormatter.string(
+            from: Date(timeIntervalSinceNow: -86_400), timeZone: .gmt, formatOptions: [.withFullDate, .withDashSeparatorInDate])
+        let classes = ["input": "10", "cached_input": "1", "cache_write": "1", "output": "20", "reasoning": "20"]
+        prices.append(
+            classes.merging(["provider": "simulator", "model": "sim-", "match": "prefix", "valid_from": yesterday, "source": "a test"]) {
+                $1
+            })
+        body["prices"] = prices
+        let script = sim([
+            "words": 2, "usage": ["prompt_tokens": 1_000, "cached_tokens": 0, "completion_tokens": 1_000, "reasoning_tokens": 0],
+        ])
+        func cost(_ gateway: Gateway) async throws -> Decimal? {
+            let user = gateway.testUser()
+            expectDone(try await user.chat("Hello \(script)"))
+            return try await bench.database.usage(of: user.id).first?["cost"].flatMap { Decimal(string: $0) }
+        }
+        #expect(try await cost(bench.one) == Decimal(string: "0.00075"))
+        let saved = try await editor.send("PUT", path, ["body": body, "reason": "a test"], headers: ["If-Match": "*"])
+        #expect(saved.status == 200, "\(saved.text)")
+        for gateway in [bench.one, bench.two] {
+            try await eventually("the edited price") { try await cost(gateway) == Decimal(string: "0.03") }
+        }
+    }
+
     @Test("an invalid body has a finding for each error and changes nothing; nor does a dry run")
     func findings() async throws {
         let testBed = try await TestBed.shared()
