@@ -18,7 +18,7 @@ def arguments():
             "root", "folder", "output", "command", "cluster", "password", "nginx", "haproxy", "litellm", "executable", "tool", "quick",
             "only", "peers"):
         parser.add_argument(f"--{name}", required=True)
-    for name in ("database-port", "rounds", "messages"):
+    for name in ("database-port", "rounds", "messages", "rows"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--minutes", type=float, required=True)
     return parser.parse_args()

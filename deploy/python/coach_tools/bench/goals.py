@@ -97,6 +97,11 @@ class Goals:
                 for what, key in (("begin", f"begin_{point}"), ("first token", f"first_{point}")):
                     alone = max(dashboards["alone"][key], dashboards["alone_again"][key])
                     self.at_most(f"… chat's {what} {point}, beside them : alone", limit, dashboards["beside"][key] / alone)
+        if "operators" in self.found:
+            operators = self.found["operators"]
+            self.at_most(
+                f"longest of all GETs of operators among {operators['rows']:,} rows of the ledger", operators["goal"], operators["longest"], " ms")
+            self.at_most("… refused", 0, len(operators["refused"]))
         if "soak" in self.found:
             self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 

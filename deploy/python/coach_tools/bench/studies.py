@@ -4,7 +4,7 @@ A study takes the testbed and the peers and returns `text` (Markdown) and its fi
 """
 from dataclasses import replace
 
-from . import conversations, dashboards, history, jobs, machine, peers, reads, report, soak, webhooks
+from . import conversations, dashboards, history, jobs, machine, operators, peers, reads, report, soak, webhooks
 from .testbed import progress
 from .workloads import Workload
 
@@ -114,4 +114,4 @@ def pair(testbed, kinds):
 
 
 ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study, "jobs": jobs.study, "webhooks": webhooks.study,
-       "reads": reads.study, "dashboards": dashboards.study, "conversations": conversations.study}
+       "reads": reads.study, "dashboards": dashboards.study, "operators": operators.study, "conversations": conversations.study}

@@ -1,0 +1,99 @@
+"""Study: the time of every GET of operators, one after the other, among a large ledger."""
+import datetime
+import http.client
+import json
+import re
+import time
+import uuid
+
+from .. import tokens
+from . import dashboards, history, machine, peers, report
+from .reads import quantile
+from .testbed import progress
+from .workloads import Workload
+
+PREFIX = "/api/v1/operator/"
+READS = 10
+# Days of a period.
+PERIODS = (30, 1)
+# Beside the answer without parameters.
+VARIANTS = {
+    "costs": ("group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=day,model&grain=hour", "compare=previous"),
+    "domains": ("group_by=day,domain&tz=Asia/Kolkata",),
+    "errors": ("group_by=day,code&grain=hour",),
+    "latency": ("group_by=day,model", "group_by=day,model&tz=Asia/Kolkata", "group_by=day,domain"),
+    "providers": ("group_by=provider,model",),
+    "usage": ("grain=week",),
+}
+
+
+def goal(rows):
+    """Milliseconds by the rows of the ledger."""
+    return 100 if rows <= 10_000_000 else 300
+
+
+def requests(document, user):
+    """The paths of all routes, and of their variants, with the number of days of each period; None for a route without one."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    for route, methods in sorted(document["paths"].items()):
+        if "get" not in methods or not route.startswith(PREFIX):
+            continue
+        name = route.removeprefix(PREFIX)
+        parameters = {parameter["name"] for parameter in methods["get"].get("parameters", ())}
+        path = re.sub(r"\{(\w+)\}", lambda found: {"version": "1"}.get(found[1], "fitness"), name)
+        own = {"users": f"id={user}"}.get(name, "from=1" if name.endswith("/diff") else "")
+        if name.endswith("/diff") or not {"from", "to"} <= parameters:
+            yield "?".join(filter(None, (path, own))), None
+            continue
+        for days in PERIODS:
+            period = f"from={today - datetime.timedelta(days=days - 1)}&to={today}"
+            for variant in ("", *VARIANTS.get(name, ())):
+                yield f"{path}?" + "&".join(filter(None, (period, variant))), days
+
+
+def read(port, path):
+    """Milliseconds of each read after the first, which warms, and the status of the last."""
+    # Each operator's requests are limited.
+    token = tokens.access_token(peers.Gateway.secret, str(uuid.uuid4()), "operator")
+    connection, times = http.client.HTTPConnection("127.0.0.1", port, timeout=120), []
+    try:
+        for _ in range(READS + 1):
+            began = time.perf_counter()
+            connection.request("GET", PREFIX + path, headers={"Authorization": f"Bearer {token}", "Accept": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            times.append((time.perf_counter() - began) * 1e3)
+    finally:
+        connection.close()
+    return times[1:], answer.status
+
+
+def study(testbed, kinds):
+    """Loads a ledger, then reads."""
+    rows = testbed.options.rows
+    history.prepare(testbed)
+    ledger = dashboards.fill(testbed, rows)
+    progress(f"  {ledger}")
+    user = testbed.sql("select id from public.users limit 1")[0]
+    peer, body, refused = peers.Gateway(testbed), [], {}
+    try:
+        peer.start(Workload("operators", "reads of operators", 1, 0, 1, ramp=0))
+        document = json.loads(machine.get(peer.port, "/openapi.json")[1])
+        for path, days in requests(document, user):
+            times, status = read(peer.port, path)
+            if status != 200:
+                refused[path] = status
+                progress(f"  {status} {path}")
+            shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d&?", "", path).replace(user, "…").rstrip("?&")
+            body.append([f"`{shown}`", "–" if days is None else days, quantile(times, 0.5), max(times)])
+    finally:
+        peer.stop()
+    body.sort(key=lambda line: -line[3])
+    slowest = body[0]
+    text = (
+        f"**operators**: {len(body)} reads of every GET of operators, {READS} times each, one after the other; ledger: {ledger}; the longest "
+        f"{report.number(slowest[3])} ms ({slowest[0]}), goal {goal(rows)} ms; {sum(line[3] > goal(rows) for line in body)} above it, "
+        f"{len(refused)} refused\n\n" + report.rows(["route", "days", "p50 ms", "longest ms"], body))
+    return {
+        "text": text, "rows": rows, "goal": goal(rows), "longest": slowest[3], "slowest": slowest[0], "refused": refused,
+        "routes": {f"{line[0]} {line[1]}": line[2:] for line in body}}
