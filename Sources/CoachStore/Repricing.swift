@@ -72,7 +72,7 @@ public struct Repricing: Sendable {
         query.append(
             """
              group by l.account_id, l.turn_id, l.attempt, l.call
-            having max(l.revision) > 0 and count(l.model) > 0
+            having max(l.revision) > 0 and count(l.model) > 0 and count(l.finalized_by) > 0
             order by l.account_id, l.turn_id, l.attempt, l.call limit \(Self.batch)
             """)
         let texts = try await client.query(query) { rows in try rows.map { row in try row.value(0, as: String.self) } }

@@ -10,7 +10,7 @@ struct RepricingTests {
         try await store.value(
             """
             select string_agg(concat_ws('|', revision, tokens_in, coalesce(cost_usd::text, '-'), unpriced), ' ' order by revision)
-            from public.usage_logs where turn_id = \(turn.turnID.uuid)
+            from public.usage_logs where turn_id = \(turn.turnID.uuid) and call = 1
             """)
     }
 
@@ -41,6 +41,8 @@ struct RepricingTests {
         var second = TurnReceipt.complete(unpriced.identity, of: caller)
         second.bill = TurnBill(
             provider: "sim", model: "n", usage: TokenUsage(input: 10, output: 10), cost: nil, estimated: false)
+        // No provider accepted this call: it has a model and nothing to price.
+        second.otherCalls = [BilledCall(number: 3, name: ModelName(provider: "sim", model: "down"), bill: nil)]
         try await turns.finish(second)
 
         let dearer = Repricing(client: store.admin, prices: book(40_000))
