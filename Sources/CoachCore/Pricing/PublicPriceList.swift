@@ -6,12 +6,14 @@ public enum PublicPriceList {
     /// - Parameters:
     ///   - providers: the file's names (`litellm_provider`) with those of `deploy/models.json`.
     ///   - skipped: models of these providers whose prices cannot be used, with the reason.
+    ///   - ignored: what is not taken of models whose prices are.
     public static func read(
         _ file: [UInt8], providers: [String: String], validFrom: CalendarDay
-    ) throws(JSONError) -> (prices: [Price], skipped: [String]) {
+    ) throws(JSONError) -> (prices: [Price], skipped: [String], ignored: [String]) {
         let list = try JSONDocument(parsing: file).value
         var prices: [Price] = []
         var skipped: [String] = []
+        var ignored: [String] = []
         for member in list.members ?? [] {
             guard let owner = member.value["litellm_provider"]?.string, let provider = providers[owner],
                 ["chat", "completion", "responses"].contains(member.value["mode"]?.string ?? "chat")
@@ -30,9 +32,12 @@ public enum PublicPriceList {
                 skipped.append("\(member.key): a price of long prompts is not exact")
                 continue
             }
+            if let times = member.value["off_peak_pricing"], times != .null {
+                ignored.append("\(member.key): off_peak_pricing; its price is that of all hours")
+            }
             prices.append(Price(provider: provider, model: model, validFrom: validFrom, rates: rates, contextTiers: tiers))
         }
-        return (prices, skipped)
+        return (prices, skipped, ignored)
     }
 
     /// The sizes of prompts from which other prices hold: `input_cost_per_token_above_200k_tokens`.
@@ -45,7 +50,7 @@ public enum PublicPriceList {
     }
 
     /// nil when a price is not a whole number of picodollars, or there is none for input or output. Prices that hold for long prompts as for short
-    /// ones are not repeated in the file; reasoning tokens are output unless they have a price.
+    /// ones are not repeated in the file; reasoning tokens are output unless they have a price, and cached ones input.
     private static func rates(_ model: JSONValue, above suffix: String) -> Price.Rates? {
         var isExact = true
         func price(_ name: String) -> PicodollarsPerToken? {
@@ -57,8 +62,8 @@ public enum PublicPriceList {
         }
         guard let input = price("input_cost_per_token"), let output = price("output_cost_per_token") else { return nil }
         let rates = Price.Rates(
-            input: input, output: output, cachedInput: price("cache_read_input_token_cost"),
-            cacheWrite: price("cache_creation_input_token_cost"), reasoning: price("output_cost_per_reasoning_token") ?? output)
+            input: input, output: output, cachedInput: price("cache_read_input_token_cost") ?? input,
+            cacheWrite: price("cache_creation_input_token_cost") ?? input, reasoning: price("output_cost_per_reasoning_token") ?? output)
         return isExact ? rates : nil
     }
 }

@@ -9,7 +9,7 @@ struct PublicPriceListTests {
     private static let file = """
         {"sample_spec": {"input_cost_per_token": 0.0, "litellm_provider": "one of …", "mode": "one of …"},
          "gpt-4o": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1e-05,
-            "cache_read_input_token_cost": 1.25e-06, "supports_vision": true},
+            "cache_read_input_token_cost": 1.25e-06, "supports_vision": true, "off_peak_pricing": {"windows": []}},
          "gemini/gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": 1.25e-06,
             "input_cost_per_token_above_200k_tokens": 2.5e-06, "output_cost_per_token": 1e-05,
             "output_cost_per_token_above_200k_tokens": 1.5e-05, "cache_read_input_token_cost": 3.1e-07,
@@ -20,20 +20,24 @@ struct PublicPriceListTests {
          "other": {"litellm_provider": "mistral", "mode": "chat", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06}}
         """
 
-    @Test("is read exactly, with the prices of long prompts; what cannot be is skipped")
+    @Test("is read exactly, with prices of long prompts, and that of input for a cache without one; the rest is skipped or named")
     func read() throws {
-        let (prices, skipped) = try PublicPriceList.read(
+        let (prices, skipped, ignored) = try PublicPriceList.read(
             Array(Self.file.utf8), providers: ["openai": "openai", "gemini": "google"], validFrom: CalendarDay("2026-11-01")!)
         #expect(prices.map(\.model) == ["gpt-4o", "gemini-2.5-pro"] && prices.map(\.provider) == ["openai", "google"])
         #expect(
             prices[0].rates
-                == .init(input: .init(2_500_000), output: .init(10_000_000), cachedInput: .init(1_250_000), reasoning: .init(10_000_000)))
+                == .init(
+                    input: .init(2_500_000), output: .init(10_000_000), cachedInput: .init(1_250_000), cacheWrite: .init(2_500_000),
+                    reasoning: .init(10_000_000)))
         #expect(prices[1].contextTiers.map(\.above) == [200_000])
         #expect(
             prices[1].contextTiers[0].rates
                 == .init(
-                    input: .init(2_500_000), output: .init(15_000_000), cachedInput: .init(310_000), reasoning: .init(9_000_000)))
+                    input: .init(2_500_000), output: .init(15_000_000), cachedInput: .init(310_000), cacheWrite: .init(2_500_000),
+                    reasoning: .init(9_000_000)))
         #expect(skipped.map { $0.prefix { $0 != ":" } } == ["odd", "free"])
+        #expect(ignored == ["gpt-4o: off_peak_pricing; its price is that of all hours"])
         // As rows of the price list it is the same.
         let rows = JSONWriter.encode { writer in
             writer.object { writer in
