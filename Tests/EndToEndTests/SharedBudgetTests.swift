@@ -44,4 +44,34 @@ struct SharedBudgetTests {
         let danger = try await two.testUser().chat("I want to kill myself \(sim(["words": 2]))")
         #expect(danger.status == 200 && danger.first("safety") != nil)
     }
+
+    @Test("a summary is not made of a budget that is spent")
+    func summary() async throws {
+        let database = try await Database.ofItsOwn()
+        let simulator = try await Simulator()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["installation_usd_per_day"] = "0.02"
+            tiers["usd_reserved_per_turn"] = "0.001"
+        }
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
+        let user = gateway.testUser()
+        // With its answer about 1,500 tokens: a history has room for two of them.
+        let long = String(repeating: "I think about my work a lot. ", count: 210)
+        var body: [String: Any] = [:]
+        for spent in [1, 1, 300_000] {
+            let answer = try await user.chat("\(long) \(sim(["text": "Noted.", "usage": ["prompt_tokens": spent]]))", body)
+            expectDone(answer)
+            body["conversation_id"] = answer.first("start")?["conversation_id"]
+        }
+        // Only a message at risk is still answered.
+        let danger = try await user.chat("I want to kill myself. \(long) \(sim(["words": 2]))", body)
+        #expect(danger.status == 200 && danger.first("safety") != nil)
+        try await eventually("the end of the summary's call") {
+            try await database.rows("select 1 as one from usage_logs where purpose = 'summary' and revision > 0").count == 1
+        }
+        #expect(try await database.rows("select 1 as one from model_calls where purpose = 'summary'").isEmpty)
+        #expect(try await simulator.requests(containing: "I think about my work").allSatisfy { !$0.system.contains("notes that a coach") })
+    }
 }

@@ -11,15 +11,17 @@ public struct ConversationSummarizer: Sendable {
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
     private let ledger: CallLedger
+    private let budgets: SharedBudgets
     private let billing: CallBilling
     private let logger: Logger
 
     public init(
         repository: SummaryRepository, ledger: CallLedger, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
-        prices: LiveValue<PriceBook>, ratios: TokenRatios, logger: Logger
+        budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios, logger: Logger
     ) {
         self.repository = repository
         self.ledger = ledger
+        self.budgets = budgets
         self.coaching = coaching
         self.models = models
         self.tiers = tiers
@@ -27,16 +29,26 @@ public struct ConversationSummarizer: Sendable {
         self.logger = logger
     }
 
-    /// One model call, in the turn's route; false when nothing is left to summarise. Each request has its row in the ledger, also one without a usable text.
+    /// One model call, in the turn's route; false when nothing is left to summarise, or a budget that users share is
+    /// used up. Each request has its row in the ledger, also one without a usable text.
     /// Throws `StoreFault`, and `SummaryFailed` when the call made no summary.
     public func summarizePart(_ request: SummaryRequest, of userID: UserID) async throws -> Bool {
         guard let task = try await repository.begin(userID, request) else { return false }
+        let book = tiers.current
+        let tier = book.tier(named: task.tier)
+        let shared = book.sharedBudgets(of: tier, persona: task.personaID)
+        guard let reservation = await budgets.reserve(book.reservePerTurn ?? Nanodollars(0), of: shared, on: task.day) else {
+            // A later turn asks for the summary again.
+            let unmade = BilledCall(number: task.call, purpose: .summary, name: nil, bill: nil)
+            return try await repository.finish(userID, SummaryReceipt(request: request, task: task, summary: "", calls: [unmade]))
+        }
         let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
-        let model = models.model(tiers.current.tier(named: task.tier), task.domain, task.personaID)
+        let model = models.model(tier, task.domain, task.personaID)
         let recorder = CallRecorder(ledger, userID, request, task, logger: logger)
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
-        let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
         let calls = bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))
+        budgets.settle(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
+        let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
         let isReplaced = try await repository.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
         TurnMetrics.record(calls.map(\.bill))

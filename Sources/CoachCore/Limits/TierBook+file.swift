@@ -34,9 +34,12 @@ extension TierBook: JSONReadable {
             personaCostPerDay: try root.optional("persona_usd_per_day", .dollars),
             graceSeconds: try root.required("grace_minutes", .integer(0...43_200)) * 60,
             unauthenticatedRequestsPerMinute: try root.optional("unauthenticated_requests_per_minute", .limit))
-        let isShared = installationCostPerDay != nil || personaCostPerDay != nil || tiers.contains { $0.sharedCostPerDay != nil }
-        if isShared, reservePerTurn ?? Nanodollars(0) <= Nanodollars(0) {
-            try root.report("usd_reserved_per_turn", .invalid("must be the most that a turn can cost, because users share a budget"))
+        // Without a reservation turns that run at the same time would spend the same rest of a budget.
+        let limitsCost =
+            installationCostPerDay != nil || personaCostPerDay != nil
+            || tiers.contains { $0.sharedCostPerDay != nil || $0.budgets.costPerDay != nil || $0.budgets.costPerMonth != nil }
+        if limitsCost, reservePerTurn ?? Nanodollars(0) <= Nanodollars(0) {
+            try root.report("usd_reserved_per_turn", .invalid("must be the most that a turn can cost, because there is a budget of money"))
         }
         try root.rejectUnknown(besides: ["note"])
     }

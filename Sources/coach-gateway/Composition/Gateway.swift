@@ -101,7 +101,7 @@ struct Gateway {
         let summarizer = ConversationSummarizer(
             repository: .postgres(client: databases.long, consents: configuration.requiredConsents), ledger: ledger,
             coaching: documents.coaching,
-            models: models, tiers: tiers, prices: documents.prices, ratios: ratios, logger: logger)
+            models: models, tiers: tiers, budgets: budgets, prices: documents.prices, ratios: ratios, logger: logger)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
             summarizer: summarizer, queue: queue, refolding: refolding, reconciliation: reconciliation,

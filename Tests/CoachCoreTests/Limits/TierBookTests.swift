@@ -44,6 +44,14 @@ struct TierBookTests {
         #expect(try TierBook(JSONReader(JSONValue(parsing: Array(json.utf8)))) == expected)
     }
 
+    @Test("a budget of money needs a reservation: turns that run at once would overspend it", arguments: ["usd_per_day", "usd_per_month"])
+    func reservation(_ budget: String) {
+        let tiers = #""tiers": [{"name": "free", "requests_per_minute": 1, "\#(budget)": "1"}], "grace_minutes": 0"#
+        let findings = TierBook.read(Array("{\(tiers)}".utf8)).findings
+        #expect(findings.count == 1 && findings[0].hasPrefix("tiers: usd_reserved_per_turn must be the most"), "\(findings)")
+        #expect(TierBook.read(Array("{\(tiers), \"usd_reserved_per_turn\": \"0.1\"}".utf8)).findings == [])
+    }
+
     @Test("all findings are reported")
     func findings() {
         let json = """
