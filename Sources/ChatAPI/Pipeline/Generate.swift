@@ -2,7 +2,7 @@ import CoachCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// Adds the turn to the registry and starts the model call.
+    /// Adds the turn to the registry and starts the model call, unless the turn was stopped before.
     func generate(_ prompt: Prompt, _ decision: Decision, _ recorder: CallRecorder) -> LiveTurn {
         let turn = LiveTurn(
             facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
@@ -10,8 +10,9 @@ extension TurnPipeline {
             safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel),
             outputGuard: coaching.guardedAnswer(decision.safety, in: decision.facts.region))
         registry.insert(turn)
+        let callsModel = decision.callsModel && !turn.isStopping
         turn.generate(
-            with: decision.callsModel ? decision.model : decision.model.silenced, prompt, beforeRequest: recorder.beforeRequest(.answer))
+            with: callsModel ? decision.model : decision.model.silenced, prompt, beforeRequest: recorder.beforeRequest(.answer))
         return turn
     }
 }

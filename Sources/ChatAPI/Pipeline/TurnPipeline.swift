@@ -54,6 +54,7 @@ struct TurnPipeline: Sendable {
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
         _ http: TurnHTTPRequest
     ) async -> LiveTurn {
+        registry.expect(context.identity.turnID)
         let recorder = CallRecorder(ledger, http.caller.userID, context.identity, logger: finalizer.logger)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)

@@ -34,7 +34,7 @@ public struct LeaseRenewer: Service {
         try await loop.run {
             idle += 1
             guard registry.count > 0 || idle >= idleIntervals else { return }
-            for id in try await recovery.renewLease() { registry.turn(id)?.stop() }
+            for id in try await recovery.renewLease() { registry.stop(id) }
             idle = 0
         }
     }

@@ -115,6 +115,9 @@ public final class LiveTurn: Sendable {
         generation?.cancel()
     }
 
+    /// Whether the model call was stopped and has not ended.
+    public var isStopping: Bool { state.withLock { $0.machine.isStopping } }
+
     /// Adds text of a turn that runs on another instance, which begins at byte `position`. Text that is already here is skipped.
     public func appendRemote(_ text: [UInt8], from position: Int) {
         let subscribers: Subscribers = state.withLock { state in

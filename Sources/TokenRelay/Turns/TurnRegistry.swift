@@ -8,6 +8,8 @@ public final class TurnRegistry: Sendable {
         /// Callers of `turn(_:within:)` that wait for a turn to be inserted, by a number for each.
         var waiters: [TurnID: [Int: AsyncStream<LiveTurn>.Continuation]] = [:]
         var lastWaiter = 0
+        /// Turns that have begun and are not inserted yet; true: they are to stop.
+        var expected: [TurnID: Bool] = [:]
     }
 
     private let state = Mutex(State())
@@ -15,14 +17,30 @@ public final class TurnRegistry: Sendable {
 
     public init() {}
 
-    /// Adds a turn; it stays until `remove`.
+    /// Announces a turn that will be inserted: `stop` reaches it already.
+    public func expect(_ id: TurnID) { state.withLock { $0.expected[id] = false } }
+
+    /// Adds a turn; it stays until `remove`. One that was to stop before is stopped.
     public func insert(_ turn: LiveTurn) {
         let id = turn.facts.identity.turnID
-        let (isNew, waiters) = state.withLock { state in
-            (state.turns.updateValue(turn, forKey: id) == nil, state.waiters.removeValue(forKey: id) ?? [:])
+        let (isNew, waiters, isStopped) = state.withLock { state in
+            (
+                state.turns.updateValue(turn, forKey: id) == nil, state.waiters.removeValue(forKey: id) ?? [:],
+                state.expected.removeValue(forKey: id) ?? false
+            )
         }
+        if isStopped { turn.stop() }
         if isNew { active.increment() }
         for continuation in waiters.values { continuation.yield(turn) }
+    }
+
+    /// Stops a turn that runs here, or is about to.
+    public func stop(_ id: TurnID) {
+        let turn = state.withLock { state in
+            if state.expected[id] != nil { state.expected[id] = true }
+            return state.turns[id]
+        }
+        turn?.stop()
     }
 
     /// Removes a turn that was saved. Its subscribers hold references to it until they have read it.

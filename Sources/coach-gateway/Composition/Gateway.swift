@@ -192,7 +192,7 @@ struct Gateway {
                     events.log(event)
                 }
             },
-            Background { for await turnID in database.stopRequests() { registry.turn(turnID)?.stop() } },
+            Background { for await turnID in database.stopRequests() { registry.stop(turnID) } },
             Background { try await remoteTurns.run() },
             jobs,
             // On every instance: what one does the others find done.

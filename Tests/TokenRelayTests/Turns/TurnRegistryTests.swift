@@ -31,6 +31,19 @@ struct TurnRegistryTests {
         #expect(one === turn && two === turn)
     }
 
+    @Test("a turn that is to stop before it is inserted is stopped when it is; another one is not")
+    func stoppedBefore() {
+        let registry = TurnRegistry()
+        let (stopped, other, late) = (LiveTurn(facts: .sample), LiveTurn(facts: .sample), LiveTurn(facts: .sample))
+        for turn in [stopped, other] { registry.expect(turn.facts.identity.turnID) }
+        registry.stop(stopped.facts.identity.turnID)
+        registry.stop(late.facts.identity.turnID)
+        for turn in [stopped, other, late] { registry.insert(turn) }
+        #expect(stopped.isStopping && !other.isStopping && !late.isStopping)
+        registry.stop(other.facts.identity.turnID)
+        #expect(other.isStopping)
+    }
+
     @Test("drained returns when its task is cancelled")
     func cancelledWait() async {
         let registry = TurnRegistry()
