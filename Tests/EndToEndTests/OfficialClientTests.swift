@@ -4,6 +4,8 @@ import Testing
 @Suite("Official clients", .paced)
 struct OfficialClientTests {
     private static let python = ProcessInfo.processInfo.environment["COACH_TEST_PYTHON"]
+    /// Of its own, because LiteLLM does not take the newest `openai`.
+    private static let pythonOfLiteLLM = ProcessInfo.processInfo.environment["COACH_TEST_LITELLM_PYTHON"]
 
     @Test(
         "work against the simulator, unchanged",
@@ -22,15 +24,24 @@ struct OfficialClientTests {
 
     @Test(
         "work against the gateway, unchanged",
-        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openai"))
-    func gateway() async throws {
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the packages"))
+    func gateway() async throws { try await run(with: try #require(Self.python), ["openai": 13, "langchain": 3]) }
+
+    @Test(
+        "LiteLLM as a client works against the gateway",
+        .enabled(if: pythonOfLiteLLM != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has the package litellm"))
+    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 13, "litellm": 2]) }
+
+    /// - Parameter checks: at least so many of each package.
+    private func run(with python: String, _ checks: [String: Int]) async throws {
         let gateway = try await TestBed.shared().gateway
-        let python = try #require(Self.python)
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAI/openai_clients.py").path
         let token = Token(user: UUID().uuidString.lowercased()).text
         let run = try Program([script, "http://127.0.0.1:\(gateway.port)", token], executable: URL(fileURLWithPath: python))
         let status = try await run.exit(within: 120)
         #expect(status == 0, "\(run.output)")
-        #expect(run.lines.count { $0.hasPrefix("ok openai") } >= 13, "\(run.output)")
+        for (package, count) in checks {
+            #expect(run.lines.count { $0.hasPrefix("ok \(package)") } >= count, "\(run.output)")
+        }
     }
 }

@@ -47,7 +47,7 @@ public struct ConversationSummarizer: Sendable {
         let recorder = CallRecorder(ledger, userID, request, task, logger: logger)
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let calls = bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))
-        budgets.settle(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
+        budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
         let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
         let isReplaced = try await repository.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
