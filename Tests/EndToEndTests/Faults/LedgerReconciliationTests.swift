@@ -36,8 +36,10 @@ struct LedgerReconciliationTests {
 
         /// With a fault in so many of ten turns.
         private static func script(_ model: String, _ usage: [String: Int], faults: Int) -> [String: Any] {
-            let words = Int.random(in: 3...40)
-            var script: [String: Any] = ["model": model, "words": words, "pace_ms": Int.random(in: 0...8), "usage": usage]
+            // Some are long enough that a kill loses a part of them only.
+            let isLong = Int.random(in: 0..<6) == 0
+            let words = isLong ? Int.random(in: 200...300) : Int.random(in: 3...40)
+            var script: [String: Any] = ["model": model, "words": words, "pace_ms": isLong ? 8 : Int.random(in: 0...8), "usage": usage]
             guard Int.random(in: 0..<10) < faults else { return script }
             switch Int.random(in: 0..<7) {
             case 0: script["cut_after_tokens"] = Int.random(in: 1..<words)
@@ -135,11 +137,14 @@ struct LedgerReconciliationTests {
                     #expect(
                         turn["status"] != "complete" || bill.number("call") != 1 || seen.contains { !$0.reportsUsage },
                         "a whole answer is not estimated: \(turn)")
-                    // What was sent beyond the last checkpoint, and what was on its way: a quarter of a second and a little more, at 8 ms a token
-                    // at most 60 of them. A token has about four bytes, and the learnt ratio is at most 2.
+                    // An owner has all that its own call was sent. Else what was sent beyond the last checkpoint, or was on its way, is missing: a
+                    // quarter of a second, on a busy machine one, at 8 ms a token at most 125. A token has four bytes and more, and the learnt
+                    // ratio is from 0.5 to 2.
                     let sent = seen.map(\.tokens).max() ?? 0
                     let tokens = bill.number("output_tokens") ?? 0
-                    #expect(tokens <= 4 * sent + 8 && (sent <= 60 || tokens > 0), "\(tokens) of \(sent): \(bill)")
+                    let isWhole = turn["finalized_by"] == "owner" && bill.number("call") == 1 && turn["status"] != "failed"
+                    let missing = isWhole ? 8 : 125
+                    #expect(tokens <= 4 * sent + 8 && 4 * tokens >= sent - missing, "\(tokens) of \(sent): \(bill)")
                 } else {
                     exact += 1
                     #expect(seen.contains { $0.isFinished }, "exact, but the provider did not finish: \(bill)")
