@@ -65,10 +65,10 @@ final class ModelRouter: Sendable {
         return health.order(choices, at: now)
     }
 
-    /// A prompt in every dialect of this route's providers: failover needs no more time for it. Any thread.
-    func encode(_ prompt: Prompt) -> [Dialect: EncodedPrompt] {
-        let dialects = Set(route.choices.compactMap { provider(of: $0)?.dialect })
-        return Dictionary(uniqueKeysWithValues: dialects.map { ($0, $0.encode(prompt)) })
+    /// A prompt in every form that this route's models take: failover needs no more time for it. Any thread.
+    func encode(_ prompt: Prompt) -> [PromptForm: EncodedPrompt] {
+        let forms = Set(route.choices.compactMap { provider(of: $0)?.dialect.promptForm(for: $0) })
+        return Dictionary(uniqueKeysWithValues: forms.map { ($0, $0.encode(prompt)) })
     }
 
     /// nil when the configuration does not know the provider, which its loader rules out.

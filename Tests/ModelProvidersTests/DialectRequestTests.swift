@@ -16,11 +16,11 @@ struct DialectRequestTests {
         ], maximumOutputTokens: 500)
 
     private func request(
-        _ dialect: String, _ base: String, provider: String = "", choice: String = ""
+        _ dialect: String, _ base: String, provider: String = "", choice: String = "", model: String = "a.b:0"
     ) throws -> (request: TransferRequest, body: JSONValue) {
         let file = """
             {"providers": {"p": {"dialect": "\(dialect)", "base_url": "\(base)", "api_key_env": "KEY"\(provider)}},
-             "routes": {"default": [{"provider": "p", "model": "a.b:0", "max_output_tokens": 100, "temperature": 1.5\(choice)}]}}
+             "routes": {"default": [{"provider": "p", "model": "\(model)", "max_output_tokens": 100, "temperature": 1.5\(choice)}]}}
             """
         let environment = ["KEY": "secret", "ID": "AKID", "SECRET": "shh"]
         let (read, findings) = ModelConfiguration.read(Data(file.utf8), environment: environment)
@@ -28,8 +28,9 @@ struct DialectRequestTests {
         let configuration = try #require(read)
         let provider = try #require(configuration.providers["p"])
         let keys = ProviderKeys(of: configuration, environment: environment)
+        let choice = configuration.defaultRoute.first
         let request = provider.dialect.request(
-            provider.dialect.encode(prompt), to: configuration.defaultRoute.first, at: provider, key: keys.key(of: "p", at: .now),
+            provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: keys.key(of: "p", at: .now),
             keys: keys, connectTimeout: .seconds(1))
         return (request, try JSONValue(parsing: request.body ?? []))
     }
@@ -92,6 +93,25 @@ struct DialectRequestTests {
                     ["role": "model", "parts": [["text": "Yes."]]], ["role": "user", "parts": [["text": "Good"]]],
                 ],
             ])
+    }
+
+    @Test("Bedrock: the stable part of the system and the conversation end with cache points, for models that take them")
+    func cachePoints() throws {
+        func body(_ model: String, _ choice: String = "") throws -> JSONValue {
+            try request("bedrock", "https://b.test", provider: #", "region": "r""#, choice: choice, model: model).body
+        }
+        let point: JSONValue = ["cachePoint": ["type": "default"]]
+        let marked = try body("eu.anthropic.claude-sonnet-4-5-20250929-v1:0")
+        #expect(marked["system"] == [["text": "Be kind."], point, ["text": "A crisis."]])
+        #expect(
+            marked["messages"] == [
+                ["role": "user", "content": [["text": "Hi"], ["text": "Still \"there\"?"]]],
+                ["role": "assistant", "content": [["text": "Yes."]]], ["role": "user", "content": [["text": "Good"], point]],
+            ])
+        #expect(try body("amazon.nova-lite-v1:0")["system"]?.elements?.count == 3)
+        #expect(try body("openai.gpt-oss-120b-1:0")["system"]?.elements?.count == 2)
+        #expect(try body("anthropic.claude-v2", #", "prompt_cache": false"#)["system"]?.elements?.count == 2)
+        #expect(try body("arn:aws:x", #", "prompt_cache": true"#)["system"]?.elements?.count == 3)
     }
 
     @Test("Responses: nothing is stored")

@@ -14,7 +14,8 @@ struct OpenAIRequestTests {
         let provider = Provider(name: "p", dialect: dialect, baseURL: "http://p.test")
         let configuration = ModelConfiguration(providers: ["p": provider], defaultRoute: Route(choice), routes: [:])
         let request = dialect.request(
-            dialect.encode(prompt), to: choice, at: provider, key: nil, keys: ProviderKeys(of: configuration, environment: [:]),
+            PromptForm(dialect: dialect).encode(prompt), to: choice, at: provider, key: nil,
+            keys: ProviderKeys(of: configuration, environment: [:]),
             connectTimeout: .seconds(1))
         return try JSONValue(parsing: request.body ?? [])
     }

@@ -24,7 +24,7 @@ struct ProviderReaderTests {
         let called = try #require(provider)
         let choice = ModelChoice(name: ModelName(provider: "p", model: "m"))
         let configuration = ModelConfiguration(providers: ["p": called], defaultRoute: Route(choice), routes: [:])
-        let prompt = Dialect.openAI.encode(Prompt(messages: [], maximumOutputTokens: 1))
+        let prompt = PromptForm(dialect: .openAI).encode(Prompt(messages: [], maximumOutputTokens: 1))
         let keys = ProviderKeys(of: configuration, environment: environment)
         return Dialect.openAI.request(
             prompt, to: choice, at: called, key: keys.key(of: "p", at: .now), keys: keys, connectTimeout: .seconds(1))

@@ -33,9 +33,9 @@ extension Dialect: Hashable {
 }
 
 extension Dialect {
-    /// The prompt in this dialect, to be put into the requests of a call. Takes time that grows with the prompt: not for the transfers' thread.
-    func encode(_ prompt: Prompt) -> EncodedPrompt {
-        EncodedPrompt(members: format.encode(prompt), maximumOutputTokens: prompt.maximumOutputTokens)
+    /// The form of the prompts for a model.
+    func promptForm(for choice: ModelChoice) -> PromptForm {
+        PromptForm(dialect: self, hasCacheMarks: format.takesCacheMarks(choice.name.model, options: choice.options))
     }
 
     /// The call as it goes over the wire.
@@ -84,6 +84,20 @@ extension Dialect {
 
     /// What an error response says.
     func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { format.error(head, body: body) }
+}
+
+/// How a prompt is written: in the same way for many models.
+struct PromptForm: Hashable, Sendable {
+    var dialect: Dialect
+    var hasCacheMarks = false
+
+    /// The prompt in this form, to be put into the requests of a call. Takes time that grows with the prompt: not for the transfers' thread.
+    func encode(_ prompt: Prompt) -> EncodedPrompt {
+        let format = dialect.format
+        return EncodedPrompt(
+            members: hasCacheMarks ? format.encodeWithCacheMarks(prompt) : format.encode(prompt),
+            maximumOutputTokens: prompt.maximumOutputTokens)
+    }
 }
 
 /// A prompt in a dialect's words.

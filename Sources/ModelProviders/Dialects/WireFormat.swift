@@ -23,6 +23,10 @@ protocol WireFormat: Sendable {
 
     /// The prompt's members of the body, without braces: the only part whose length grows with it.
     static func encode(_ prompt: Prompt) -> [UInt8]
+    /// The same with marks for the provider's cache, where a model may refuse them.
+    static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8]
+    /// Whether a model takes these marks.
+    static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool
     /// The other members of the body.
     static func write(_ call: DialectCall, to json: inout JSONWriter)
     /// The path below the base address, encoded, and the parameters of the URL.
@@ -41,6 +45,8 @@ extension WireFormat {
     static var settings: [DialectSetting] { [] }
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { [:] }
     static var mediaType: String { "text/event-stream" }
+    static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
+    static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
     static var headers: [TransferHeader] { [] }
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, at now: Timestamp) {}
 }

@@ -16,8 +16,8 @@ final class ModelCall {
     private lazy var health = router.health
     private let router: ModelRouter
 
-    /// The prompt in each dialect of the route; empty after the first released text: no other provider is called after that.
-    private var prompts: [Dialect: EncodedPrompt]
+    /// The prompt in each form that the route needs; empty after the first released text: no other provider is called after that.
+    private var prompts: [PromptForm: EncodedPrompt]
     private let trace: TraceHeaders?
     /// The request that is out.
     private var transfer: Transfer?
@@ -110,7 +110,7 @@ extension ModelCall {
 
     private func send(to choice: ModelChoice) {
         machine.requestLeft()
-        guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
+        guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect.promptForm(for: choice)] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
         key = router.keys.key(of: provider.name, at: .now)

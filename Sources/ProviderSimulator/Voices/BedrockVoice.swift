@@ -26,21 +26,30 @@ enum BedrockVoice: Voice {
     static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest {
         let name = request.path.dropFirst("/model/".count).dropLast("/converse-stream".count)
         guard let model = String(name).removingPercentEncoding else { throw .invalid("malformed model id") }
-        var turns = texts(json["system"]).map { ChatRequest.Turn(role: "system", text: $0) }
+        var turns: [ChatRequest.Turn] = []
+        for block in json["system"]?.elements ?? [] {
+            if let text = block["text"]?.string { turns.append(.init(role: "system", text: text)) }
+            if isCachePoint(block), !turns.isEmpty { turns[turns.count - 1].isCacheMark = true }
+        }
         var last: String?
         for message in json["messages"]?.elements ?? [] {
             guard let role = message["role"]?.string, ["user", "assistant"].contains(role) else { throw .invalid("unknown role") }
             guard role != last else { throw .invalid("A conversation must alternate between user and assistant roles.") }
             last = role
-            turns.append(.init(role: role, text: texts(message["content"]).joined(separator: "\n")))
+            let blocks = message["content"]?.elements ?? []
+            turns.append(
+                .init(
+                    role: role, text: blocks.compactMap { $0["text"]?.string }.joined(separator: "\n"),
+                    isCacheMark: blocks.last.map(isCachePoint) ?? false))
         }
         guard last != nil else { throw .invalid("A conversation must start with a user message.") }
         var parsed = ChatRequest(model: model, turns: turns)
         parsed.maxTokens = json["inferenceConfig"]?["maxTokens"]?.integer.map { Int($0) }
+        parsed.hasCacheMarks = turns.contains(where: \.isCacheMark)
         return parsed
     }
 
-    private static func texts(_ blocks: JSONValue?) -> [String] { (blocks?.elements ?? []).compactMap { $0["text"]?.string } }
+    private static func isCachePoint(_ block: JSONValue) -> Bool { block["cachePoint"]?["type"] == "default" }
 
     static func response(to fault: VoiceFault) -> FixedResponse {
         // Bedrock has no 401.
@@ -78,12 +87,13 @@ enum BedrockVoice: Voice {
             write("contentBlockStop", #"{"contentBlockIndex":\#(index)}"#, into: &buffer)
             write("messageStop", #"{"stopReason":\#(jsonString(stopReason(reason)))}"#, into: &buffer)
         case .usage(let usage):
-            // What the cache gave is not part of `inputTokens`.
+            // What the cache gave or took is not part of `inputTokens`.
+            let input = usage.prompt - usage.cached - usage.cacheWrite
             write(
                 "metadata",
-                #"{"metrics":{"latencyMs":1},"usage":{"inputTokens":\#(usage.prompt - usage.cached),"outputTokens":\#(usage.completion),"#
+                #"{"metrics":{"latencyMs":1},"usage":{"inputTokens":\#(input),"outputTokens":\#(usage.completion),"#
                     + #""totalTokens":\#(usage.prompt + usage.completion),"cacheReadInputTokens":\#(usage.cached),"#
-                    + #""cacheWriteInputTokens":0}}"#, into: &buffer)
+                    + #""cacheWriteInputTokens":\#(usage.cacheWrite)}}"#, into: &buffer)
         case .error(let error), .bareError(let error):
             let headers = [
                 (":exception-type", error.code ?? error.type ?? "throttlingException"), (":content-type", "application/json"),

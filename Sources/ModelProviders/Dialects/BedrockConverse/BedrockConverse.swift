@@ -12,21 +12,55 @@ enum BedrockConverse: WireFormat {
         DialectSetting(name: "secret_access_key", isSecret: true), DialectSetting(name: "session_token", isSecret: true),
     ]
 
-    static func encode(_ prompt: Prompt) -> [UInt8] {
+    private static let promptCache = "prompt_cache"
+
+    static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
+        let marks: Bool? = try json.optional(promptCache)
+        return marks.map { [promptCache: .bool($0)] } ?? [:]
+    }
+
+    /// Claude and Nova do; other models refuse requests with cache points, older Claudes too.
+    static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool {
+        let parts = model.split { $0 == "." || $0 == "/" }
+        return options[promptCache]?.bool ?? parts.contains { $0 == "anthropic" || $0.hasPrefix("nova") }
+    }
+
+    static func encode(_ prompt: Prompt) -> [UInt8] { encode(prompt, hasCachePoints: false) }
+
+    static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt, hasCachePoints: true) }
+
+    private static func encode(_ prompt: Prompt, hasCachePoints: Bool) -> [UInt8] {
         JSONWriter.members { json in
             let system = prompt.systemTexts
             if !system.isEmpty {
                 json.key(literal: "system")
-                json.texts(system)
+                // The first text is the same for all turns of a persona.
+                write(system, cachePointAfter: hasCachePoints ? 0 : nil, to: &json)
             }
             json.key(literal: "messages")
             json.array { json in
-                for turn in prompt.turns {
+                let turns = prompt.turns
+                for (index, turn) in turns.enumerated() {
                     json.object { json in
                         json.member("role", turn.role.rawValue)
                         json.key(literal: "content")
-                        json.texts(turn.texts)
+                        // The next turn of the conversation begins with everything up to the newest message.
+                        let isLast = hasCachePoints && index == turns.count - 1
+                        write(turn.texts, cachePointAfter: isLast ? turn.texts.count - 1 : nil, to: &json)
                     }
+                }
+            }
+        }
+    }
+
+    private static func write(_ texts: [String], cachePointAfter place: Int?, to json: inout JSONWriter) {
+        json.array { json in
+            for (index, text) in texts.enumerated() {
+                json.object { $0.member("text", text) }
+                guard index == place else { continue }
+                json.object { json in
+                    json.key(literal: "cachePoint")
+                    json.object { $0.member("type", "default") }
                 }
             }
         }
