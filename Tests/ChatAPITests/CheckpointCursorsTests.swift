@@ -51,6 +51,20 @@ struct CheckpointTests {
         #expect(!cursors.tick([turn])[0].isFirst)
     }
 
+    @Test("a model that accepts the call after a checkpoint without text is saved before its text: a crash while it thinks is billed")
+    func thinking() {
+        let model = FakeModel()
+        let turn = model.turn(isAccepted: false)
+        var cursors = CheckpointCursors()
+        cursors.saved(cursors.tick([turn]), as: nil)
+        #expect(cursors.tick([turn]).isEmpty)
+        model.accept()
+        let second = cursors.tick([turn])
+        #expect(second.count == 1 && second[0].isFirst && second[0].text.isEmpty && second[0].answeredBy?.model == "sim")
+        cursors.saved(second, as: nil)
+        #expect(cursors.tick([turn]).isEmpty)
+    }
+
     @Test("a call that came to nothing is saved, once, also without text; a model whose answer is void is not the answering one")
     func otherCalls() {
         let model = FakeModel()

@@ -36,8 +36,8 @@ struct CheckpointCursors {
         leftOut.formIntersection(running)
     }
 
-    /// Removes turns from the front of `turns` and returns their new text for one statement; stops when it has `limit` bytes, but does not
-    /// divide a turn's text. Empty when no turn has new text.
+    /// Removes turns from the front of `turns` and returns what is new of them for one statement; stops when it has `limit` bytes, but does not
+    /// divide a turn's text.
     func collect(_ turns: inout ArraySlice<LiveTurn>, limit: Int) -> [TurnProgress] {
         var batch: [TurnProgress] = []
         var bytes = 0
@@ -55,9 +55,11 @@ struct CheckpointCursors {
         let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : known.bytes
         let (text, calls) = turn.releasedText(from: from)
         let hasOtherCalls = known.otherCalls != calls.otherCalls.count
-        guard !text.isEmpty || !known.isKnown || hasOtherCalls else { return nil }
+        // A model may think for long before its text: a crash meanwhile is billed to the one that accepted.
+        let hasOtherModel = known.answeredBy != calls.answeredBy
+        guard !text.isEmpty || !known.isKnown || hasOtherModel || hasOtherCalls else { return nil }
         return TurnProgress(
-            facts: turn.facts, isFirst: known.bytes == 0 || known.answeredBy != calls.answeredBy || hasOtherCalls,
+            facts: turn.facts, isFirst: known.bytes == 0 || hasOtherModel || hasOtherCalls,
             promptTokens: turn.promptTokens, answeredBy: calls.answeredBy, otherCalls: calls.otherCalls, fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }

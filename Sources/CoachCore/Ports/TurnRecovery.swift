@@ -59,7 +59,7 @@ public enum RetryTurnResult: Sendable, Equatable {
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the other calls changed. Such a one also
+    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the other calls change. Such a one also
     /// saves the other fields, for subscribers on other instances and for the estimate after a crash.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
