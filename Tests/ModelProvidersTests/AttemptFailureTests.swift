@@ -142,6 +142,9 @@ struct AttemptFailureTests {
         let broken = AttemptFailure(TransferFailure(kind: .connect, code: 7), at: "p")
         #expect(broken.fault == ModelFault(kind: .refused, detail: "p: connect (7)"))
         #expect(broken.mayRetry)
+        for kind in [ProviderError.Kind.badRequest, .moderation] {
+            #expect(failure(kind).blamesRequest && !failure(kind).blamesProvider && !failure(kind).needsOperator)
+        }
         #expect(!AttemptFailure(TransferFailure(kind: .tls, code: 60), at: "p").mayRetry)
     }
 }

@@ -206,6 +206,12 @@ struct DialectRequestTests {
                 "openai-compatible", 498, #"{"error":{"code":"capacity_exceeded"}}"#,
                 ProviderError(code: "capacity_exceeded", kind: .temporary)
             ),
+            (
+                "openai-compatible", 403,
+                #"{"error":{"code":403,"message":"x","metadata":{"reasons":["violence"],"flagged_input":"x","provider_name":"X"}}}"#,
+                ProviderError(code: "403", kind: .moderation)
+            ),
+            ("openai-compatible", 403, #"{"error":{"code":403,"message":"x"}}"#, ProviderError(code: "403")),
             ("bedrock", 424, #"{"message":"x"}"#, ProviderError(kind: .temporary)),
         ] as [(String, Int, String, ProviderError)])
     func errors(_ dialect: String, _ status: Int, _ body: String, _ expected: ProviderError) throws {

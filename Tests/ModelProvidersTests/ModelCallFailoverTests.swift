@@ -55,6 +55,57 @@ struct ModelCallFailoverTests {
     }
 
     @Test("a lone provider that was overloaded for a moment is asked once more")
+    @Test("a refused key is not sent again: not for another model of the provider, and not by the next call", arguments: [401, 402, 403])
+    func refusedKey(_ status: Int) async throws {
+        try await CallBench.run(.refusing(status), .quick { $0.text = "two" }, models: ["sim-a", "sim-b"]) { bench in
+            let record = try await bench.ask()
+            #expect(record.text == "two" && record.otherCalls.map(\.name.model) == ["sim-a"], "\(record)")
+            #expect(bench.providers[0].requests().count == 1)
+        }
+        try await CallBench.run(.refusing(status)) { bench in
+            _ = try await bench.ask()
+            let next = try await bench.ask()
+            #expect(next.fault == ModelFault(kind: .refused, detail: "one: its keys were refused") && next.otherCalls.isEmpty)
+            #expect(bench.providers[0].requests().count == 1)
+        }
+    }
+
+    @Test("an operator is told of the key of the judge, too")
+    func judgeKey() async throws {
+        try await CallBench.run(.refusing(401)) { bench in
+            var configuration = bench.configuration
+            configuration.judge = JudgeSettings(route: bench.configuration.defaultRoute, lowestScore: 0)
+            let events = Mutex<[ProviderEvent]>([])
+            let judge = SafetyJudge(configuration: configuration, keys: bench.router.keys, transfers: bench.router.transfers) { event in
+                events.withLock { $0.append(event) }
+            }
+            let recorder = CallRecorder()
+            _ = try #require(judge).model.generate(CallBench.prompt("hello"), nil) { recorder.take($0) }
+            _ = try await recorder.ended()
+            let name = ModelName(provider: "one", model: "sim-coach-1")
+            #expect(events.withLock { $0 } == [.circuitOpened(name, needsOperator: true, detail: "one: HTTP 401 invalid_api_key")])
+        }
+    }
+
+    @Test("what a bad request caused inside a 200 is asked nowhere else, and opens no circuit", arguments: Dialect.all)
+    func badRequestInside(_ dialect: Dialect) async throws {
+        let error: Script.ErrorBody =
+            switch dialect.name {
+            case "gemini": .init(code: "INVALID_ARGUMENT")
+            case "bedrock": .init(code: "validationException")
+            case "openai-responses": .init(code: "invalid_prompt")
+            default: .init(type: "invalid_request_error")
+            }
+        let refused = Script.quick { ($0.words, $0.errorAfterTokens, $0.error) = (5, 0, error) }
+        try await CallBench.run(refused, .quick { $0.text = "no" }, dialect: dialect) { bench in
+            for count in 1...CircuitBreaker.failuresToOpen + 1 {
+                let answer = try await bench.ask()
+                #expect(answer.fault?.kind == .errorFrame && bench.providers[1].requests().isEmpty, "\(answer)")
+                #expect(bench.providers[0].requests().count == count)
+            }
+        }
+    }
+
     func retry() async throws {
         try await CallBench.run(
             .quick(), limits: CallLimits(firstToken: .seconds(30), firstTokenOverall: .seconds(60), refusal: .seconds(60))

@@ -71,7 +71,7 @@ extension Transcript {
         Transcript(
             "llama.cpp: an error under 200 that is no event", OpenAICompatible.self,
             "{\n  \"error\": {\n    \"code\": 400,\n    \"message\": \"secret\",\n    \"type\": \"exceed_context_size_error\"\n  }\n}\n",
-            Reading(verdict: .broken(.errorFrame, detail: "400"))),
+            Reading(verdict: .broken(.errorFrame, detail: "400", about: .badRequest))),
         Transcript(
             "Ollama: a bare error line in the middle, no end mark", OpenAICompatible.self,
             #"""

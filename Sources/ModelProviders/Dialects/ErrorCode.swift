@@ -14,6 +14,10 @@ package struct ProviderError: Equatable {
         case rateLimit
         /// The provider is at fault and may answer a repetition.
         case temporary
+        /// The request is at fault. Counts in an answer only: of a response the status says it.
+        case badRequest
+        /// The provider's moderation rejects the prompt, whatever the status.
+        case moderation
     }
 
     /// The provider's own code, fit for the log.

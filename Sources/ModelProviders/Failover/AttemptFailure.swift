@@ -37,7 +37,8 @@ extension AttemptFailure {
     init(_ head: TransferHead, _ error: ProviderError, at provider: String, now: Timestamp = .now) {
         let usually = [408, 409, 429].contains(head.status) || head.status >= 500 || error.kind == .temporary
         let isAboutMoney = head.status == 402 || error.kind == .money
-        let isAboutKey = [401, 403].contains(head.status) || error.kind == .key
+        let isModerated = error.kind == .moderation
+        let isAboutKey = [401, 403].contains(head.status) && !isModerated || error.kind == .key
         let pause = Self.pause(head, now)
         let isWanted =
             switch head["x-should-retry"] {
@@ -51,7 +52,7 @@ extension AttemptFailure {
             fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             blamesProvider: usually || isAboutMoney || isAboutKey,
-            blamesRequest: [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
+            blamesRequest: isModerated || [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
             needsOperator: isAboutMoney || isAboutKey)
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
@@ -60,10 +61,14 @@ extension AttemptFailure {
         }
     }
 
-    /// An answer that broke after status 200. An error about money, the key or its rate has the effect that the same status would have.
+    /// An answer that broke after status 200. An error about money, the key, its rate or the request has the effect that the same status would
+    /// have.
     init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
         let needsOperator = kind == .money || kind == .key
-        self.init(fault: fault, blamesProvider: !hasText || needsOperator, needsOperator: needsOperator)
+        let blamesRequest = kind == .badRequest || kind == .moderation
+        self.init(
+            fault: fault, blamesProvider: !blamesRequest && (!hasText || needsOperator), blamesRequest: blamesRequest,
+            needsOperator: needsOperator)
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
     }
 

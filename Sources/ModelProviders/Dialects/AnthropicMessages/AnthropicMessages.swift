@@ -76,6 +76,7 @@ enum AnthropicMessages: WireFormat {
             case _ where isAboutMoney: .money
             case "authentication_error", "permission_error": .key
             case "rate_limit_error": .rateLimit
+            case "invalid_request_error", "request_too_large": .badRequest
             default: .other
             }
         return ProviderError(code: code, kind: kind)

@@ -104,6 +104,7 @@ enum BedrockConverse: WireFormat {
             switch code?.lowercased() {
             case "accessdeniedexception", "unrecognizedclientexception", "expiredtokenexception": .key
             case "throttlingexception": .rateLimit
+            case "validationexception": .badRequest
             default: .other
             }
         return ProviderError(code: code, kind: kind)

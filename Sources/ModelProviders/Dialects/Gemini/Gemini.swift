@@ -70,6 +70,7 @@ enum Gemini: WireFormat {
             case _ where isAboutKey: .key
             case "UNAUTHENTICATED", "PERMISSION_DENIED": .key
             case "RESOURCE_EXHAUSTED": .rateLimit
+            case "INVALID_ARGUMENT", "400": .badRequest
             default: .other
             }
         return ProviderError(code: code, kind: kind)

@@ -13,10 +13,20 @@ enum OpenAIError {
         "invalid_api_key", "invalid_authentication", "authentication_error", "account_deactivated", "401",
     ]
     private static let rateLimit: Set<String> = ["rate_limit_exceeded", "rate_limit_error", "429"]
+    private static let badRequest: Set<String> = [
+        "invalid_prompt", "invalid_request_error", "context_length_exceeded",
+        // vLLM and llama.cpp, whose code is the status.
+        "BadRequestError", "exceed_context_size_error", "400", "413", "422",
+    ]
 
     static func read(_ body: [UInt8]) -> ProviderError { read(ErrorCode.object(in: body)) }
 
-    static func read(_ error: JSONValue?) -> ProviderError { read(code: ErrorCode.first(of: members, in: error)) }
+    static func read(_ error: JSONValue?) -> ProviderError {
+        let first = read(code: ErrorCode.first(of: members, in: error))
+        // `{"type": "invalid_request_error", "code": "unsupported_value"}`
+        guard first.kind == .other, read(code: error?["type"]?.string).kind == .badRequest else { return first }
+        return ProviderError(code: first.code, kind: .badRequest)
+    }
 
     static func read(code: String?) -> ProviderError {
         let kind: ProviderError.Kind =
@@ -24,6 +34,7 @@ enum OpenAIError {
             case let code? where money.contains(code): .money
             case let code? where key.contains(code): .key
             case let code? where rateLimit.contains(code): .rateLimit
+            case let code? where badRequest.contains(code): .badRequest
             default: .other
             }
         return ProviderError(code: code, kind: kind)

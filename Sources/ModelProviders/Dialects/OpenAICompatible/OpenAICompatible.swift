@@ -27,8 +27,15 @@ enum OpenAICompatible: WireFormat {
         // 402: credits (OpenRouter). 498: no capacity at this price (Groq).
         switch head.status {
         case 402: ProviderError(code: OpenAIError.read(body).code, kind: .money)
+        case 403 where isModeration(body): ProviderError(code: OpenAIError.read(body).code, kind: .moderation)
         case 498: ProviderError(code: OpenAIError.read(body).code, kind: .temporary)
         default: OpenAIError.read(body)
         }
+    }
+
+    /// OpenRouter names the reasons for which the prompt was flagged.
+    private static func isModeration(_ body: [UInt8]) -> Bool {
+        let metadata = ErrorCode.object(in: body)?["metadata"]
+        return metadata?["reasons"]?.elements != nil || metadata?["flagged_input"] != nil
     }
 }
