@@ -49,23 +49,24 @@ final class HedgedCall {
 
     func cancel() {
         if case .use = machine.cancelled() { _ = decide(.first, nil) }
-        call(machine.used ?? .first)?.cancel()
+        modelCall(machine.used ?? .first)?.cancel()
     }
 
     private func clock(_ order: [ModelChoice]) {
-        let others = order.filter { $0 != first?.current }
+        guard let late = first?.current, order.last != late else { return }
         // Bounded like repetitions: providers that are slow because they are overloaded do not get twice the requests.
-        guard machine.used == nil, !others.isEmpty, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
-        if let late = first?.current { router.health.noteHedge(.hedgeStarted(late.name)) }
-        second?.begin(trying: others, since: start, isSecond: true)
+        guard machine.used == nil, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
+        router.health.noteHedge(.hedgeStarted(late.name))
+        // What the first call has not tried is the second's: neither asks a provider that the other has asked.
+        second?.begin(trying: first?.giveUpUntried(), since: start, isSecond: true)
     }
 
-    private func received(_ update: ModelUpdate, from lane: HedgeMachine.Lane) -> ReleaseState {
-        if machine.used == lane {
+    private func received(_ update: ModelUpdate, from call: HedgeMachine.Call) -> ReleaseState {
+        if machine.used == call {
             guard update.end != nil else { return receive(update) }
             var update = update
             // This call alone does not know of the other one's requests.
-            if hasOtherCalls, let last = call(lane)?.openRequest, !last.isAccepted {
+            if hasOtherCalls, let last = modelCall(call)?.openRequest, !last.isAccepted {
                 update.otherCalls = (update.otherCalls ?? []) + [last]
             }
             let state = receive(update)
@@ -73,37 +74,37 @@ final class HedgedCall {
             return state
         }
         guard machine.used == nil else { return ReleaseState(isReleased: false) }
-        note(update, lane)
+        note(update, call)
         let action: HedgeMachine.Action =
             if !update.text.isEmpty {
-                machine.receivedText(lane)
+                machine.receivedText(call)
             } else if let end = update.end {
-                machine.ended(lane, isFault: end.isFault)
+                machine.ended(call, isFault: end.isFault)
             } else {
                 .none
             }
         guard case .use(let used) = action else { return ReleaseState(isReleased: false) }
-        return decide(used, used == lane ? update : nil)
+        return decide(used, used == call ? update : nil)
     }
 
-    private func note(_ update: ModelUpdate, _ lane: HedgeMachine.Lane) {
+    private func note(_ update: ModelUpdate, _ call: HedgeMachine.Call) {
         func note(_ calls: inout CallTally) {
             if let others = update.otherCalls { calls.called(others) }
             if let name = update.acceptedBy { calls.accepted(by: name) }
             if let usage = update.usage { calls.reported(usage) }
         }
-        if lane == .first { note(&pending.first) } else { note(&pending.second) }
+        if call == .first { note(&pending.first) } else { note(&pending.second) }
     }
 
     /// Delivers what this call has told, `update` the last of it, with the other call's requests, and cancels the other one.
-    private func decide(_ lane: HedgeMachine.Lane, _ update: ModelUpdate?) -> ReleaseState {
+    private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
         alarm?.cancel()
-        if lane == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
-        let loser = call(lane.other)
-        let (told, lost) = lane == .first ? (pending.first, pending.second) : (pending.second, pending.first)
+        if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
+        let loser = modelCall(call.other)
+        let (told, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
         let otherCalls = told.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)
         hasOtherCalls = !otherCalls.isEmpty
-        if lane == .first { second = nil } else { first = nil }
+        if call == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
         if update != nil || !otherCalls.isEmpty || told.answeredBy != nil {
             state = receive(
@@ -117,5 +118,5 @@ final class HedgedCall {
         return state
     }
 
-    private func call(_ lane: HedgeMachine.Lane) -> ModelCall? { lane == .first ? first : second }
+    private func modelCall(_ call: HedgeMachine.Call) -> ModelCall? { call == .first ? first : second }
 }

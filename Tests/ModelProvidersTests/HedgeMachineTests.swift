@@ -28,12 +28,12 @@ struct HedgeMachineTests {
         #expect(machine.clock(at: start + .seconds(100)) == .none)
     }
 
-    @Test("the first text decides, once", arguments: [HedgeMachine.Lane.first, .second])
-    func text(_ lane: HedgeMachine.Lane) {
+    @Test("the first text decides, once", arguments: [HedgeMachine.Call.first, .second])
+    func text(_ call: HedgeMachine.Call) {
         var machine = racing()
-        #expect(machine.receivedText(lane) == .use(lane) && machine.used == lane)
-        #expect(machine.receivedText(lane.other) == .none && machine.ended(lane.other, isFault: false) == .none)
-        #expect(machine.cancelled() == .none && machine.used == lane)
+        #expect(machine.receivedText(call) == .use(call) && machine.used == call)
+        #expect(machine.receivedText(call.other) == .none && machine.ended(call.other, isFault: false) == .none)
+        #expect(machine.cancelled() == .none && machine.used == call)
     }
 
     @Test("a call that fails leaves the answer to the other one; one that ends without a fault is the answer")

@@ -64,6 +64,23 @@ struct HedgedCallTests {
         }
     }
 
+    @Test("a provider that has just refused is not called again, and one that the second call has is not the first one's next")
+    func failedBefore() async throws {
+        try await CallBench.run(
+            .refusing(503), .quick { $0.text = "second" }, .quick { ($0.text, $0.firstTokenMs) = ("third", 2_000) }, isHedged: true
+        ) { bench in
+            // Enough for the usual time of the first provider, whose refusals are not counted.
+            for _ in 0..<LatencyHistory.enough { try bench.providers[0].enqueue(.quick { $0.firstTokenMs = 60 }) }
+            try await warmUp(bench)
+            // It refuses at once. The second one is late and breaks while the third, which the hedge calls, has not answered.
+            try bench.providers[1].enqueue(.quick { ($0.firstTokenMs, $0.errorAfterTokens) = (1_000, 0) })
+            let record = try await bench.ask()
+            #expect(record.text == "third" && record.accepted == ["three"], "\(record)")
+            #expect(bench.providers[0].requests().count == LatencyHistory.enough + 1)
+            #expect(bench.providers[1].requests().count == 1 && bench.providers[2].requests().count == 1)
+        }
+    }
+
     @Test("without hedging the second provider is not called")
     func off() async throws {
         try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }) { bench in

@@ -54,6 +54,8 @@ struct FailoverMachine: Equatable {
 
     private let limits: CallLimits
     private let providers: [String]
+    /// Only so many of them, from the first on, are called.
+    private var callable: Int
     private var start: Moment
     private var state = State.idle
     /// Some of the text waits to be decided.
@@ -64,6 +66,7 @@ struct FailoverMachine: Equatable {
     /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
     init(providers: [String], limits: CallLimits, start: Moment) {
         self.providers = providers
+        callable = providers.count
         self.limits = limits
         self.start = start
     }
@@ -187,6 +190,9 @@ extension FailoverMachine {
         }
     }
 
+    /// Leaves the providers from this number on to another call.
+    mutating func limit(to count: Int) { callable = count }
+
     mutating func cancelled() -> Action {
         state == .ended ? .none : end(.cancelled)
     }
@@ -235,7 +241,7 @@ extension FailoverMachine {
             return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
         if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
-        if attempt.choice + 1 < providers.count, now < lastFirstToken {
+        if attempt.choice + 1 < callable, now < lastFirstToken {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice + 1, since: now))
         }

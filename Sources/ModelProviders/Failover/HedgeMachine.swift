@@ -2,10 +2,10 @@ import TokenRelay
 
 /// Decides between a call and a second one, which begins when the first is late. Pure; the driver (`HedgedCall`) holds the calls and the timer.
 struct HedgeMachine: Equatable {
-    enum Lane: Equatable {
+    enum Call: Equatable {
         case first, second
 
-        var other: Lane { self == .first ? .second : .first }
+        var other: Call { self == .first ? .second : .first }
     }
 
     enum Action: Equatable {
@@ -13,7 +13,7 @@ struct HedgeMachine: Equatable {
         /// Begin the second call.
         case beginSecond
         /// Use this call's answer from now on, and cancel the other one. Comes exactly once.
-        case use(Lane)
+        case use(Call)
     }
 
     private enum State: Equatable {
@@ -21,14 +21,14 @@ struct HedgeMachine: Equatable {
         /// The second call begins then; nil: never.
         case alone(late: Moment?)
         case racing
-        case decided(Lane)
+        case decided(Call)
     }
 
     private var state = State.idle
 
     /// The call whose answer is used; nil: it is not decided yet.
-    @inline(__always) var used: Lane? {
-        if case .decided(let lane) = state { lane } else { nil }
+    @inline(__always) var used: Call? {
+        if case .decided(let call) = state { call } else { nil }
     }
 
     /// - Parameter patience: how long the first call may be without text; nil: as long as it takes.
@@ -45,18 +45,18 @@ struct HedgeMachine: Equatable {
     }
 
     /// A call has text.
-    mutating func receivedText(_ lane: Lane) -> Action {
+    mutating func receivedText(_ call: Call) -> Action {
         switch state {
-        case .alone, .racing: use(lane)
+        case .alone, .racing: use(call)
         case .idle, .decided: .none
         }
     }
 
     /// A call ended without text. While both run, a failure leaves the answer to the other one.
-    mutating func ended(_ lane: Lane, isFault: Bool) -> Action {
+    mutating func ended(_ call: Call, isFault: Bool) -> Action {
         switch state {
-        case .alone: use(lane)
-        case .racing: use(isFault ? lane.other : lane)
+        case .alone: use(call)
+        case .racing: use(isFault ? call.other : call)
         case .idle, .decided: .none
         }
     }
@@ -66,8 +66,8 @@ struct HedgeMachine: Equatable {
         used == nil ? use(.first) : .none
     }
 
-    private mutating func use(_ lane: Lane) -> Action {
-        state = .decided(lane)
-        return .use(lane)
+    private mutating func use(_ call: Call) -> Action {
+        state = .decided(call)
+        return .use(call)
     }
 }

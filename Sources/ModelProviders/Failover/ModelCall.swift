@@ -68,6 +68,9 @@ final class ModelCall {
     /// The choice that is called, or was called last.
     var current: ModelChoice { machine.current }
 
+    /// Leaves the choices that this call has not tried to another one.
+    func giveUpUntried() -> [ModelChoice] { machine.giveUpUntried() }
+
     /// The request that is out, or was last; nil when there was none, or it was told as another call.
     var openRequest: OtherCall? { machine.openRequest }
 }

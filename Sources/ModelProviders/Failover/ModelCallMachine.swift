@@ -224,7 +224,13 @@ extension ModelCallMachine {
         var fields = pendingFields ?? Fields()
         fields.otherCalls = (fields.otherCalls ?? []) + [call]
         pendingFields = fields
-        (request, sentBytes, hasOtherCalls) = (nil, 0, true)
+        (request, sentBytes, sentReasoningBytes, hasOtherCalls) = (nil, 0, 0, true)
+    }
+
+    /// The choices after the current one, of which none is called from now on.
+    mutating func giveUpUntried() -> [ModelChoice] {
+        failover.limit(to: choice + 1)
+        return Array(choices[(choice + 1)...])
     }
 
     private func judgeErrorResponse() -> Action {
