@@ -3,13 +3,17 @@ import TokenRelay
 
 extension SafetyJudge {
     /// The judge of the configuration; nil when it has none.
-    public init?(configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool) {
+    /// - Parameter report: called on the transfers' thread; must not block.
+    public init?(
+        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool,
+        report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }
+    ) {
         guard let settings = configuration.judge else { return nil }
         self.init(
             model: makeLanguageModel(
                 configuration: configuration, route: settings.route, keys: keys, transfers: transfers,
                 // Of its own: a judge that is late costs the turn's model nothing.
-                health: transfers.bind(ProviderHealth { _ in })),
+                health: transfers.bind(ProviderHealth(report: report))),
             lowestScore: settings.lowestScore, timeLimit: settings.timeLimit)
     }
 }

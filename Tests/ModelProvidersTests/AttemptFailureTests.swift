@@ -67,6 +67,20 @@ struct AttemptFailureTests {
         #expect(!failure(400, kind: .money).blamesRequest && !failure(400, kind: .key).blamesRequest)
     }
 
+    @Test("a prompt that moderation rejected says nothing about the key")
+    func moderation() {
+        let moderated = failure(403, kind: .moderation)
+        #expect(moderated.blamesRequest && !moderated.needsOperator && !moderated.blamesProvider && moderated.keyRest == nil)
+    }
+
+    @Test("a model is paused as long as the provider asks for; what only an operator can mend is no pause")
+    func modelPauses() {
+        #expect(failure(503, ["retry-after": "30"]).pause == .seconds(30) && failure(503).pause == nil)
+        #expect(failure(503, ["retry-after": "999999"]).pause == .seconds(3600))
+        #expect(failure(429, ["retry-after": "90"]).pause == .seconds(90) && failure(429).pause == .seconds(5))
+        #expect(failure(402, ["retry-after": "90"]).pause == nil && failure(500).pause == nil)
+    }
+
     @Test("a key that was refused rests, and money and keys need an operator")
     func keyRests() {
         #expect(failure(401).keyRest == .seconds(60) && failure(401).needsOperator)
@@ -128,6 +142,9 @@ struct AttemptFailureTests {
         func failure(_ kind: ProviderError.Kind) -> AttemptFailure {
             AttemptFailure(ModelFault(kind: .errorFrame, detail: "p: x"), about: kind, hasText: hasText)
         }
+        for kind in [ProviderError.Kind.badRequest, .moderation] {
+            #expect(failure(kind).blamesRequest && !failure(kind).blamesProvider && !failure(kind).needsOperator)
+        }
         for kind in [ProviderError.Kind.money, .key] {
             #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(60))
         }
@@ -142,9 +159,6 @@ struct AttemptFailureTests {
         let broken = AttemptFailure(TransferFailure(kind: .connect, code: 7), at: "p")
         #expect(broken.fault == ModelFault(kind: .refused, detail: "p: connect (7)"))
         #expect(broken.mayRetry)
-        for kind in [ProviderError.Kind.badRequest, .moderation] {
-            #expect(failure(kind).blamesRequest && !failure(kind).blamesProvider && !failure(kind).needsOperator)
-        }
         #expect(!AttemptFailure(TransferFailure(kind: .tls, code: 60), at: "p").mayRetry)
     }
 }

@@ -15,6 +15,7 @@ import TokenRelay
 struct CallBench: Sendable {
     let model: LanguageModel
     let router: ModelRouter
+    let configuration: ModelConfiguration
     /// Its thread is the relay's.
     let reactor: Reactor
     let providers: [SimulatorServer]
@@ -24,11 +25,11 @@ struct CallBench: Sendable {
     /// Limits that no busy machine reaches, for tests that are not about them.
     static let patient = CallLimits(connect: .seconds(30), firstToken: .seconds(30), firstTokenOverall: .seconds(60), silence: .seconds(60))
 
-    /// Runs `body` with one provider for each script; nil: nobody listens at its port. Each run has threads of its own, so that a crowd in
+    /// Runs `body` with one provider for each script; nil: nobody listens at its port. The route has each provider's models. Each run has threads of its own, so that a crowd in
     /// one test does not keep another waiting.
     static func run(
         _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil, dialect: Dialect = .openAI, sentKeys: String = "sk-canary",
-        isHedged: Bool = false,
+        isHedged: Bool = false, models: [String] = ["sim-coach-1"],
         _ body: (CallBench) async throws -> Void
     ) async throws {
         let reactor = try Reactor(name: "models")
@@ -59,7 +60,7 @@ struct CallBench: Sendable {
                 let base = "http://127.0.0.1:\(port)\(dialect.format.basePath)"
                 return (name, Provider(name: name, dialect: dialect, baseURL: base, keyVariable: "KEY"))
             }
-            let choices = named.map { ModelChoice(name: ModelName(provider: $0.0, model: "sim-coach-1")) }
+            let choices = named.flatMap { named in models.map { ModelChoice(name: ModelName(provider: named.0, model: $0)) } }
             let configuration = ModelConfiguration(
                 providers: Dictionary(uniqueKeysWithValues: named),
                 defaultRoute: Route(choices[0], Array(choices.dropFirst()), isHedged: isHedged),
@@ -70,7 +71,7 @@ struct CallBench: Sendable {
             let router = ModelRouter(
                 configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool,
                 health: pool.bind(ProviderHealth()))
-            try await body(CallBench(model: model, router: router, reactor: reactor, providers: providers))
+            try await body(CallBench(model: model, router: router, configuration: configuration, reactor: reactor, providers: providers))
             group.cancelAll()
         }
     }

@@ -9,22 +9,35 @@ import TokenRelay
 struct KeyRingTests {
     let start = Moment.now
 
-    @Test("a refused key rests; when all rest, the one whose rest ends first is used")
+    @Test("a key that met a rate limit rests; when all do, the one whose rest ends first is used")
     func rests() {
         var ring = KeyRing(["a", "b"])
         #expect(ring.key(at: start) == "a")
-        #expect(ring.reject("a", until: start + .seconds(60), at: start) == true)
+        #expect(ring.reject("a", until: start + .seconds(60), isRefused: false, at: start) == true)
         #expect(ring.key(at: start) == "b")
-        #expect(ring.reject("b", until: start + .seconds(30), at: start) == false)
-        #expect(ring.key(at: start) == "b")
+        #expect(ring.reject("b", until: start + .seconds(30), isRefused: false, at: start) == false)
+        #expect(ring.key(at: start) == "b" && !ring.areRefused(at: start))
         #expect(ring.key(at: start + .seconds(60)) == "a")
-        #expect(KeyRing([]).key(at: start) == nil)
+        #expect(KeyRing([]).key(at: start) == nil && !KeyRing([]).areRefused(at: start))
+    }
+
+    @Test("a refused key is not used before its rest is over, though no other one is left, unless it is a new one")
+    func refused() {
+        var ring = KeyRing(["a", "b"])
+        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
+        _ = ring.reject("b", until: start + .seconds(90), isRefused: false, at: start)
+        #expect(ring.key(at: start) == "b" && !ring.areRefused(at: start))
+        _ = ring.reject("b", until: start + .seconds(60), isRefused: true, at: start)
+        #expect(ring.key(at: start) == nil && ring.areRefused(at: start))
+        #expect(ring.key(at: start + .seconds(60)) == "a" && !ring.areRefused(at: start + .seconds(60)))
+        _ = ring.replace(with: ["a", "c"])
+        #expect(ring.key(at: start) == "c" && !ring.areRefused(at: start))
     }
 
     @Test("new keys replace the old ones; those that stay go on resting")
     func replaced() {
         var ring = KeyRing(["a", "b"])
-        _ = ring.reject("a", until: start + .seconds(60), at: start)
+        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
         #expect(ring.replace(with: ["a", "b"]) == false)
         #expect(ring.replace(with: ["a", "c"]) == true)
         #expect(ring.key(at: start) == "c")

@@ -1,5 +1,6 @@
 import CoachCore
 import ProviderSimulator
+import Synchronization
 import Testing
 
 @testable import ModelProviders
@@ -54,7 +55,6 @@ struct ModelCallFailoverTests {
         }
     }
 
-    @Test("a lone provider that was overloaded for a moment is asked once more")
     @Test("a refused key is not sent again: not for another model of the provider, and not by the next call", arguments: [401, 402, 403])
     func refusedKey(_ status: Int) async throws {
         try await CallBench.run(.refusing(status), .quick { $0.text = "two" }, models: ["sim-a", "sim-b"]) { bench in
@@ -106,6 +106,7 @@ struct ModelCallFailoverTests {
         }
     }
 
+    @Test("a lone provider that was overloaded for a moment is asked once more")
     func retry() async throws {
         try await CallBench.run(
             .quick(), limits: CallLimits(firstToken: .seconds(30), firstTokenOverall: .seconds(60), refusal: .seconds(60))

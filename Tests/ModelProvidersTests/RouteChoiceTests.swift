@@ -54,6 +54,53 @@ struct RouteChoiceTests {
         #expect(health.order([one, two], at: now).map(\.name.provider) == ["one", "two"])
     }
 
+    @Test("a lack of money is told also when other failures have opened the circuit, once until the model answers")
+    func lateAlarm() {
+        let events = Recorder()
+        let health = ProviderHealth { events.add($0) }
+        let one = choice("one")
+        let late = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
+        let broke = AttemptFailure(
+            fault: ModelFault(kind: .refused, detail: "one: HTTP 402"), blamesProvider: true, needsOperator: true)
+        var now = Moment.now
+        func alarms() -> Int { events.all.count { $0 == .circuitOpened(one.name, needsOperator: true, detail: "one: HTTP 402") } }
+        for _ in 0..<CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, late, at: now) }
+        health.noteFailure(of: one.name, broke, at: now)
+        #expect(alarms() == 1)
+        now = now + CircuitBreaker.restForOperator
+        _ = health.order([one], at: now)
+        health.noteFailure(of: one.name, broke, at: now)
+        #expect(alarms() == 1 && events.all.last == .circuitReopened(one.name))
+        health.noteSuccess(of: one.name, after: .seconds(1))
+        for _ in 0..<CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, late, at: now) }
+        now = now + CircuitBreaker.rest
+        _ = health.order([one], at: now)
+        health.noteFailure(of: one.name, broke, at: now)
+        #expect(alarms() == 2)
+    }
+
+    @Test("a model whose provider has asked for a pause is tried after the others until then")
+    func pauses() {
+        let health = ProviderHealth()
+        let (one, two) = (choice("one"), choice("two"))
+        let now = Moment.now
+        func order(after seconds: Int) -> [String] { health.order([one, two], at: now + .seconds(seconds)).map(\.name.provider) }
+        health.noteFailure(
+            of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), retryAfter: .seconds(30), blamesProvider: true),
+            at: now)
+        #expect(order(after: 29) == ["two", "one"] && order(after: 30) == ["one", "two"])
+        health.noteFailure(
+            of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyRest: .seconds(60)),
+            at: now)
+        #expect(order(after: 59) == ["two", "one"])
+        health.noteSuccess(of: one.name, after: .seconds(1))
+        #expect(order(after: 59) == ["one", "two"])
+        let other = AttemptFailure(
+            fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyRest: .seconds(60), hasAnotherKey: true)
+        health.noteFailure(of: one.name, other, at: now)
+        #expect(order(after: 1) == ["one", "two"])
+    }
+
     @Test("a circuit reports when it opens, is probed, opens again and closes")
     func circuits() {
         let events = Recorder()

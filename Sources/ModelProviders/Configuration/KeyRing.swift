@@ -1,20 +1,30 @@
 import TokenRelay
 
-/// The keys of one provider, in the order of their use. A key that was refused rests. Pure.
+/// The keys of one provider, in the order of their use. A key that was refused, or that met a rate limit, rests. Pure.
 struct KeyRing: Equatable {
+    private struct Rest: Equatable {
+        var end: Moment
+        /// The provider refused the key, or has no money for it.
+        var isRefused: Bool
+    }
+
     private var keys: [String]
-    private var rests: [String: Moment] = [:]
+    private var rests: [String: Rest] = [:]
 
     init(_ keys: [String]) { self.keys = keys }
 
-    /// The first key that does not rest; when all do, the one whose rest ends first. nil when there is none.
+    /// The first key that does not rest; when all do, the one whose rate limit ends first. nil when there is none, and when all were refused.
     func key(at now: Moment) -> String? {
-        keys.first { isReady($0, at: now) } ?? keys.min { (rests[$0] ?? now) < (rests[$1] ?? now) }
+        keys.first { isReady($0, at: now) }
+            ?? keys.filter { rests[$0]?.isRefused == false }.min { (rests[$0]?.end ?? now) < (rests[$1]?.end ?? now) }
     }
 
+    /// Whether there are keys, and each of them rests because it was refused.
+    func areRefused(at now: Moment) -> Bool { !keys.isEmpty && key(at: now) == nil }
+
     /// Lets a key rest. Whether another one is ready.
-    mutating func reject(_ key: String, until end: Moment, at now: Moment) -> Bool {
-        if keys.contains(key) { rests[key] = end }
+    mutating func reject(_ key: String, until end: Moment, isRefused: Bool, at now: Moment) -> Bool {
+        if keys.contains(key) { rests[key] = Rest(end: end, isRefused: isRefused) }
         return keys.contains { isReady($0, at: now) }
     }
 
@@ -26,5 +36,5 @@ struct KeyRing: Equatable {
         return true
     }
 
-    private func isReady(_ key: String, at now: Moment) -> Bool { rests[key].map { $0 <= now } ?? true }
+    private func isReady(_ key: String, at now: Moment) -> Bool { rests[key].map { $0.end <= now } ?? true }
 }

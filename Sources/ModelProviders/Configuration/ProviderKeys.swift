@@ -31,9 +31,12 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
     /// The key for a request to this provider now; nil when it has none.
     func key(of provider: String, at now: Moment) -> String? { rings.withLock { $0[provider]?.key(at: now) } }
 
-    /// Sets a key aside that the provider refused. Whether another one is ready.
-    func reject(_ key: String, of provider: String, for rest: Duration, at now: Moment) -> Bool {
-        rings.withLock { $0[provider]?.reject(key, until: now + rest, at: now) ?? false }
+    /// Whether the provider has keys, and refused all of them lately.
+    func areRefused(of provider: String, at now: Moment) -> Bool { rings.withLock { $0[provider]?.areRefused(at: now) ?? false } }
+
+    /// Sets a key aside that the provider refused, or that met a rate limit. Whether another one is ready.
+    func reject(_ key: String, of provider: String, for rest: Duration, isRefused: Bool, at now: Moment) -> Bool {
+        rings.withLock { $0[provider]?.reject(key, until: now + rest, isRefused: isRefused, at: now) ?? false }
     }
 
     /// Reads the files again. A file that cannot be read, or has no key, changes nothing. Returns the providers whose keys have changed, and

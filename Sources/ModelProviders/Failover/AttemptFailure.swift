@@ -19,6 +19,9 @@ struct AttemptFailure: Equatable {
     var needsOperator = false
     /// The provider has another key, with which the same request is sent at once.
     var hasAnotherKey = false
+
+    /// How long its model is tried after the others, because the provider has asked for it.
+    var pause: Duration? { needsOperator ? nil : keyRest ?? retryAfter.map { min($0, Self.longestRest) } }
 }
 
 extension AttemptFailure {

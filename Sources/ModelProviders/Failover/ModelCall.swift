@@ -96,6 +96,7 @@ extension ModelCall {
     /// Sends the request, which waits for `beforeRequest` when it is not the first. The attempt's time runs meanwhile.
     private func announce(_ choice: ModelChoice) {
         cancelTransfer()
+        guard !skipsRefused(choice) else { return }
         askedAt = .now
         guard announces, let beforeRequest else {
             announces = true
@@ -111,7 +112,18 @@ extension ModelCall {
         }
     }
 
+    /// Goes on without a request when every key of the provider was refused lately: none is sent twice.
+    private func skipsRefused(_ choice: ModelChoice) -> Bool {
+        let provider = choice.name.provider
+        guard router.keys.areRefused(of: provider, at: .now) else { return false }
+        let fault = ModelFault(kind: .refused, detail: "\(provider): its keys were refused")
+        perform(machine.failed(AttemptFailure(fault: fault), at: .now))
+        return true
+    }
+
     private func send(to choice: ModelChoice) {
+        // Another call may have learnt it while this one waited.
+        guard !skipsRefused(choice) else { return }
         machine.requestLeft()
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect.promptForm(for: choice)] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
@@ -152,7 +164,8 @@ extension ModelCall {
         let model = machine.current.name
         var failure = failure
         if let key, let rest = failure.keyRest {
-            failure.hasAnotherKey = router.keys.reject(key, of: model.provider, for: rest, at: now)
+            failure.hasAnotherKey = router.keys.reject(
+                key, of: model.provider, for: rest, isRefused: failure.needsOperator, at: now)
         }
         if failure.mayRetry, machine.choices.count == 1 { failure.mayRetry = health.mayRetry() }
         health.noteFailure(of: model, failure, at: now)

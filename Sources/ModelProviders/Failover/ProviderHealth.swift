@@ -24,6 +24,10 @@ final class ProviderHealth {
     var update = ParsedUpdate()
     private var breakers: [ModelName: CircuitBreaker] = [:]
     private var latencies: [ModelName: LatencyHistory] = [:]
+    /// Until when a model is tried after the others, because its provider has asked for a pause.
+    private var pauses: [ModelName: Moment] = [:]
+    /// Models of whose money or key an operator was told since their last answer.
+    private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
     private let report: @Sendable (ProviderEvent) -> Void
 
@@ -35,13 +39,16 @@ final class ProviderHealth {
 
     func mayRetry() -> Bool { retries.takes() }
 
-    /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit.
+    /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit, and
+    /// before those that have asked for a pause.
     func order(_ choices: [ModelChoice], at now: Moment) -> [ModelChoice] {
         var admitted: [ModelChoice] = []
         var last: [ModelChoice] = []
         for choice in choices {
             // Only the first choice uses up a probe: no other is sure to be called.
-            let isAdmitted = admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true
+            let isPaused = pauses[choice.name].map { $0 > now } ?? false
+            let isAdmitted =
+                !isPaused && (admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true)
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
         }
         return admitted + last
@@ -56,6 +63,8 @@ final class ProviderHealth {
     /// A model's answer began to come after this time.
     func noteSuccess(of model: ModelName, after time: Duration) {
         note(time, of: model)
+        pauses[model] = nil
+        alarmed.remove(model)
         guard let breaker = breakers[model] else { return }
         breakers[model]?.succeeded()
         if !breaker.isClosed { report(.circuitClosed(model)) }
@@ -74,6 +83,7 @@ final class ProviderHealth {
             if failure.needsOperator { report(.keyRefused(provider: model.provider, detail: failure.fault.detail)) }
             return
         }
+        if let pause = failure.pause { pauses[model] = now + pause }
         guard failure.blamesProvider else { return }
         let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
@@ -82,8 +92,12 @@ final class ProviderHealth {
             breakers[model, default: .init()].failed(at: now)
         }
         guard breakers[model]?.circuit == .open else { return }
+        // Also of a circuit that other failures have opened.
+        if failure.needsOperator, alarmed.insert(model).inserted {
+            return report(.circuitOpened(model, needsOperator: true, detail: failure.fault.detail))
+        }
         switch before {
-        case .closed: report(.circuitOpened(model, needsOperator: failure.needsOperator, detail: failure.fault.detail))
+        case .closed: report(.circuitOpened(model, needsOperator: false, detail: failure.fault.detail))
         case .halfOpen: report(.circuitReopened(model))
         case .open: break
         }

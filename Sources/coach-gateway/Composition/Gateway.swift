@@ -70,6 +70,7 @@ struct Gateway {
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let providerHealth = ProviderHealthReport(models: files.models, logger: logger)
         let models = TierModels.routes(configuration: files.models, keys: keys, transfers: transfers) { providerHealth.take($0) }
+        let judge = SafetyJudge(configuration: files.models, keys: keys, transfers: transfers) { providerHealth.takeFromJudge($0) }
 
         let documentStore = VersionedDocuments.postgres(client: database)
         let documentsAreLoaded = LiveValue(false)
@@ -140,7 +141,7 @@ struct Gateway {
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
-            models: models, judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets,
+            models: models, judge: judge, budgets: budgets,
             finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission,
             streamLoop: streamLoop, drafts: resources.personas.get)

@@ -8,6 +8,8 @@ import Synchronization
 final class ProviderHealthReport: Sendable {
     private let logger: Logger
     private let states: Mutex<[ModelName: CircuitState]>
+    /// The models of turns.
+    private let answering: Set<ModelName>
 
     /// The circuits of all models that a route has.
     var circuits: [ModelName: CircuitState] { states.withLock { $0 } }
@@ -15,6 +17,7 @@ final class ProviderHealthReport: Sendable {
     init(models: ModelConfiguration, logger: Logger) {
         self.logger = logger
         let names = Set(models.routes.values.flatMap(\.choices).map(\.name))
+        answering = Set(models.routes.filter { $0.key != "judge" }.values.flatMap(\.choices).map(\.name))
         states = Mutex(Dictionary(uniqueKeysWithValues: names.map { ($0, CircuitState.closed) }))
         for name in names { Self.circuit(name).record(0) }
     }
@@ -23,11 +26,7 @@ final class ProviderHealthReport: Sendable {
         switch event {
         case .circuitOpened(let name, let needsOperator, let detail):
             note(name, .open)
-            if needsOperator { Self.refused(name.provider).increment() }
-            logger.log(
-                level: needsOperator ? .error : .warning,
-                needsOperator ? "a provider refuses its key or has no money left" : "a provider is set aside",
-                metadata: ["provider": "\(name.provider)", "model": "\(name.model)", "detail": "\(detail)"])
+            warn(name, needsOperator, detail)
         case .circuitProbed(let name): note(name, .halfOpen)
         case .circuitReopened(let name): note(name, .open)
         case .circuitClosed(let name):
@@ -41,10 +40,29 @@ final class ProviderHealthReport: Sendable {
         }
     }
 
+    /// The same of the judge, whose circuits are its own: that of a model which answers turns, too, is not the one that is shown.
+    func takeFromJudge(_ event: ProviderEvent) {
+        switch event {
+        case .circuitOpened(let name, let needsOperator, let detail) where answering.contains(name): warn(name, needsOperator, detail)
+        case .circuitProbed(let name) where answering.contains(name): break
+        case .circuitReopened(let name) where answering.contains(name): break
+        case .circuitClosed(let name) where answering.contains(name): break
+        default: take(event)
+        }
+    }
+
     /// Logs the result of reading the files of keys again.
     func reloaded(_ result: (changed: [String], unreadable: [String])) {
         for provider in result.changed { logger.notice("keys were read again", metadata: ["provider": "\(provider)"]) }
         for provider in result.unreadable { logger.error("the file of keys is of no use", metadata: ["provider": "\(provider)"]) }
+    }
+
+    private func warn(_ name: ModelName, _ needsOperator: Bool, _ detail: String) {
+        if needsOperator { Self.refused(name.provider).increment() }
+        logger.log(
+            level: needsOperator ? .error : .warning,
+            needsOperator ? "a provider refuses its key or has no money left" : "a provider is set aside",
+            metadata: ["provider": "\(name.provider)", "model": "\(name.model)", "detail": "\(detail)"])
     }
 
     private func note(_ name: ModelName, _ state: CircuitState) {
