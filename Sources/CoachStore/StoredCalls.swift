@@ -28,14 +28,18 @@ extension OtherCall: StoredWritable, JSONReadable {
             json.field("model", name.model)
             json.field("is_accepted", isAccepted)
             usage.writeFields(to: &json)
+            if usage.isPartial { json.field("is_partial", true) }
             json.field("text_bytes", textBytes)
+            if reasoningBytes > 0 { json.field("reasoning_bytes", reasoningBytes) }
         }
     }
 
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             name: ModelName(provider: try json.required("provider"), model: try json.required("model")),
-            isAccepted: try json.required("is_accepted"), usage: try TokenUsage(stored: json), textBytes: try json.required("text_bytes"))
+            isAccepted: try json.required("is_accepted"), usage: try TokenUsage(stored: json), textBytes: try json.required("text_bytes"),
+            reasoningBytes: try json.optional("reasoning_bytes") ?? 0)
+        usage.isPartial = try json.optional("is_partial") ?? false
     }
 }
 

@@ -92,6 +92,7 @@ final class HedgedCall {
             if let others = update.otherCalls { calls.called(others) }
             if let name = update.acceptedBy { calls.accepted(by: name) }
             if let usage = update.usage { calls.reported(usage) }
+            if let bytes = update.reasoningBytes { calls.reasoned(bytes) }
         }
         if call == .first { note(&pending.first) } else { note(&pending.second) }
     }
@@ -111,7 +112,8 @@ final class HedgedCall {
                 ModelUpdate(
                     otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: told.answeredBy,
                     text: update?.text ?? UnsafeBufferPointer(start: nil, count: 0), isSilent: update?.isSilent ?? false,
-                    usage: told.answeredBy.map { _ in told.usage }, end: update?.end))
+                    usage: told.answeredBy.map { _ in told.usage },
+                    reasoningBytes: told.answeredBy.map { _ in told.reasoningBytes }, end: update?.end))
         }
         loser?.giveUpAsSlower()
         if update?.end != nil { (first, second) = (nil, nil) }

@@ -28,6 +28,10 @@ final class FakeModel: Sendable {
         Array(text.utf8).withUnsafeBufferPointer { _ = receive?(ModelUpdate(text: $0)) }
     }
 
+    func report(_ usage: TokenUsage? = nil, reasoningBytes: Int? = nil) {
+        _ = receive.withLock { $0 }?(ModelUpdate(usage: usage, reasoningBytes: reasoningBytes))
+    }
+
     func end(_ end: ModelEnd) { _ = receive.withLock { $0.take() }?(ModelUpdate(end: end)) }
 }
 

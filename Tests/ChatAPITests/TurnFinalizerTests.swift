@@ -57,6 +57,20 @@ struct TurnFinalizerTests {
         #expect(event.action == .opening && event.stage == .grammar && event.scoreBucket == 9 && receipt.crisis?.events.count == 1)
     }
 
+    @Test("a stopped answer is billed by its text and reasoning, not by what the provider counted at its beginning")
+    func stopped() async throws {
+        let repository = FakeRepository(failures: 0)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.report(TokenUsage(input: 9, output: 1, isPartial: true), reasoningBytes: 400)
+        model.emit(String(repeating: "word ", count: 80))
+        turn.stop()
+        model.end(.cancelled)
+        await repository.finalize(turn)
+        let bill = try #require(repository.receipt?.bill)
+        #expect(bill.estimated && bill.usage == TokenUsage(input: 9, output: 100, reasoning: 100))
+    }
+
     @Test("while the database is unavailable the receipt is on disk, subscribers receive the end, and it is delivered once")
     func away() async throws {
         let repository = FakeRepository(failures: 3)

@@ -57,7 +57,8 @@ struct OrphanTests {
             bill: TurnBill(provider: "judge", model: "m", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(3), estimated: false))
         let others = [
             OtherCall(
-                name: ModelName(provider: "slow", model: "m"), isAccepted: true, usage: TokenUsage(input: 9, output: 2), textBytes: 7),
+                name: ModelName(provider: "slow", model: "m"), isAccepted: true, usage: TokenUsage(input: 9, output: 2, isPartial: true),
+                textBytes: 7, reasoningBytes: 5),
             OtherCall(name: ModelName(provider: "down", model: "m"), isAccepted: false),
         ]
         let (identity, peer) = try await orphaned(store, caller) { identity in

@@ -50,7 +50,7 @@ extension Transcript {
             """#,
             Reading(
                 text: "Grüß dich 👋🏽\u{2028}\"ok\"", usage: TokenUsage(input: 25, cachedInput: 100, cacheWrite: 7, output: 12, reasoning: 28),
-                verdict: .ended(.stop))),
+                verdict: .ended(.stop), reasoningBytes: 16)),
         Transcript(
             "a refusal in the middle", AnthropicMessages.self,
             #"""
@@ -120,7 +120,8 @@ extension Transcript {
 
             """#.replacing("\n", with: "\r\n"),
             Reading(
-                text: "Grüß dich", usage: TokenUsage(input: 15, cachedInput: 8, output: 5, reasoning: 6), verdict: .ended(.stop))),
+                text: "Grüß dich", usage: TokenUsage(input: 15, cachedInput: 8, output: 5, reasoning: 6), verdict: .ended(.stop),
+                reasoningBytes: 12)),
         Transcript(
             "the prompt is blocked", Gemini.self,
             #"""

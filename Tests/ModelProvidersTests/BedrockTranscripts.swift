@@ -18,7 +18,9 @@ extension Transcript {
                     "metadata",
                     #"{"metrics":{"latencyMs":551},"usage":{"inputTokens":12,"outputTokens":9,"totalTokens":26,"cacheReadInputTokens":4,"cacheWriteInputTokens":1}}"#
                 ), ("metadata", #"{"metrics":{"latencyMs":1}}"#)),
-            Reading(text: "Grüß dich", usage: TokenUsage(input: 12, cachedInput: 4, cacheWrite: 1, output: 9), verdict: .ended(.stop))),
+            Reading(
+                text: "Grüß dich", usage: TokenUsage(input: 12, cachedInput: 4, cacheWrite: 1, output: 9), verdict: .ended(.stop),
+                reasoningBytes: 6)),
         Transcript(
             "OpenAI's models count what the cache gave", BedrockConverse.self, model: "openai.gpt-oss-120b-1:0",
             bytes: events(

@@ -125,6 +125,7 @@ struct CallRecord: Sendable {
     /// Whether the first thing told was who accepted the call.
     var beganWithAcceptance: Bool?
     var usage: TokenUsage?
+    var reasoningBytes = 0
     var ends: [ModelEnd] = []
     var start = ContinuousClock.now
     var endedAt: ContinuousClock.Instant?
@@ -156,7 +157,7 @@ final class CallRecorder: Sendable {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
             if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent,
-                update.end == nil
+                update.reasoningBytes == nil, update.end == nil
             {
                 record.emptyUpdates += 1
             }
@@ -165,6 +166,7 @@ final class CallRecorder: Sendable {
             if let name = update.acceptedBy { record.accepted.append(name.provider) }
             record.bytes += update.text
             record.usage = update.usage ?? record.usage
+            record.reasoningBytes = update.reasoningBytes ?? record.reasoningBytes
             if let end = update.end {
                 record.ends.append(end)
                 record.endedAt = .now

@@ -175,6 +175,12 @@ struct OpenAIAnswerTests {
         #expect(usage("12") == nil)
     }
 
+    @Test("text after the finish reason is text, and the reason stays")
+    func textAfterFinish() {
+        let reading = Reading.of(stream(chunk("a", finish: "length"), chunk("b"), done: false))
+        #expect(reading == Reading(text: "ab", verdict: .ended(.length)))
+    }
+
     @Test("a later report without a count, or with a smaller one, lowers nothing")
     func usageOnlyGrows() {
         let reading = Reading.of(

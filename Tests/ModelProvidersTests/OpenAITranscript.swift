@@ -62,7 +62,7 @@ extension Transcript {
 
 
         """#,
-        Reading(text: "hello", usage: TokenUsage(input: 11, output: 3), verdict: .ended(.stop)))
+        Reading(text: "hello", usage: TokenUsage(input: 11, output: 3), verdict: .ended(.stop), reasoningBytes: 12))
 
     /// CRLF, data over two lines, and no end mark.
     static let crlf = Transcript(

@@ -46,7 +46,7 @@ extension Transcript {
             data: [DONE]
 
 
-            """#, Reading(text: "a", verdict: .broken(.errorFrame, detail: "500"))),
+            """#, Reading(text: "a", verdict: .broken(.errorFrame, detail: "500"), reasoningBytes: 14)),
         Transcript(
             "llama.cpp: bare pings, null content, timings", OpenAICompatible.self,
             #"""
@@ -67,7 +67,7 @@ extension Transcript {
             data: [DONE]
 
 
-            """#, Reading(text: "Ja", usage: TokenUsage(input: 7, output: 2), verdict: .ended(.length))),
+            """#, Reading(text: "Ja", usage: TokenUsage(input: 7, output: 2), verdict: .ended(.length), reasoningBytes: 2)),
         Transcript(
             "llama.cpp: an error under 200 that is no event", OpenAICompatible.self,
             "{\n  \"error\": {\n    \"code\": 400,\n    \"message\": \"secret\",\n    \"type\": \"exceed_context_size_error\"\n  }\n}\n",
@@ -103,7 +103,8 @@ extension Transcript {
             data: [DONE]
 
 
-            """#, Reading(text: "Bonjour", usage: TokenUsage(input: 3, cachedInput: 2, output: 4), verdict: .ended(.stop))),
+            """#,
+            Reading(text: "Bonjour", usage: TokenUsage(input: 3, cachedInput: 2, output: 4), verdict: .ended(.stop), reasoningBytes: 6)),
         Transcript(
             "DeepSeek: keep-alive comments, cache hits and misses", OpenAICompatible.self,
             #"""
@@ -117,7 +118,9 @@ extension Transcript {
 
 
             """#,
-            Reading(text: "Hm", usage: TokenUsage(input: 2, cachedInput: 8, output: 1, reasoning: 5), verdict: .ended(.stop))),
+            Reading(
+                text: "Hm", usage: TokenUsage(input: 2, cachedInput: 8, output: 1, reasoning: 5), verdict: .ended(.stop),
+                reasoningBytes: 7)),
     ]
 
     static let azure = [
@@ -185,7 +188,7 @@ extension Transcript {
             """#,
             Reading(
                 text: "Grüß\ndich (no)", usage: TokenUsage(input: 15, cachedInput: 10, cacheWrite: 5, output: 8, reasoning: 12),
-                verdict: .ended(.stop))),
+                verdict: .ended(.stop), reasoningBytes: 6)),
         Transcript(
             "incomplete by its token limit, still billed", OpenAIResponses.self,
             #"""

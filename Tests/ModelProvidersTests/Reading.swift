@@ -12,6 +12,7 @@ struct Reading: Equatable {
     var text = ""
     var usage: TokenUsage?
     var verdict: ParsedUpdate.Verdict?
+    var reasoningBytes = 0
 
     /// Reads a stream in these pieces, then its end.
     static func of(_ pieces: [ArraySlice<UInt8>], _ dialect: Dialect = .openAI, model: String = "m") -> Reading {
@@ -24,6 +25,7 @@ struct Reading: Equatable {
             whole.text += update.text
             whole.usage = update.usage ?? whole.usage
             whole.verdict = update.verdict ?? whole.verdict
+            whole.reasoningBytes += update.reasoningBytes
         }
         for piece in pieces {
             var update = ParsedUpdate()
@@ -33,7 +35,9 @@ struct Reading: Equatable {
         var update = ParsedUpdate()
         reader.finish(into: &update)
         add(update)
-        return Reading(text: String(decoding: whole.text, as: UTF8.self), usage: whole.usage, verdict: whole.verdict)
+        return Reading(
+            text: String(decoding: whole.text, as: UTF8.self), usage: whole.usage, verdict: whole.verdict,
+            reasoningBytes: whole.reasoningBytes)
     }
 
     static func of(_ stream: String, _ dialect: Dialect = .openAI) -> Reading { of([Array(stream.utf8)[...]], dialect) }

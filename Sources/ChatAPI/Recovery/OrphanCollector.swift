@@ -74,7 +74,8 @@ public struct OrphanCollector: Service {
         // As an owner would: without a later one the last accepted call is billed as the answer's.
         let own = orphan.answeredBy.map { OtherCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
         let bill = billing.bill(
-            own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0, on: day)
+            own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0,
+            reasoningBytes: own?.reasoningBytes ?? 0, on: day)
         let otherCalls =
             orphan.facts.earlierCalls
             + billing.bills(others, orphan.promptTokens, on: day, numberedFrom: orphan.facts.nextCallNumber)

@@ -50,7 +50,7 @@ public struct TurnFinalizer: Sendable {
             content: String(decoding: released.text, as: UTF8.self),
             bill: billing.bill(
                 outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
-                withheldBytes: outcome.withheldBytes, on: turn.facts.day),
+                withheldBytes: outcome.withheldBytes, reasoningBytes: outcome.reasoningBytes, on: turn.facts.day),
             domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
             errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },

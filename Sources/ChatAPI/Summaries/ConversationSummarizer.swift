@@ -61,10 +61,10 @@ extension ConversationSummarizer {
     private func bills(
         _ answer: SummaryCall.Answer, of task: SummaryTask, _ recorded: ArraySlice<Int>, promptTokens: Int
     ) -> [BilledCall] {
-        let (answeredBy, usage, others) = answer.calls.ended
+        let (answeredBy, usage, reasoningBytes, others) = answer.calls.ended
         let own = BilledCall(
             number: task.call, purpose: .summary, name: answeredBy,
-            bill: billing.bill(answeredBy, usage, promptTokens, answer.text, on: task.day))
+            bill: billing.bill(answeredBy, usage, promptTokens, answer.text, reasoningBytes: reasoningBytes, on: task.day))
         return [own]
             + zip(recorded, others.map(Optional.some) + recorded.map { _ in nil }).map { number, call in
                 // A recorded request may not have left, because the task was cancelled.
@@ -124,6 +124,7 @@ private final class SummaryCall: Sendable {
             }
             state.answer.text.append(contentsOf: update.text)
             if let usage = update.usage { state.answer.calls.reported(usage) }
+            if let bytes = update.reasoningBytes { state.answer.calls.reasoned(bytes) }
             guard let end = update.end else { return nil }
             state.answer.end = end
             state.isOver = true

@@ -5,14 +5,15 @@ struct CallBilling: Sendable {
     let prices: LiveValue<PriceBook>
     let ratios: TokenRatios
 
-    /// The bill of an answer, estimated when the provider accepted the call and reported no usage; nil when none accepted it. `withheldBytes` of the
-    /// model's text are not in `text`.
+    /// The bill of an answer, estimated when the provider accepted the call and reported no usage at its end; nil when none accepted it.
+    /// `withheldBytes` of the model's text are not in `text`.
     func bill(
         _ answeredBy: ModelName?, _ reportedUsage: TokenUsage, _ promptTokens: Int, _ text: some Sequence<UInt8>, withheldBytes: Int = 0,
-        on day: CalendarDay
+        reasoningBytes: Int = 0, on day: CalendarDay
     ) -> TurnBill? {
         answeredBy.map { name in
-            let estimate = TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes)
+            let estimate = TokenEstimate.usage(
+                promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes, reasoningBytes: reasoningBytes)
             let bill = prices.current.bill(of: name, on: day, reported: reportedUsage, estimate: ratios.adjusted(estimate, of: name))
             if !bill.estimated { ratios.learn(from: bill.usage, of: name, estimate: estimate) }
             return bill
@@ -29,7 +30,9 @@ struct CallBilling: Sendable {
     func bill(_ call: OtherCall, _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose, number: Int) -> BilledCall {
         BilledCall(
             number: number, purpose: purpose, name: call.name,
-            bill: bill(call.isAccepted ? call.name : nil, call.usage, promptTokens, [], withheldBytes: call.textBytes, on: day))
+            bill: bill(
+                call.isAccepted ? call.name : nil, call.usage, promptTokens, [], withheldBytes: call.textBytes,
+                reasoningBytes: call.reasoningBytes, on: day))
     }
 
     /// The calls of a judge.
@@ -37,7 +40,8 @@ struct CallBilling: Sendable {
         let calls = judge.calls.ended
         let own = BilledCall(
             number: BilledCall.judgeNumber, purpose: .judge, name: calls.answeredBy,
-            bill: bill(calls.answeredBy, calls.usage, judge.promptTokens, judge.text, on: day))
+            bill: bill(
+                calls.answeredBy, calls.usage, judge.promptTokens, judge.text, reasoningBytes: calls.reasoningBytes, on: day))
         return [own] + bills(calls.otherCalls, judge.promptTokens, on: day, for: .judge, numberedFrom: own.number + 1)
     }
 }

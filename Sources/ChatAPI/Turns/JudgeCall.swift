@@ -53,6 +53,7 @@ struct JudgeCall: Sendable {
                 }
                 state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
                 if let usage = update.usage { state.calls.reported(usage) }
+                if let bytes = update.reasoningBytes { state.calls.reasoned(bytes) }
                 if update.end == .stop || update.end == .length { state.hasEnded = true }
             }
         }

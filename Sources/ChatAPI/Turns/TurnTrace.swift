@@ -53,7 +53,8 @@ final class TurnTrace: Sendable {
                 attributes["gen_ai.response.model"] = name.model
             }
             if let input = outcome.usage.totalInput { attributes["gen_ai.usage.input_tokens"] = input }
-            if let output = outcome.usage.totalOutput { attributes["gen_ai.usage.output_tokens"] = output }
+            // What was counted before the end is not what was used.
+            if !outcome.usage.isPartial, let output = outcome.usage.totalOutput { attributes["gen_ai.usage.output_tokens"] = output }
             if let reason = outcome.finishReason { attributes["gen_ai.response.finish_reasons"] = [reason.rawValue] }
             if let fault = outcome.fault { attributes["error.type"] = fault.kind.rawValue }
         }

@@ -86,16 +86,19 @@ public struct OtherCall: Sendable, Equatable {
     public var usage: TokenUsage
     /// UTF-8 bytes of the text that it has sent.
     public var textBytes: Int
+    /// The same of its reasoning.
+    public var reasoningBytes: Int
 
-    public init(name: ModelName, isAccepted: Bool, usage: TokenUsage = TokenUsage(), textBytes: Int = 0) {
+    public init(name: ModelName, isAccepted: Bool, usage: TokenUsage = TokenUsage(), textBytes: Int = 0, reasoningBytes: Int = 0) {
         self.name = name
         self.isAccepted = isAccepted
         self.usage = usage
         self.textBytes = textBytes
+        self.reasoningBytes = reasoningBytes
     }
 }
 
-/// One update of a model call. Handle its fields in order: other calls, acceptance, text, usage, end. Absent fields are unchanged.
+/// One update of a model call. Handle its fields in order: other calls, acceptance, text, usage, reasoning, end. Absent fields are unchanged.
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
@@ -111,19 +114,22 @@ public struct ModelUpdate {
     public var isSilent: Bool
     /// The provider's usage so far; replaces earlier values.
     public var usage: TokenUsage?
+    /// UTF-8 bytes of reasoning that the provider has sent so far, none of which is in `text`; replaces earlier values.
+    public var reasoningBytes: Int?
     /// The end of the call; the last update.
     public var end: ModelEnd?
 
     public init(
         otherCalls: [OtherCall]? = nil, acceptedBy: ModelName? = nil,
         text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), isSilent: Bool = false, usage: TokenUsage? = nil,
-        end: ModelEnd? = nil
+        reasoningBytes: Int? = nil, end: ModelEnd? = nil
     ) {
         self.otherCalls = otherCalls
         self.acceptedBy = acceptedBy
         self.text = text
         self.isSilent = isSilent
         self.usage = usage
+        self.reasoningBytes = reasoningBytes
         self.end = end
     }
 }

@@ -36,13 +36,17 @@ public struct PriceBook: Sendable, Equatable {
         price(of: name, on: day)?.cost(of: usage)
     }
 
-    /// The bill of one call: of the usage that the provider reported, or of the estimate when it reported none.
+    /// The bill of one call: of the usage that the provider reported at the end of its answer, or else of the estimate, raised to what it
+    /// reported before.
     public func bill(
         of name: ModelName, on day: CalendarDay, reported: TokenUsage, estimate: @autoclosure () -> TokenUsage
     ) -> TurnBill {
-        let isReported = reported.input != nil && reported.output != nil
-        let usage = isReported ? reported.storable : estimate()
+        let isReported = reported.input != nil && reported.output != nil && !reported.isPartial
+        let price = price(of: name, on: day)
+        var usage = isReported ? reported.storable : estimate().raised(to: reported)
+        // Where reasoning has no price of its own, the provider counts it as output.
+        if !isReported, let price, price.rates.reasoning == nil { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }
         return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: cost(of: usage, at: name, on: day), estimated: !isReported)
+            provider: name.provider, model: name.model, usage: usage, cost: price?.cost(of: usage), estimated: !isReported)
     }
 }

@@ -27,9 +27,11 @@ public enum TokenEstimate {
     }
 
     /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
-    /// `withheldBytes` of the model's text are not in `answer`.
-    public static func usage(promptTokens: Int, answer: some Sequence<UInt8>, withheldBytes: Int = 0) -> TokenUsage {
+    /// `withheldBytes` of the model's text are not in `answer`; of its reasoning only the number of bytes is known.
+    public static func usage(
+        promptTokens: Int, answer: some Sequence<UInt8>, withheldBytes: Int = 0, reasoningBytes: Int = 0
+    ) -> TokenUsage {
         let output = tokens(in: answer) + (withheldBytes + 3) / 4
-        return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: 0)
+        return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: (reasoningBytes + 3) / 4)
     }
 }

@@ -21,13 +21,14 @@ public final class TokenRatios: Sendable {
 
     public init() {}
 
-    /// Learns from a call: its estimate, and what the provider reported. Reasoning is in no text, so it is left out.
+    /// Learns from a call: its estimate, and what the provider reported. Reasoning is left out, because some providers do not send it; one
+    /// that does not count it apart counts it as output.
     public func learn(from reported: TokenUsage, of name: ModelName, estimate: TokenUsage) {
         ratios.withLock { ratios in
             guard ratios[name] != nil || ratios.count < Self.mostModels else { return }
             var ratio = ratios[name, default: Ratio()]
             Self.move(&ratio.input, to: reported.totalInput, of: estimate.totalInput)
-            Self.move(&ratio.output, to: reported.output, of: estimate.output)
+            Self.move(&ratio.output, to: reported.output, of: reported.reasoning == nil ? estimate.totalOutput : estimate.output)
             ratios[name] = ratio
         }
     }
@@ -38,6 +39,7 @@ public final class TokenRatios: Sendable {
         var usage = estimate
         usage.input = estimate.input.map { Self.scaled($0, by: ratio.input) }
         usage.output = estimate.output.map { Self.scaled($0, by: ratio.output) }
+        usage.reasoning = estimate.reasoning.map { Self.scaled($0, by: ratio.output) }
         return usage
     }
 

@@ -4,6 +4,8 @@ public struct CallTally: Sendable, Equatable {
     public private(set) var acceptedBy: ModelName?
     /// As reported by that model's provider.
     public private(set) var usage = TokenUsage()
+    /// UTF-8 bytes of reasoning that it has sent.
+    public private(set) var reasoningBytes = 0
     /// Requests whose answers are not used, in the order in which that was known.
     public private(set) var otherCalls: [OtherCall] = []
     /// The call that `acceptedBy` accepted is among the others, and none was accepted after it.
@@ -17,6 +19,7 @@ public struct CallTally: Sendable, Equatable {
     public mutating func accepted(by name: ModelName) {
         acceptedBy = name
         usage = TokenUsage()
+        reasoningBytes = 0
         isVoid = false
     }
 
@@ -28,13 +31,16 @@ public struct CallTally: Sendable, Equatable {
     /// Replaces earlier reports.
     public mutating func reported(_ latest: TokenUsage) { usage = latest }
 
+    /// Replaces earlier numbers.
+    public mutating func reasoned(_ bytes: Int) { reasoningBytes = bytes }
+
     /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
-    public var ended: (answeredBy: ModelName?, usage: TokenUsage, otherCalls: [OtherCall]) {
+    public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, otherCalls: [OtherCall]) {
         var others = otherCalls
-        if let answeredBy { return (answeredBy, usage, others) }
+        if let answeredBy { return (answeredBy, usage, reasoningBytes, others) }
         // No later one was accepted, so the last accepted one is billed as the answer's; else its row stands for the last request.
-        guard let last = others.takeLastAccepted() else { return (nil, usage, Array(others.dropLast())) }
-        return (last.name, last.usage, others)
+        guard let last = others.takeLastAccepted() else { return (nil, usage, 0, Array(others.dropLast())) }
+        return (last.name, last.usage, last.reasoningBytes, others)
     }
 }
 

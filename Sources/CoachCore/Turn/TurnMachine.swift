@@ -68,6 +68,11 @@ public struct TurnMachine: Sendable {
         if !isEnded { calls.reported(latest) }
     }
 
+    /// The provider has sent so much reasoning so far. Ignored after the end.
+    public mutating func reasoned(_ bytes: Int) {
+        if !isEnded { calls.reasoned(bytes) }
+    }
+
     /// The model call ended. nil when it had ended before.
     public mutating func ended(_ end: ModelEnd) -> End? {
         guard !isEnded else { return nil }
@@ -102,12 +107,13 @@ public struct TurnMachine: Sendable {
     private func end(
         _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
-        let (answeredBy, usage, otherCalls) = calls.ended
+        let (answeredBy, usage, reasoningBytes, otherCalls) = calls.ended
         var outcome = TurnOutcome(
             status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
             releasedBytes: openingBytes + releasedBytes + textToAppend.count)
         outcome.hasFixedText = !textToAppend.isEmpty
         outcome.modelBytes = releasedBytes
+        outcome.reasoningBytes = reasoningBytes
         outcome.otherCalls = otherCalls
         return End(textToAppend: textToAppend, outcome: outcome)
     }
@@ -143,6 +149,8 @@ public struct TurnOutcome: Sendable, Equatable {
     public var replaced: [OutputRules.Kind] = []
     /// UTF-8 bytes of the model that the output guard did not release. They are billed.
     public var withheldBytes = 0
+    /// UTF-8 bytes of the model's reasoning. They are billed.
+    public var reasoningBytes = 0
 
     public init(
         status: TurnStatus, finishReason: FinishReason?, fault: ModelFault?, answeredBy: ModelName?, usage: TokenUsage, releasedBytes: Int

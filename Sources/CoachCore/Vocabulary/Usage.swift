@@ -10,15 +10,19 @@ public struct TokenUsage: Hashable, Sendable {
     public var output: Int?
     /// Hidden reasoning tokens, billed as output by most providers.
     public var reasoning: Int?
+    /// The provider reported it in the middle of the answer, and may bill more than that.
+    public var isPartial: Bool
 
     public init(
-        input: Int? = nil, cachedInput: Int? = nil, cacheWrite: Int? = nil, output: Int? = nil, reasoning: Int? = nil
+        input: Int? = nil, cachedInput: Int? = nil, cacheWrite: Int? = nil, output: Int? = nil, reasoning: Int? = nil,
+        isPartial: Bool = false
     ) {
         self.input = input
         self.cachedInput = cachedInput
         self.cacheWrite = cacheWrite
         self.output = output
         self.reasoning = reasoning
+        self.isPartial = isPartial
     }
 
     /// The same with absurd counts brought down, so that the sums of a ledger, which hold 2⁶³ − 1, do not overflow.
@@ -27,6 +31,19 @@ public struct TokenUsage: Hashable, Sendable {
         return TokenUsage(
             input: bounded(input), cachedInput: bounded(cachedInput), cacheWrite: bounded(cacheWrite), output: bounded(output),
             reasoning: bounded(reasoning))
+    }
+
+    /// An estimate with what a provider has counted before the end: its prompt, and its part of the answer where that is longer.
+    public func raised(to report: TokenUsage) -> TokenUsage {
+        let report = report.storable
+        var usage = self
+        // LiteLLM's Messages begin with an input of 0.
+        if let counted = report.totalInput, counted > 0 {
+            (usage.input, usage.cachedInput, usage.cacheWrite) = (report.input, report.cachedInput, report.cacheWrite)
+        }
+        let (output, reasoning) = (report.output ?? 0, report.reasoning ?? 0)
+        if output + reasoning > totalOutput ?? 0 { (usage.output, usage.reasoning) = (output, reasoning) }
+        return usage
     }
 
     /// Tokens of the prompt, with cached ones: `input_tokens` on the wire. nil when `input` is unknown.
@@ -44,7 +61,7 @@ public struct TurnBill: Hashable, Sendable {
     public var usage: TokenUsage
     /// nil when the usage has no price; see `Price.cost(of:)`.
     public var cost: Nanodollars?
-    /// True when the provider reported no usage and `TokenEstimate` made it from the text.
+    /// True when the provider reported no usage at the end of the answer, and `TokenEstimate` made it from the text.
     public var estimated: Bool
 
     public init(provider: String, model: String, usage: TokenUsage, cost: Nanodollars?, estimated: Bool) {

@@ -26,8 +26,10 @@ package struct ParsedUpdate: Equatable {
 
     /// Whole characters of valid UTF-8 without U+0000.
     package var text: [UInt8] = []
-    /// All that is known so far; replaces earlier ones.
+    /// All that is known so far; replaces earlier ones. Partial until the provider has reported at the end of its answer.
     package var usage: TokenUsage?
+    /// UTF-8 bytes of reasoning in them, which is no text.
+    package var reasoningBytes = 0
     package var verdict: Verdict?
 
     /// Empty.
@@ -37,6 +39,7 @@ package struct ParsedUpdate: Equatable {
     package mutating func clear() {
         text.removeAll(keepingCapacity: true)
         if usage != nil { usage = nil }
+        reasoningBytes = 0
         if verdict != nil { verdict = nil }
     }
 }

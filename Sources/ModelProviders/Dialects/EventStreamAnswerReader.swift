@@ -53,6 +53,7 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
         } else {
             update.text += last.text
             update.usage = last.usage ?? update.usage
+            update.reasoningBytes += last.reasoningBytes
             update.verdict = last.verdict ?? update.verdict
         }
         progress.end(progress.frames.verdictAtEnd, into: &update)

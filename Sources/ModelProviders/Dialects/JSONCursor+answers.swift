@@ -37,6 +37,14 @@ extension JSONCursor {
         try readString(into: &text)
         text.removeNULs(from: start)
     }
+
+    /// The UTF-8 bytes of a string that is not kept; `scratch` is the same afterwards.
+    mutating func countText(using scratch: inout [UInt8]) throws(JSONError) -> Int {
+        let start = scratch.count
+        try appendText(to: &scratch)
+        defer { scratch.removeSubrange(start...) }
+        return scratch.count - start
+    }
 }
 
 extension [UInt8] {

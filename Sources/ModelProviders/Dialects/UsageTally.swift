@@ -27,8 +27,10 @@ struct UsageTally: Equatable {
     }
 
     /// In disjoint classes. An inner count that exceeds its total is cut to it: the total is what is billed.
-    func classes(_ inclusion: Inclusion) -> TokenUsage {
-        var usage = TokenUsage(input: input, cachedInput: cachedInput, cacheWrite: cacheWrite, output: output, reasoning: reasoning)
+    /// - Parameter isFinal: the provider has reported at the end of its answer.
+    func classes(_ inclusion: Inclusion, isFinal: Bool) -> TokenUsage {
+        var usage = TokenUsage(
+            input: input, cachedInput: cachedInput, cacheWrite: cacheWrite, output: output, reasoning: reasoning, isPartial: !isFinal)
         if inclusion.inputHasCache, let input {
             usage.cachedInput = cachedInput.map { min($0, input) }
             usage.cacheWrite = cacheWrite.map { min($0, input - (usage.cachedInput ?? 0)) }

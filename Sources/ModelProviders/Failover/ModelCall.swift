@@ -179,7 +179,7 @@ extension ModelCall {
             let text = UnsafeBufferPointer(rebasing: text[..<count])
             let update = ModelUpdate(
                 otherCalls: fields?.otherCalls, acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false,
-                usage: fields?.usage, end: fields?.end)
+                usage: fields?.usage, reasoningBytes: fields?.reasoningBytes, end: fields?.end)
             return receive?(update)
         }
         // The same at nearly every token.

@@ -28,6 +28,7 @@ struct ModelCallMachine {
         var otherCalls: [OtherCall]?
         var acceptedBy: ModelName?
         var usage: TokenUsage?
+        var reasoningBytes: Int?
         var isSilent = false
         var end: ModelEnd?
     }
@@ -50,6 +51,7 @@ struct ModelCallMachine {
     private var failover: FailoverMachine
     /// Of the text of the request that is out.
     private var sentBytes = 0
+    private var sentReasoningBytes = 0
     /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the other calls.
     private var request: OtherCall?
     private var hasOtherCalls = false
@@ -79,7 +81,10 @@ struct ModelCallMachine {
     var isWaitingForText: Bool { failover.isWaitingForText }
     /// The request that is out, or was last; nil when there was none, or it was told as another call.
     var openRequest: OtherCall? {
-        request.map { OtherCall(name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes) }
+        request.map {
+            OtherCall(
+                name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes, reasoningBytes: sentReasoningBytes)
+        }
     }
     /// Whether there is anything to deliver.
     @inline(__always) var hasDelivery: Bool { pendingText > 0 || pendingFields != nil }
@@ -148,6 +153,11 @@ extension ModelCallMachine {
             request?.usage = usage
             pendingFields = pendingFields ?? Fields()
             pendingFields?.usage = usage
+        }
+        if update.reasoningBytes > 0 {
+            sentReasoningBytes += update.reasoningBytes
+            pendingFields = pendingFields ?? Fields()
+            pendingFields?.reasoningBytes = sentReasoningBytes
         }
         if isTooLong { return action(failover.reachedBound()) }
         switch update.verdict {

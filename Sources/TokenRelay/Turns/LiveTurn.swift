@@ -228,6 +228,7 @@ extension LiveTurn.State {
         let before = answer.end
         if machine.isReleasing { machine.released(release(update)) }
         if let usage = update.usage { machine.reported(usage) }
+        if let bytes = update.reasoningBytes { machine.reasoned(bytes) }
         if let end = update.end, var last = machine.ended(end) {
             answer.append(last.textToAppend)
             if let outputGuard {

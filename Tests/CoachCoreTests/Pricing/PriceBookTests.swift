@@ -70,6 +70,31 @@ struct PriceBookTests {
         #expect(PriceBook([price("m", 0)]).cost(of: .init(input: 1, output: 1), at: name, on: day) == Nanodollars(0))
     }
 
+    @Test("only a report at the end of an answer is billed as it is; else the estimate, raised to what was reported")
+    func bills() {
+        let name = ModelName(provider: "p", model: "m")
+        let estimate = TokenUsage(input: 40, cachedInput: 0, cacheWrite: 0, output: 30, reasoning: 6)
+        func bill(_ reported: TokenUsage, _ reasoning: PicodollarsPerToken? = nil) -> TurnBill {
+            let rates = Price.Rates(
+                input: .init(1_000), output: .init(1_000), cachedInput: .init(1_000), cacheWrite: .init(1_000), reasoning: reasoning)
+            let price = Price(provider: "p", model: "m", validFrom: CalendarDay("2025-01-01")!, rates: rates)
+            return PriceBook([price]).bill(of: name, on: day, reported: reported, estimate: estimate)
+        }
+        let whole = bill(TokenUsage(input: 5, output: 1))
+        #expect(!whole.estimated && whole.usage == TokenUsage(input: 5, output: 1) && whole.cost == Nanodollars(6))
+        // Anthropic's `message_start`.
+        let cut = bill(TokenUsage(input: 5, cachedInput: 90, cacheWrite: 0, output: 1, isPartial: true), .init(1_000))
+        #expect(cut.estimated && cut.usage == TokenUsage(input: 5, cachedInput: 90, cacheWrite: 0, output: 30, reasoning: 6))
+        #expect(cut.cost == Nanodollars(131))
+        // Without a price of reasoning it is output.
+        #expect(bill(TokenUsage()).usage == TokenUsage(input: 40, cachedInput: 0, cacheWrite: 0, output: 36, reasoning: 0))
+        #expect(bill(TokenUsage()).cost == Nanodollars(76))
+        let long = bill(TokenUsage(input: 5, output: 20, reasoning: 40, isPartial: true), .init(1_000))
+        #expect(long.estimated && long.usage == TokenUsage(input: 5, output: 20, reasoning: 40))
+        let thinking = bill(TokenUsage(input: 5, reasoning: 90, isPartial: true), .init(1_000))
+        #expect(thinking.estimated && thinking.usage == TokenUsage(input: 5, output: 0, reasoning: 90))
+    }
+
     @Test("all findings of a file are reported")
     func findings() {
         let file = """

@@ -20,6 +20,14 @@ struct TokenRatiosTests {
         #expect(ratios.adjusted(estimate, of: ModelName(provider: "p", model: "other")) == estimate)
     }
 
+    @Test("reasoning that a provider counts as output does not make its text longer")
+    func reasoning() {
+        let ratios = TokenRatios()
+        let thinking = TokenUsage(input: 100, cachedInput: 0, cacheWrite: 0, output: 100, reasoning: 300)
+        for _ in 0..<100 { ratios.learn(from: TokenUsage(input: 100, output: 400), of: name, estimate: thinking) }
+        #expect(ratios.adjusted(thinking, of: name) == thinking)
+    }
+
     @Test("absurd reports are bounded, small and unknown ones have no effect")
     func bounded() {
         let ratios = TokenRatios()

@@ -79,6 +79,27 @@ struct TurnMachineTests {
         #expect(refusedEnd?.outcome.otherCalls == [OtherCall(name: sim, isAccepted: false)])
     }
 
+    @Test("reasoning is that of the call that counts as the answer's")
+    func reasoning() {
+        let other = ModelName(provider: "other", model: "m")
+        var answered = TurnMachine()
+        answered.accepted(by: sim)
+        answered.reasoned(40)
+        answered.called([OtherCall(name: sim, isAccepted: true, reasoningBytes: 40)])
+        answered.accepted(by: other)
+        answered.reasoned(7)
+        answered.reasoned(9)
+        answered.released(5)
+        let end = answered.ended(.stop)
+        #expect(end?.outcome.reasoningBytes == 9 && end?.outcome.otherCalls.map(\.reasoningBytes) == [40])
+        var void = TurnMachine()
+        void.accepted(by: sim)
+        void.reasoned(40)
+        void.called([OtherCall(name: sim, isAccepted: true, reasoningBytes: 40)])
+        let voidEnd = void.ended(.failed(refused))
+        #expect(voidEnd?.outcome.reasoningBytes == 40 && voidEnd?.outcome.otherCalls == [])
+    }
+
     @Test("a failure before the first text fails the turn, after it interrupts the turn")
     func failures() {
         var failing = TurnMachine()

@@ -8,6 +8,8 @@ struct AnthropicFrames: FrameReader {
     private static let inclusion = UsageTally.Inclusion(inputHasCache: false, outputHasReasoning: true)
 
     private var stopReason: ModelEnd?
+    /// `message_start` counts one token of output; what `message_delta` says is what is billed.
+    private var hasFinalUsage = false
     private var template = FrameTemplate()
     private var usage = UsageTally()
     private var frame: [UInt8] = []
@@ -27,9 +29,11 @@ struct AnthropicFrames: FrameReader {
         } else {
             update.text.removeSubrange(start...)
         }
+        update.reasoningBytes += event.reasoningBytes
         if let counts = event.usage {
             usage.merge(counts)
-            update.usage = usage.classes(Self.inclusion)
+            hasFinalUsage = hasFinalUsage || event.type == "message_delta"
+            update.usage = usage.classes(Self.inclusion, isFinal: hasFinalUsage)
         }
         if let reason = event.stopReason { stopReason = Self.end(reason) }
         if event.type == "message_stop" { return .ended(stopReason ?? .stop) }
@@ -53,6 +57,7 @@ private struct AnthropicEvent {
     var error: ProviderError?
     /// Where the text stood in the frame, without its quotes.
     var textPlace: Range<Int>?
+    var reasoningBytes = 0
     private var partType = ""
 
     /// Whether what was read as text is text: thinking, tools, signatures and citations are not.
@@ -88,6 +93,7 @@ private struct AnthropicEvent {
                 let start = json.offset + 1
                 try json.appendText(to: &text)
                 textPlace = start..<json.offset - 1
+            case "thinking": reasoningBytes += try json.countText(using: &text)
             case "stop_reason": stopReason = try json.text()
             case "usage":
                 if try json.entersObject() { usage = try Self.usage(&json) }

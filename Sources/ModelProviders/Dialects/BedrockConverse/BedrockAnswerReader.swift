@@ -76,6 +76,10 @@ extension BedrockAnswerReader.Progress {
                 guard key == "delta", try json.entersObject() else { continue }
                 while let key = try json.nextKey() {
                     if key == "text" { try json.appendText(to: &update.text) }
+                    guard key == "reasoningContent", try json.entersObject() else { continue }
+                    while let key = try json.nextKey() {
+                        if key == "text" { update.reasoningBytes += try json.countText(using: &update.text) }
+                    }
                 }
             }
         case "messageStop":
@@ -88,7 +92,7 @@ extension BedrockAnswerReader.Progress {
             while let key = try json.nextKey() {
                 guard key == "usage", try json.entersObject() else { continue }
                 try readUsage(&json)
-                update.usage = usage.classes(inclusion)
+                update.usage = usage.classes(inclusion, isFinal: true)
             }
         default: return
         }

@@ -18,12 +18,13 @@ struct GeminiFrames: FrameReader {
         frame.removeAll(keepingCapacity: true)
         frame.append(contentsOf: data)
         let chunk = try GeminiChunk(frame, text: &update.text)
-        if let counts = chunk.usage {
-            usage.merge(counts)
-            update.usage = usage.classes(Self.inclusion)
-        }
         if chunk.isPromptBlocked { finish = .ended(.filtered) }
         if let reason = chunk.finishReason { finish = Self.verdict(reason) }
+        update.reasoningBytes += chunk.reasoningBytes
+        if let counts = chunk.usage {
+            usage.merge(counts)
+            update.usage = usage.classes(Self.inclusion, isFinal: finish != nil)
+        }
         return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
 
@@ -44,6 +45,7 @@ private struct GeminiChunk {
     var usage: UsageTally?
     var finishReason: String?
     var isPromptBlocked = false
+    var reasoningBytes = 0
     var error: ProviderError?
 
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
@@ -83,7 +85,7 @@ private struct GeminiChunk {
                 while let key = try json.nextKey() {
                     guard key == "parts", try json.entersArray() else { continue }
                     while try json.nextElement() {
-                        if try json.entersObject() { try Self.readPart(&json, &text) }
+                        if try json.entersObject() { try readPart(&json, &text) }
                     }
                 }
             default: continue
@@ -92,7 +94,7 @@ private struct GeminiChunk {
         if index == 0 { finishReason = reason ?? finishReason } else { text.removeSubrange(start...) }
     }
 
-    private static func readPart(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+    private mutating func readPart(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
         let start = text.count
         var isThought = false
         while let key = try json.nextKey() {
@@ -102,7 +104,9 @@ private struct GeminiChunk {
             default: continue
             }
         }
-        if isThought { text.removeSubrange(start...) }
+        guard isThought else { return }
+        reasoningBytes += text.count - start
+        text.removeSubrange(start...)
     }
 
     private static func usage(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {

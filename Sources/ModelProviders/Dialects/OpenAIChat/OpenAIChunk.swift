@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 /// One `chat.completion.chunk`, as far as it concerns us: text of the first choice (a refusal is text), why it finished, usage, error.
-/// Reasoning and tool calls are skipped. Members that are null, absent or of an unexpected type are ignored.
+/// Of reasoning only the size is read; tool calls are skipped. Members that are null, absent or of an unexpected type are ignored.
 struct OpenAIChunk {
     /// What a finish reason says.
     enum Finish: Equatable {
@@ -14,6 +14,8 @@ struct OpenAIChunk {
     private(set) var finish: Finish?
     private(set) var usage: UsageTally?
     private(set) var error: ProviderError?
+    private(set) var hasChoices = false
+    private(set) var reasoningBytes = 0
     /// Strings of text that were read, those of other choices included.
     private var texts = 0
     private var hasOtherChoices = false
@@ -21,7 +23,7 @@ struct OpenAIChunk {
 
     /// The range of its text, if it has nothing else: one string, of the choice that counts.
     var ordinaryPlaces: FrameTemplate.Places? {
-        guard texts == 1, !hasOtherChoices, finish == nil, usage == nil, error == nil else { return nil }
+        guard texts == 1, !hasOtherChoices, reasoningBytes == 0, finish == nil, usage == nil, error == nil else { return nil }
         return places
     }
 
@@ -51,6 +53,7 @@ struct OpenAIChunk {
 
     private mutating func readChoice(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
         guard try json.peek() == .object else { return }
+        hasChoices = true
         let start = text.count
         var index = 0
         var reason: Finish?
@@ -75,8 +78,12 @@ struct OpenAIChunk {
     }
 
     private mutating func readDelta(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+        // Some servers send the same under both names.
+        var reasoning = 0
+        defer { reasoningBytes += reasoning }
         try json.beginObject()
         while let key = try json.nextKey() {
+            if key == "reasoning" || key == "reasoning_content" { reasoning = max(reasoning, try json.countText(using: &text)) }
             guard key == "content" || key == "refusal" else { continue }
             switch try json.peek() {
             case .string:
@@ -99,6 +106,18 @@ struct OpenAIChunk {
             guard try json.entersObject() else { continue }
             while let key = try json.nextKey() {
                 if key == "text" { try json.appendText(to: &text) }
+                if key == "thinking" { try readThinking(&json, using: &text) }
+            }
+        }
+    }
+
+    /// Mistral's: parts of text, or the text.
+    private mutating func readThinking(_ json: inout JSONCursor, using scratch: inout [UInt8]) throws(JSONError) {
+        guard try json.entersArray() else { return reasoningBytes += try json.countText(using: &scratch) }
+        while try json.nextElement() {
+            guard try json.entersObject() else { continue }
+            while let key = try json.nextKey() {
+                if key == "text" { reasoningBytes += try json.countText(using: &scratch) }
             }
         }
     }

@@ -23,17 +23,22 @@ struct OpenAIFrames: FrameReader {
     func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
-        if data.elementsEqual("[DONE]".utf8) { return finish == nil ? .ended(.stop) : verdictAtEnd }
+        if data.elementsEqual("[DONE]".utf8) {
+            if usage != UsageTally() { update.usage = usage.classes(OpenAIUsage.inclusion, isFinal: true) }
+            return finish == nil ? .ended(.stop) : verdictAtEnd
+        }
         guard data.isJSONObject else { return nil }
         frame.removeAll(keepingCapacity: true)
         frame.append(contentsOf: data)
         let chunk = try OpenAIChunk(frame, text: &update.text)
         if let places = chunk.ordinaryPlaces { template.learn(data, places) }
+        update.reasoningBytes += chunk.reasoningBytes
+        finish = chunk.finish ?? finish
         if let counts = chunk.usage {
             usage.merge(counts)
-            update.usage = usage.classes(OpenAIUsage.inclusion)
+            // vLLM can report with every chunk. The report at the end comes with the finish reason, after it, or without a choice.
+            update.usage = usage.classes(OpenAIUsage.inclusion, isFinal: finish != nil || !chunk.hasChoices)
         }
-        finish = chunk.finish ?? finish
         return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
 }

@@ -7,6 +7,10 @@ struct ResponsesFrames: FrameReader {
     private var usage = UsageTally()
     private var frame: [UInt8] = []
 
+    private static let terminals: Set<String> = [
+        "response.completed", "response.incomplete", "response.failed", "response.cancelled",
+    ]
+
     var verdictAtEnd: ParsedUpdate.Verdict { .cut }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
@@ -17,12 +21,14 @@ struct ResponsesFrames: FrameReader {
         let event = try Event(frame, text: &update.text)
         if let counts = event.response.usage {
             usage.merge(counts)
-            update.usage = usage.classes(OpenAIUsage.inclusion)
+            update.usage = usage.classes(OpenAIUsage.inclusion, isFinal: Self.terminals.contains(event.type))
         }
         switch event.type {
         case "response.output_text.delta", "response.refusal.delta": return nil
-        default: update.text.removeSubrange(start...)
+        case "response.reasoning_text.delta", "response.reasoning_summary_text.delta": update.reasoningBytes += update.text.count - start
+        default: break
         }
+        update.text.removeSubrange(start...)
         switch event.type {
         case "response.completed": return .ended(.stop)
         case "response.incomplete":
