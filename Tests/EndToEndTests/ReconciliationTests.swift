@@ -48,6 +48,7 @@ struct ReconciliationTests {
         #expect(answer.status == 200)
         #expect(try await status() == "expired")
         #expect(try await database.rows("select 1 as one from gateway.jobs where kind = 'reconcile_subscriber'").count == 1)
+        try await eventually("the daily job") { try await Self.reconciliations(in: database).contains("reconcile_expiring") }
         try await runJobs("reconcile_subscriber")
         try await eventually("the renewal") { try await status() == "active" }
         #expect(try await api.requests().first?.authorization == "Bearer sk_test")
@@ -65,5 +66,30 @@ struct ReconciliationTests {
             let events = try await database.rows("select 1 as one from gateway.billing_events where type = 'SNAPSHOT'")
             return events.count == 2
         }
+    }
+
+    @Test("without a key no reconciliation is enqueued, neither by a webhook nor daily")
+    func withoutKey() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
+            environment: ["REVENUECAT_WEBHOOK_AUTH": "password"])
+        let user = gateway.testUser()
+        let answer = try await user.browser.send(
+            "POST", RevenueCatEvents.path, body: try RevenueCatEvents.body("INITIAL_PURCHASE", user.id),
+            headers: ["Authorization": "password"])
+        #expect(answer.status == 200)
+        // The housekeeping that enqueues the daily jobs has run.
+        try await eventually("the hourly jobs") { try await Self.jobs(in: database).contains("purge_deleted_content") }
+        #expect(try await Self.reconciliations(in: database) == [])
+    }
+
+    /// The kinds of all jobs that were enqueued, also of those that are done.
+    private static func jobs(in database: Database) async throws -> [String] {
+        try await database.rows("select kind from gateway.jobs union select kind from gateway.done_jobs").compactMap { $0["kind"] }
+    }
+
+    private static func reconciliations(in database: Database) async throws -> [String] {
+        try await jobs(in: database).filter { $0.hasPrefix("reconcile_") }
     }
 }
