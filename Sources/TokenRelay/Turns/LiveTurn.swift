@@ -98,12 +98,10 @@ public final class LiveTurn: Sendable {
     }
 
     private func received(_ update: ModelUpdate) -> ReleaseState {
-        let (subscribers, listener, release) = state.withLock { state in
-            let (subscribers, listener) = state.take(update, madeAt)
-            return (subscribers, listener, state.releaseState)
-        }
+        let (subscribers, release) = state.withLock { state in (state.take(update, madeAt), state.releaseState) }
         subscribers.notifyLive()
-        if let listener { listener.receive(listener.outcome) }
+        // Apart from `take`, so that no token copies an outcome.
+        if update.end != nil, let (receive, outcome) = state.withLock({ $0.takeOutcome() }) { receive(outcome) }
         return release
     }
 
@@ -205,7 +203,11 @@ public final class LiveTurn: Sendable {
             // Text of a remote turn may arrive after its subscriber, so the cursor may be found to be inside a character only now.
             cursor.moveBack(to: state.answer.characterStart(at: cursor.position))
             let piece = state.answer.read(from: cursor.position, maximum: maximum)
-            guard !piece.isEmpty else { return state.ending.map(CursorStep.ended) ?? .waiting }
+            guard !piece.isEmpty else {
+                // Not `map`, which would copy the absent ending.
+                guard let ending = state.ending else { return .waiting }
+                return .ended(ending)
+            }
             cursor.advance(by: piece.count)
             piece.withUnsafeBufferPointer { read($0, cursor.position) }
             return .text(isLast: cursor.position == state.answer.end && state.ending == nil)
@@ -216,10 +218,8 @@ public final class LiveTurn: Sendable {
 // MARK: - State changes
 
 extension LiveTurn.State {
-    /// Applies an update of the model. Returns the subscribers to signal, if the answer grew, and the listener to call, if this is the end.
-    fileprivate mutating func take(
-        _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
-    ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
+    /// Applies an update of the model. Returns the subscribers to signal, if the answer grew.
+    fileprivate mutating func take(_ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant) -> Subscribers {
         if let calls = update.otherCalls { machine.called(calls) }
         if let name = update.acceptedBy {
             if machine.calls.acceptedBy != nil, !machine.hasReleased { outputGuard?.restart() }
@@ -242,8 +242,13 @@ extension LiveTurn.State {
         }
         let grew = answer.end > before
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        guard let outcome, let receive = outcomeListener.take() else { return (grew ? subscribers : Subscribers(), nil) }
-        return (grew ? subscribers : Subscribers(), (receive, outcome))
+        return grew ? subscribers : Subscribers()
+    }
+
+    /// The outcome and who is to receive it; nil when there is no listener, or it was called.
+    fileprivate mutating func takeOutcome() -> (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)? {
+        guard let outcome, let receive = outcomeListener.take() else { return nil }
+        return (receive, outcome)
     }
 
     /// What the model call needs to know of its text.

@@ -41,11 +41,11 @@ public final class Subscriber: Sendable {
 
     /// Signals the listener. `progressed` without a listener is not remembered: a listener must read the turn after `listen`.
     public func notify(_ signal: Signal) {
-        let listener = state.withLock { state in
+        // Without a variable, whose use would copy the existential a second time: this runs for each token.
+        state.withLock { state -> (any SubscriberListener)? in
             if signal == .handOver { state.wasHandedOver = true }
             return state.listener
-        }
-        listener?.signalled(signal)
+        }?.signalled(signal)
     }
 }
 
