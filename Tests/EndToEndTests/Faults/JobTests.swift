@@ -73,7 +73,7 @@ struct JobTests {
         let metrics = Browser(port: try await gateway.metricsPort())
         func expectDeadGauge(_ count: Int) async throws {
             try await eventually(within: .seconds(30), "the gauge of \(count) dead jobs") {
-                try await metrics.send("GET", "/metrics").text.contains("coach_jobs_dead{kind=\"delete_user\"} \(count)\n")
+                try await metrics.send("GET", "/metrics").text.contains("coach_jobs_dead{kind=\"delete_user\"} \(count).0\n")
             }
         }
         try await eventually("the dead job") { try await !database.rows("select 1 as one from gateway.jobs where state = 'dead'").isEmpty }
