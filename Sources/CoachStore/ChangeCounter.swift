@@ -37,6 +37,11 @@ struct ChangeCounter: Sendable {
         token.epoch == epoch && (removedThrough...max(last, removedThrough)).contains(token.number)
     }
 
+    /// The position after all changes up to a number, when there are more pages.
+    func changes(through number: Int64) -> Changes {
+        Changes(next: ChangeToken(epoch: epoch, number: number).text, hasMore: true)
+    }
+
     /// The position after a page of changes. `resumeAt`: the page's last row, when there are more pages.
     func changes(resumeAt row: (number: Int64, id: UUID)?) -> Changes {
         guard let row else { return start }

@@ -7,11 +7,11 @@ struct Counted<Record: Sendable>: Sendable {
     let counter: ChangeCounter
     let record: Record?
 
-    /// `decode` reads from the given column on; NULL in that column means no record.
-    init(row: borrowing Row, decode: (borrowing Row, Int) throws -> Record) throws {
+    /// `decode` reads from the column `first` on; NULL in that column means no record.
+    init(row: borrowing Row, at first: Int = ChangeCounter.width, decode: (borrowing Row, Int) throws -> Record) throws {
         counter = try ChangeCounter(row: row)
-        let isThere = try row.value(ChangeCounter.width, as: String?.self) != nil
-        record = isThere ? try decode(row, ChangeCounter.width) : nil
+        let isThere = try row.value(first, as: String?.self) != nil
+        record = isThere ? try decode(row, first) : nil
     }
 }
 

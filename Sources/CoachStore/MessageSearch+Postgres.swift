@@ -2,14 +2,16 @@ import CoachCore
 import PostgresClient
 
 extension MessageSearch {
-    /// How many messages a search indexes before it runs; a job indexes the rest.
-    private static let indexedAtOnce = 1_000
+    /// How many messages a search indexes before it runs, of those that wait longest, and of the newest if there are more; a job indexes the rest.
+    /// A message takes up to a millisecond.
+    private static let indexedAtOnce = 25
 
-    /// Full-text search in PostgreSQL. Messages are indexed when their user first searches.
+    /// Full-text search in PostgreSQL. The search enqueues the job that indexes the user's messages, so that those of users who never search are
+    /// not indexed.
     public static func postgres(client: PostgresClient) -> MessageSearch {
         MessageSearch { caller, text, request in
             let isBehind: Bool = try await client.call(
-                "gateway.index_messages(\(caller.userID), \(indexedAtOnce)::integer)", for: caller)
+                "gateway.index_messages(\(caller.userID), \(indexedAtOnce)::integer, \(indexedAtOnce)::integer)", for: caller)
             if isBehind { let _: String? = try await client.call("gateway.request_indexing(\(caller.userID))", for: caller) }
             return try await client.search(text, of: caller, request)
         }
@@ -45,15 +47,15 @@ extension PostgresClient {
     }
 }
 
-/// Indexes the messages of users with many messages after their first search, in a background job.
+/// Indexes the messages of a user after a search that found many that were not, in a background job.
 public struct MessageIndexer: Sendable {
     private let client: PostgresClient
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// Indexes up to 1,000 messages in one transaction. Returns whether more are left. Throws `StoreFault`.
+    /// Indexes up to 250 messages in one transaction, for which a search of the user may wait. Returns whether more are left. Throws `StoreFault`.
     public func indexPart(of userID: UserID) async throws -> Bool {
-        let query = Claims.gateway(for: userID, calling: "gateway.index_messages(\(userID), 1000)")
+        let query = Claims.gateway(for: userID, calling: "gateway.index_messages(\(userID), 250, 0)")
         return try await StoreFault.translating {
             try await repeatingContended { try await client.value(of: query, for: userID, as: Bool.self) }
         }

@@ -32,23 +32,45 @@ extension PostgresClient {
         // Compared with the counter before any row is read, because most requests find nothing new.
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
         // Selects keys first, so that only the rows of the page are read completely. A message includes the domain of its turn, so it also
-        // changes with the turn. Rows of one transaction have the same number and are ordered by id, also across tables.
+        // changes with the turn, and every change of a turn comes with one of its answer or of its user's message (write_answer). So these
+        // are found by the index of messages by change, up to a bound, above which nothing is read: the messages of a page have at most two
+        // changes each. Lateral look-ups keep the planner from reading all of the user's messages. Rows of one transaction have the same
+        // number and are ordered by id, also across tables.
         let query: Query = """
-            with counter as (\(ChangeCounter.query(for: caller))), page as (
-                select k.* from counter, lateral (
+            with counter as (\(ChangeCounter.query(for: caller))), bound as materialized (
+                select coalesce((
+                    select m.change from public.messages m where m.user_id = \(caller.userID) and m.change > \(seen)::bigint
+                    order by m.change offset \(2 * (limit + 1)) limit 1), 9223372036854775807) as change
+            ), changed as materialized (
+                select m.id, m.turn_id from counter cross join bound cross join lateral (
+                    select m.id, m.turn_id from public.messages m
+                    where m.user_id = \(caller.userID) and m.change > \(seen)::bigint and m.change <= bound.change offset 0) m
+                where counter.last_change > \(seen)::bigint
+            ), candidate as (
+                select changed.id from changed
+                union
+                select t.user_message_id from changed cross join lateral (
+                    select t.user_message_id from public.turns t where t.user_id = \(caller.userID) and t.id = changed.turn_id limit 1) t
+            ), page as (
+                select k.* from counter, bound, lateral (
                     select p.change, 0 as kind, p.user_id as id from public.context_profiles p where p.user_id = \(caller.userID)
                     union all
                     select c.change, 1, c.id from public.conversations c where c.user_id = \(caller.userID)
                     union all
-                    select greatest(m.change, t.change), 2, m.id from public.conversations c
-                    join public.messages m on m.user_id = c.user_id and m.conversation_id = c.id
-                    left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
-                    where c.user_id = \(caller.userID) and c.deleted_at is null
+                    select m.change, 2, m.id from candidate cross join lateral (
+                        select greatest(m.change, t.change) as change, m.id, m.conversation_id from public.messages m
+                        left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+                        where m.user_id = \(caller.userID) and m.id = candidate.id limit 1) m
+                    cross join lateral (
+                        select from public.conversations c
+                        where c.user_id = \(caller.userID) and c.id = m.conversation_id and c.deleted_at is null limit 1) c
                     union all
                     select r.change, 3, r.persona_id from public.persona_redemptions r where r.user_id = \(caller.userID)) k
                 where counter.last_change > \(seen)::bigint and (k.change, k.id) > (\(number)::bigint, \(row))
+                    and k.change <= bound.change
                 order by k.change, k.id limit \(limit + 1))
-            select \(ChangeCounter.columns), page.change, page.id, page.kind, p.*, c.*, m.*, r.* from counter
+            select \(ChangeCounter.columns), bound.change, page.change, page.id, page.kind, p.*, c.*, m.*, r.* from counter
+            cross join bound
             left join page on true
             left join lateral (
                 select \(ContextProfileVersion.currentColumns) from public.context_profiles p where p.user_id = \(caller.userID)) p
@@ -65,12 +87,23 @@ extension PostgresClient {
                 on page.kind = 3
             order by page.change, page.id
             """
-        let found = try await userRows(query, for: caller) { try Counted<KeyedChange>(row: $0) { try KeyedChange(row: $0, at: $1) } }
-        guard let counter = found.first?.counter, token.map(counter.accepts) ?? true else { return nil }
-        let changed = found.compactMap(\.record)
+        let column = ChangeCounter.width
+        let found = try await userRows(query, for: caller) { row in
+            let counted = try Counted<KeyedChange>(row: row, at: column + 1) { try KeyedChange(row: $0, at: $1) }
+            return (bound: try row.value(column, as: Int64.self), row: counted)
+        }
+        guard let counter = found.first?.row.counter, token.map(counter.accepts) ?? true else { return nil }
+        let changed = found.compactMap(\.row.record)
         let page = changed.prefix(limit)
-        let resumeAt = changed.count > limit ? page.last.map { (number: $0.number, id: $0.id) } : nil
-        return SyncPage(items: page.map(\.change), changes: counter.changes(resumeAt: resumeAt))
+        let changes =
+            if changed.count > limit, let last = page.last {
+                counter.changes(resumeAt: (number: last.number, id: last.id))
+            } else if let bound = found.first?.bound, bound < Int64.max {
+                counter.changes(through: bound)
+            } else {
+                counter.changes(resumeAt: nil)
+            }
+        return SyncPage(items: page.map(\.change), changes: changes)
     }
 }
 

@@ -70,6 +70,43 @@ struct SearchTests {
         await #expect(throws: InvalidCursor()) { try await search.search(caller, "needle", PageRequest(limit: 1, cursor: "x")) }
     }
 
+    @Test("a search indexes the newest messages itself, and leaves the rest to the job")
+    func bounded() async throws {
+        let (store, caller, search) = try await newcomer(locale: nil)
+        let conversation = try await store.turns().talk(caller, "hay", answer: "hay").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
+            select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'needle' || n, 1, n from generate_series(1, 300) n
+            """)
+        try await store.admin.execute("update public.change_counters set last_change = 300 where user_id = \(caller.userID.uuid)")
+        #expect(try await contents(search, caller, "needle300") == ["needle300"])
+        let indexed: Query = "select count(*) from public.message_words where user_id = \(caller.userID.uuid)"
+        #expect(try await store.count(indexed) <= 50)
+        #expect(try await contents(search, caller, "needle200") == [])
+        let indexer = MessageIndexer(client: store.gateway)
+        while try await indexer.indexPart(of: caller.userID) {}
+        #expect(try await contents(search, caller, "needle200") == ["needle200"])
+        #expect(try await store.count(indexed) == 302)
+    }
+
+    @Test("has a language for each locale that PostgreSQL has one for, by the whole language subtag")
+    func languages() async throws {
+        let store = try await StoreFixture.shared()
+        let missing: Query = """
+            select count(*) from pg_ts_config c where c.cfgname not in (
+                select gateway.search_language(l || '-XX') from unnest(string_to_array(
+                    'ar,ca,da,de,el,en,es,eu,fi,fr,ga,hi,hu,hy,id,it,lt,nb,ne,nl,pt,ro,ru,sr,sv,ta,tr,yi,zz', ',')) l)
+            """
+        #expect(try await store.count(missing) == 0)
+        for (locale, language) in [
+            ("fil-PH", "simple"), ("fi", "finnish"), ("nb-NO", "norwegian"), ("nn", "norwegian"), ("HU-hu", "hungarian"),
+            ("sr-Latn-RS", "serbian"), ("zh-Hant", "simple"),
+        ] {
+            #expect(try await store.value("select gateway.search_language(\(locale))") == language, "\(locale)")
+        }
+    }
+
     @Test("the index of a message is removed with it")
     func removal() async throws {
         let (store, caller, search) = try await newcomer(locale: "en")

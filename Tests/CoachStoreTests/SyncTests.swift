@@ -7,56 +7,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A client that keeps a copy of all data and requests only changes.
-private struct OfflineCopy {
-    let sync: SyncRepository
-    let pages = PageCounter()
-    let caller: Caller
-    var profile: ContextProfileVersion?
-    var conversations: [ConversationID: ConversationRecord] = [:]
-    var messages: [MessageID: MessageRecord] = [:]
-    var personas: [PersonaID: PublishedPersona] = [:]
-    var ownPersonas: [PersonaID: PersonaRecord] = [:]
-    var token: String?
-    var resets = 0
-
-    mutating func synchronise(limit: Int = 3) async throws {
-        while true {
-            let page = try await sync.changes(caller, token, limit)
-            pages.increment()
-            #expect(page.items.count <= limit)
-            if page.changes.isReset {
-                (profile, conversations, messages, personas, ownPersonas) = (nil, [:], [:], [:], [:])
-                resets += 1
-            }
-            for change in page.items { apply(change) }
-            token = page.changes.next
-            if !page.changes.hasMore { return }
-        }
-    }
-
-    private mutating func apply(_ change: SyncChange) {
-        switch change {
-        case .profile(let version): profile = version
-        case .conversation(let record):
-            conversations[record.id] = record.deletedAt == nil ? record : nil
-            if record.deletedAt != nil { messages = messages.filter { owners[$0.key] != record.id } }
-        case .message(let record, let conversation):
-            messages[record.id] = record
-            owners[record.id] = conversation
-        case .persona(let persona): personas[persona.id] = persona
-        case .ownPersona(let persona): ownPersonas[persona.id] = persona
-        case .personaRemoved(let id): (personas[id], ownPersonas[id]) = (nil, nil)
-        }
-    }
-    private var owners: [MessageID: ConversationID] = [:]
-
-    init(_ store: StoreFixture, _ caller: Caller) {
-        sync = .postgres(client: store.gateway)
-        self.caller = caller
-    }
-}
-
 @Suite("SyncRepository")
 struct SyncTests {
     /// Whether the copy equals the lists.
@@ -203,6 +153,7 @@ struct SyncTests {
                 }
             case 2..<12: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
             case 12..<22: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
+            case 62..<85: try await turn(in: conversation, "\(seed) \(number)", caller, store, &random)
             case 32..<62:
                 let persona = personas[Int.random(in: 0..<personas.count, using: &random)]
                 try await change(persona.id, of: persona.owner, as: "\(seed) \(number)", caller, store, &random)
@@ -215,6 +166,37 @@ struct SyncTests {
             default:
                 _ = try await store.conversations.patch(caller, conversation, .init(title: "\(seed) \(number)"))
             }
+        }
+    }
+
+    /// A turn with a random end, and sometimes another one on its message. The other writer's turn may be running in the conversation.
+    private static func turn(
+        in conversation: ConversationID, _ message: String, _ caller: Caller, _ store: StoreFixture, _ random: inout SeededGenerator
+    ) async throws {
+        let turns = store.turns()
+        guard
+            case .begun(var context, _) = try await turns.begin(
+                caller, TurnRequest(message: message, conversationID: conversation), risk: .calm)
+        else { return }
+        while true {
+            try await turns.finish(receipt(context.identity, caller, &random))
+            guard Int.random(in: 0..<3, using: &random) == 0,
+                case .begun(let again, _, _) = try await turns.retry(caller, context.identity.turnID)
+            else { return }
+            context = again
+        }
+    }
+
+    /// With text; stopped before any; or failed. The domain is decided at the end.
+    private static func receipt(_ identity: TurnIdentity, _ caller: Caller, _ random: inout SeededGenerator) -> TurnReceipt {
+        let domain = Domain.allCases.randomElement(using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: return .failed(identity, of: caller)
+        case 1:
+            var receipt = TurnReceipt.complete(identity, of: caller, "", domain: domain)
+            (receipt.status, receipt.finishReason) = (.stopped, .stopped)
+            return receipt
+        default: return .complete(identity, of: caller, "Answer.", domain: domain)
         }
     }
 
@@ -236,6 +218,49 @@ struct SyncTests {
         }
     }
 
+    @Test("many changes with one number, and pages without a visible change, neither repeat nor end the synchronisation")
+    func bulk() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let (first, second) = (
+            try await store.turns().talk(caller, "One").conversationID, try await store.turns().talk(caller, "Two").conversationID
+        )
+        for (conversation, change) in [(first, 3), (second, 4)] {
+            try await store.admin.execute(
+                """
+                insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
+                select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'many', 1, \(change) from generate_series(1, 40) n
+                """)
+        }
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise(limit: 5)
+        try await expectEqual(copy, store)
+        // Nothing of it is visible, until the tombstone.
+        _ = try await store.conversations.delete(caller, first)
+        copy = OfflineCopy(store, caller)
+        try await copy.synchronise(limit: 1)
+        try await expectEqual(copy, store)
+        #expect(copy.resets == 0)
+    }
+
+    @Test("a message comes again when the domain of its turn is decided, also when the turn ends without an answer")
+    func decidedDomain() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        for status in [TurnStatus.complete, .stopped, .failed] {
+            let begun = try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).begun.identity
+            var copy = OfflineCopy(store, caller)
+            try await copy.synchronise()
+            #expect(copy.messages[begun.userMessageID]?.domain == nil)
+            var receipt = TurnReceipt.complete(begun, of: caller, status == .complete ? "Good." : "", domain: .fitness)
+            receipt.status = status
+            try await store.turns().finish(receipt)
+            try await copy.synchronise()
+            #expect(copy.messages[begun.userMessageID]?.domain == .fitness, "\(status)")
+            try await expectEqual(copy, store)
+        }
+    }
+
     @Test("an expired token returns everything again, and a malformed one is rejected")
     func reset() async throws {
         let store = try await StoreFixture()
@@ -250,13 +275,4 @@ struct SyncTests {
             await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
         }
     }
-}
-
-/// The number of pages that were read.
-private final class PageCounter: Sendable {
-    private let pages = Mutex(0)
-
-    var count: Int { pages.withLock { $0 } }
-
-    func increment() { pages.withLock { $0 += 1 } }
 }

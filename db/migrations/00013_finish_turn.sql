@@ -123,8 +123,10 @@ begin
         from public.turns former
         where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
             and m.user_id = uid and m.id = former.message_id;
-        if not found and turn.status = 'failed' then
-            update public.messages m set status = 'failed', updated_at = moment, change = turn.change
+        if not found then
+            -- Also of a stopped turn, whose domain clients see at the message.
+            update public.messages m
+            set status = case when turn.status = 'failed' then 'failed' else m.status end, updated_at = moment, change = turn.change
             where m.user_id = uid and m.id = turn.user_message_id;
         end if;
     end if;

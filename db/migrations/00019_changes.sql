@@ -19,6 +19,9 @@ create table public.change_counters (
 
 alter table public.conversations add column change bigint not null default 0;
 alter table public.messages add column change bigint not null default 0;
+-- In the order of changes: synchronisation reads a page of them, and the search what is new since it was indexed. Turns have none, which would make
+-- each end of a turn write all of their indexes: a turn's change comes with one of a message, its answer or the user's message itself.
+create index idx_messages_change on public.messages (user_id, change);
 -- Set by gateway.version_profile.
 alter table public.context_profiles add column change bigint not null default 0;
 -- A message is shown with its turn's domain, which is decided later.

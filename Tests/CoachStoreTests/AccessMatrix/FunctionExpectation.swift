@@ -113,7 +113,7 @@ enum FunctionExpectation {
         "gateway.return_slice(text, text, date, bigint)",
         "gateway.verify_audit_log()",
         "gateway.search_language(text)",
-        "gateway.index_messages(uuid, integer)",
+        "gateway.index_messages(uuid, integer, integer)",
         "gateway.request_indexing(uuid)",
         "gateway.record_consent(uuid, public.consent_kind, text, boolean)",
         "gateway.prepare_removal(uuid)",
