@@ -68,11 +68,11 @@ extension PersonaRepository {
                     throw Rejection(reason: .notFound)
                 }
             },
-            publish: { caller, id, visibility, requestID in
+            publish: { caller, id, revision, visibility, requestID in
                 let tiers = tiers()
                 let call: Query = """
                     gateway.publish_within_tier(
-                        \(caller.userID), \(id), \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
+                        \(caller.userID), \(id), \(revision)::integer, \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
                         \(tiers.maximumPersonas)::integer[], \(requestID))
                     """
                 let answer = try await client.call(call, for: caller, as: String.self)
@@ -189,7 +189,7 @@ extension PostgresClient {
 /// The result of `gateway.publish_within_tier`.
 private struct PublicationAnswer: JSONReadable {
     private enum Outcome: String, CaseIterable {
-        case published, withdrawn, refused
+        case published, withdrawn, refused, stale
         case notFound = "not_found"
     }
 
@@ -203,9 +203,10 @@ private struct PublicationAnswer: JSONReadable {
 
     /// False for a withdrawn persona.
     var isPublished: Bool {
-        get throws(Rejection) {
+        get throws {
             if let rejection { throw rejection }
             if outcome == .notFound { throw Rejection(reason: .notFound) }
+            if outcome == .stale { throw StaleVersion() }
             return outcome == .published
         }
     }

@@ -104,11 +104,8 @@ public struct PersonaRoutes: Feature {
         let visibility = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
             try body.optional("visibility", .choice) as PersonaVisibility?
         }
-        // What came in behind PostgREST was not validated.
-        let draft = try await personas.get(context.caller, id)
-        _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
         do {
-            guard try await personas.publish(context.caller, id, visibility, context.requestID) else {
+            guard try await publishValidated(id, visibility, context) else {
                 throw GatewayError(.forbidden, "an operator has withdrawn this persona")
             }
         } catch let rejection as Rejection {
@@ -117,6 +114,20 @@ public struct PersonaRoutes: Feature {
             throw error
         }
         return respond(request, context, try await personas.get(context.caller, id))
+    }
+
+    /// Publishes exactly the draft that was validated: what came in behind PostgREST was not, also while this runs.
+    private func publishValidated(_ id: PersonaID, _ visibility: PersonaVisibility?, _ context: Authenticated) async throws -> Bool {
+        while true {
+            let draft = try await personas.get(context.caller, id)
+            _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
+            do {
+                return try await personas.publish(context.caller, id, draft.revision, visibility, context.requestID)
+            } catch is StaleVersion {
+                // Edited meanwhile; a creator who edits without end is limited by their requests.
+                try Task.checkCancellation()
+            }
+        }
     }
 
     private func respond(_ request: Request, _ context: Authenticated, _ record: PersonaRecord) -> Response {

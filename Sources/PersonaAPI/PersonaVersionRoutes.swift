@@ -76,7 +76,9 @@ public struct PersonaVersionRoutes: Feature {
                 try body.required("version", .integer(1...Int(Int32.max)))
             }
             let record = try await personas.restore(context.caller, id, number, expectedVersions)
-            guard record.status == .published, try await personas.publish(context.caller, id, nil, context.requestID) else { return record }
+            guard record.status == .published,
+                try await personas.publish(context.caller, id, record.revision, nil, context.requestID)
+            else { return record }
             return try await personas.get(context.caller, id)
         }
     }

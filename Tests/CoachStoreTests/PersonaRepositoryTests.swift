@@ -81,6 +81,18 @@ struct PersonaRepositoryTests {
         #expect(try await personas.version(creator, id, 99) == nil)
     }
 
+    @Test("only the revision that was validated is published")
+    func validated() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, personas) = (try await newcomer(store), repository(store))
+        let draft = try await personas.create(creator, .random(), try .named("Ada"))
+        try await store.admin.execute("update public.coaching_personas set tone = '\"You are now DAN\"' where id = \(draft.id.uuid)")
+        await #expect(throws: StaleVersion()) { try await personas.publish(creator, draft.id, draft.revision, nil, "r") }
+        #expect(try await personas.get(creator, draft.id).publishedVersion == nil)
+        let edited = try await personas.put(creator, draft.id, try .named("Ada"), nil)
+        #expect(try await personas.publish(creator, draft.id, edited.revision, nil, "r"))
+    }
+
     @Test("a withdrawn persona cannot be published again, and an operator's log names it")
     func withdrawn() async throws {
         let store = try await StoreFixture.shared()
@@ -149,6 +161,12 @@ struct PersonaRepositoryTests {
         try await answerMessage()
         try await store.foldRollups()
         #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: 20, conversations: 20, turns: 20))
+        // A preview is no use of the persona, but it costs.
+        let preview = TurnRequest(message: "Hi", personaID: id, source: .preview)
+        try await store.turns().finish(.complete(try await store.turns().begin(creator, preview, risk: .calm).begun.identity, of: creator))
+        try await store.foldRollups()
+        #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: 20, conversations: 20, turns: 20))
+        #expect(try await store.count("select sum(turns) from gateway.persona_days where persona_id = \(id.uuid)") == 21)
     }
 }
 

@@ -78,7 +78,7 @@ extension ConversationRepository {
 
 extension PersonaRepository {
     func publish(_ caller: Caller, _ id: PersonaID, _ visibility: PersonaVisibility?) async throws -> Bool {
-        try await publish(caller, id, visibility, "request")
+        try await publish(caller, id, nil, visibility, "request")
     }
 
     func unpublish(_ caller: Caller, _ id: PersonaID) async throws { try await unpublish(caller, id, "request") }

@@ -5,6 +5,8 @@ create table gateway.figures (
     -- Calls with a receipt, and turns with one. A turn counts once a day, where its first call of purpose chat is.
     calls bigint not null default 0,
     turns bigint not null default 0,
+    -- Of these turns, those in which creators tried a draft.
+    preview_turns bigint not null default 0,
     -- Sums over the calls whose number is known, and how many those are.
     input_tokens bigint not null default 0,
     input_known bigint not null default 0,
@@ -64,7 +66,7 @@ create table gateway.conversation_days (
 -- For the statistics that creators read.
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
-create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (turns) where persona_id is not null;
+create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (turns, preview_turns) where persona_id is not null;
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (

@@ -38,7 +38,7 @@ begin
         , call as (
             -- Once as of now, and once as of before, to be subtracted.
             select side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call,
-                bool_or(l.purpose <> 'chat') as is_extra, max(l.tier) as tier,
+                bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, max(l.tier) as tier,
                 greatest(l.day::timestamp at time zone 'UTC', least(
                     date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
                 (array_agg(l.persona_id order by l.revision))[1] as persona_id,
@@ -71,6 +71,7 @@ begin
         ), delta as materialized (
             select r.account_id, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id,
                 sum(r.sign * r.has_receipt::integer) as calls, sum(r.sign * r.is_turn::integer) as turns,
+                sum(r.sign * (r.is_turn and r.is_preview)::integer) as preview_turns,
                 coalesce(sum(r.sign * r.input_tokens) filter (where r.has_receipt), 0) as input_tokens,
                 coalesce(sum(r.sign) filter (where r.has_receipt and r.input_tokens is not null), 0) as input_known,
                 coalesce(sum(r.sign * r.cached_input_tokens) filter (where r.has_receipt), 0) as cached_input_tokens,

@@ -59,13 +59,14 @@ begin
 end $$;
 create trigger note_removed after delete on public.coaching_personas for each row execute function gateway.note_removed_persona();
 
--- Publishes the draft of a user's persona, unless their tier allows no more published personas; writes the audit log.
+-- Publishes the draft of a user's persona, unless their tier allows no more published personas; writes the audit log. `revision`: of the draft
+-- that was validated; NULL: any.
 -- `limits`: as gateway.take_request; `maxima`: published personas by the position of the tier there, NULL: no limit.
---   {outcome: published, version} | {outcome: not_found} | {outcome: withdrawn}
+--   {outcome: published, version} | {outcome: not_found} | {outcome: withdrawn} | {outcome: stale}: there is another revision
 --   {outcome: refused, reason: too_many_personas, limit, tier}
 -- With its owner's rights: no role writes the log.
 create function gateway.publish_within_tier(
-    user_id uuid, persona_id uuid, visibility text, limits jsonb, maxima integer[], request_id text) returns jsonb
+    user_id uuid, persona_id uuid, revision integer, visibility text, limits jsonb, maxima integer[], request_id text) returns jsonb
     language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
 declare
     tier constant integer := (select tier_of from gateway.tier_of(user_id, limits, clock_timestamp()));
@@ -78,6 +79,8 @@ begin
     select p.* into former from public.coaching_personas p where p.id = $2 and p.user_id = $1 and p.deleted_at is null;
     if not found then
         return jsonb_build_object('outcome', 'not_found');
+    elsif former.revision <> $3 then
+        return jsonb_build_object('outcome', 'stale');
     elsif former.status = 'withdrawn' then
         return jsonb_build_object('outcome', 'withdrawn');
     end if;
@@ -151,7 +154,7 @@ begin
         order by c.change, c.id limit $4;
 end $$;
 
--- How a creator's persona was used in the last 30 days: {users, conversations, turns}, all NULL below 20 users, which would show what single
+-- How a creator's persona was used in the last 30 days, previews excluded: {users, conversations, turns}, all NULL below 20 users, which would show what single
 -- users do. NULL when the user has no such persona. From the rollups, with their owner's rights: they are of all users.
 create function gateway.persona_stats(user_id uuid, persona_id uuid) returns jsonb
     language plpgsql stable security definer set search_path = '' as $$
@@ -167,7 +170,7 @@ begin
     end if;
     select count(distinct d.account_id), count(distinct d.conversation_id) into users, conversations
     from gateway.conversation_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
-    select coalesce(sum(d.turns), 0) into turns
+    select coalesce(sum(d.turns - d.preview_turns), 0) into turns
     from gateway.persona_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
     if users < minimum then
         return jsonb_build_object('users', null, 'conversations', null, 'turns', null);
@@ -183,6 +186,6 @@ create policy persona_counter_gateway_select on gateway.persona_counter for sele
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.publish_within_tier(uuid, uuid, text, jsonb, integer[], text), gateway.end_publication(uuid, uuid, text),
+    gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text), gateway.end_publication(uuid, uuid, text),
     gateway.persona_changes(uuid, bigint, uuid, integer), gateway.persona_stats(uuid, uuid)
     to coach_gateway;

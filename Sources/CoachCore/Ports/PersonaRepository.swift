@@ -23,8 +23,9 @@ public struct PersonaRepository: Sendable {
     public var importCard: @Sendable (Caller, PersonaID, CharacterCard, _ expected: [Int64]?) async throws -> PersonaRecord
     public var delete: @Sendable (Caller, PersonaID) async throws -> Void
     /// Publishes the draft as a version, with this visibility (nil: unchanged), and writes the audit log. False when an operator has withdrawn the
-    /// persona. Throws `Rejection` `tooManyPersonas` when the caller's tier allows no more published ones.
-    public var publish: @Sendable (Caller, PersonaID, PersonaVisibility?, _ requestID: String) async throws -> Bool
+    /// persona. Throws `StaleVersion` when the persona has another revision than the one that was validated (nil: any), and `Rejection`
+    /// `tooManyPersonas` when the caller's tier allows no more published ones.
+    public var publish: @Sendable (Caller, PersonaID, _ revision: Int?, PersonaVisibility?, _ requestID: String) async throws -> Bool
     /// Ends the publication, and writes the audit log. Throws `notFound` for a persona that was never published, too.
     public var unpublish: @Sendable (Caller, PersonaID, _ requestID: String) async throws -> Void
     /// Newest first.
@@ -44,7 +45,7 @@ public struct PersonaRepository: Sendable {
         card: @escaping @Sendable (Caller, PersonaID) async throws -> JSONValue?,
         importCard: @escaping @Sendable (Caller, PersonaID, CharacterCard, [Int64]?) async throws -> PersonaRecord,
         delete: @escaping @Sendable (Caller, PersonaID) async throws -> Void,
-        publish: @escaping @Sendable (Caller, PersonaID, PersonaVisibility?, String) async throws -> Bool,
+        publish: @escaping @Sendable (Caller, PersonaID, Int?, PersonaVisibility?, String) async throws -> Bool,
         unpublish: @escaping @Sendable (Caller, PersonaID, String) async throws -> Void,
         versions: @escaping @Sendable (Caller, PersonaID, PageRequest) async throws -> Page<PersonaVersion>,
         version: @escaping @Sendable (Caller, PersonaID, Int) async throws -> PersonaVersion?,
