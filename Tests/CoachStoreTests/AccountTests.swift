@@ -91,6 +91,21 @@ struct AccountTests {
         #expect(try await store.count("select max(sequence) from public.consents where user_id = \(caller.userID.uuid)") == 12)
     }
 
+    @Test("a persona that is published no more is reported by users whose conversations have it", arguments: ["unpublished", "withdrawn"])
+    func reportOfKeptPersona(status: String) async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (try await newcomer(store), try await newcomer(store))
+        let reports = ReportRepository.postgres(client: store.gateway)
+        let persona = try await store.persona()
+        let turn = try await store.turns().begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
+        try await store.turns().finish(.complete(turn.identity, of: caller))
+        try await store.admin.execute("update public.coaching_personas set status = \(status) where id = \(persona.uuid)")
+        try await reports.create(caller, Report(id: .random(), subject: .persona(persona), reason: .harmful, comment: nil))
+        await #expect(throws: Rejection(reason: .notFound)) {
+            try await reports.create(other, Report(id: .random(), subject: .persona(persona), reason: .harmful, comment: nil))
+        }
+    }
+
     @Test("a report of a published persona or of the user's own answer is saved once")
     func reports() async throws {
         let store = try await StoreFixture.shared()

@@ -34,7 +34,10 @@ create policy reports_owner_select on public.reports for select to authenticated
 create policy reports_owner_insert on public.reports for insert to authenticated
     with check (
         user_id = (select auth.uid())
-        and (persona_id is null or exists (select from public.published_personas p where p.id = persona_id))
+        -- Also of a persona that is published no more, by users whose conversations have it.
+        and (persona_id is null or exists (select from public.published_personas p where p.id = reports.persona_id)
+            or exists (
+                select from public.conversations c where c.user_id = (select auth.uid()) and c.persona_id = reports.persona_id))
         and (message_id is null or exists (
             select from public.messages m where m.user_id = (select auth.uid()) and m.id = message_id and m.role = 'assistant')));
 create policy reports_insert_not_suspended on public.reports as restrictive for insert to authenticated
