@@ -40,12 +40,14 @@ public struct ContextProfileRoutes: Feature {
         }
         users.post(
             "\(Self.path)/undo",
-            .init("Make the version before the current one the current one again", parameters: [.ifMatch], response: response)
+            .init(
+                "Make the version before the current one the current one again; repeated, it goes further back, to the empty version 0",
+                parameters: [.ifMatch], response: response)
         ) { try await undo($0, $1) }
         users.get(
             "\(Self.path)/history",
             .init(
-                "List the versions, newest first; the last 100 are kept", parameters: PageQuery.cursorParameters,
+                "List all versions, newest first", parameters: PageQuery.cursorParameters,
                 response: .list(ContextProfileResource.schema))
         ) { request, context in
             let page = try PageQuery.read(request)
@@ -64,12 +66,15 @@ public struct ContextProfileRoutes: Feature {
     private func undo(_ request: Request, _ context: Authenticated) async throws -> Response {
         let expected = try request.expectedVersion(required: true)
         return try await Self.versioned.reportingStale(current: { try await profiles.get(context.caller) }) {
-            let newest = try await profiles.history(context.caller, nil, 2)
-            guard newest.count == 2 else { throw GatewayError(.notFound, "there is no earlier version") }
-            let current = newest[0].version
-            try expected.require(current)
-            let saved = try await save(ContextProfileEdit(fields: newest[1].fields, expectedVersions: [current]), context)
-            return Self.versioned.response(saved, request, context)
+            let current = try await profiles.get(context.caller)
+            try expected.require(current.version)
+            // After an undo the version before the restored one is the next.
+            let shown = current.restores ?? current.version
+            guard shown > 0 else { throw GatewayError(.notFound, "there is no earlier version") }
+            let former = try await profiles.history(context.caller, shown, 1).first ?? .empty
+            let edit = ContextProfileEdit(
+                fields: former.fields, expectedVersions: [current.version], restores: former.restores ?? former.version)
+            return Self.versioned.response(try await save(edit, context), request, context)
         }
     }
 

@@ -13,10 +13,10 @@ extension ContextProfileRepository {
                 try await client.userRows(
                     """
                     select \(ContextProfileVersion.columns) from (
-                        select version, "values", goals, situation, updated_at as written_at from public.context_profiles
+                        select version, "values", goals, situation, updated_at as written_at, restores from public.context_profiles
                         where user_id = \(caller.userID)
                         union all
-                        select version, "values", goals, situation, written_at from public.context_profile_history
+                        select version, "values", goals, situation, written_at, restores from public.context_profile_history
                         where user_id = \(caller.userID)) p
                     where p.version < coalesce(\(before)::bigint, 9223372036854775807) order by p.version desc limit \(limit)
                     """, for: caller
@@ -29,7 +29,7 @@ extension PostgresClient {
     fileprivate func profile(of caller: Caller) async throws -> ContextProfileVersion {
         try await userRows(
             "select \(ContextProfileVersion.currentColumns) from public.context_profiles p where user_id = \(caller.userID)", for: caller
-        ) { try ContextProfileVersion(row: $0, at: 0) }.first ?? .none
+        ) { try ContextProfileVersion(row: $0, at: 0) }.first ?? .empty
     }
 
     fileprivate func edit(_ edit: ContextProfileEdit, of caller: Caller) async throws -> ContextProfileVersion {
@@ -46,8 +46,10 @@ extension PostgresClient {
 
     /// Nil when the user has no profile, or its version is not among the expected ones.
     private func update(_ edit: ContextProfileEdit, of caller: Caller) async throws -> ContextProfileVersion? {
-        let assignments = Query.assignments(
-            ContextProfileField.allCases.map { field in edit.fields[field].map { "\(field.column) = \(StoredJSON.encode($0))::jsonb" } })
+        let fields: [Query?] = ContextProfileField.allCases.map { field in
+            edit.fields[field].map { "\(field.column) = \(StoredJSON.encode($0))::jsonb" }
+        }
+        let assignments = Query.assignments(fields + [edit.restores.map { "restores = \($0)::integer" }])
         // An update that changes nothing makes no new version.
         var update: Query = """
             update public.context_profiles p set \(assignments ?? "goals = goals") where p.user_id = \(caller.userID)
@@ -81,18 +83,15 @@ extension ContextProfileField {
 }
 
 extension ContextProfileVersion {
-    fileprivate static let none = ContextProfileVersion(
-        version: 0, fields: Dictionary(uniqueKeysWithValues: ContextProfileField.allCases.map { ($0, []) }), writtenAt: nil)
-
     /// The columns of a relation `p` that has `written_at`.
     fileprivate static let columns: Query = """
-        p.version, p."values", p.goals, p.situation, (extract(epoch from p.written_at) * 1000000)::bigint
+        p.version, p."values", p.goals, p.situation, (extract(epoch from p.written_at) * 1000000)::bigint, p.restores
         """
     /// The number of `columns`.
-    static let width = 5
+    static let width = 6
     /// The columns of `p`, a row of `context_profiles`.
     static let currentColumns: Query = """
-        p.version, p."values", p.goals, p.situation, (extract(epoch from p.updated_at) * 1000000)::bigint
+        p.version, p."values", p.goals, p.situation, (extract(epoch from p.updated_at) * 1000000)::bigint, p.restores
         """
 
     init(row: borrowing Row, at first: Int) throws {
@@ -100,6 +99,8 @@ extension ContextProfileVersion {
         for (index, field) in ContextProfileField.allCases.enumerated() {
             fields[field] = try JSONValue.stored(try row.value(first + 1 + index)).elements ?? []
         }
-        self.init(version: try row.value(first), fields: fields, writtenAt: try row.date(first + 4))
+        self.init(
+            version: try row.value(first), fields: fields, writtenAt: try row.date(first + 4),
+            restores: try row.value(first + 5, as: Int64?.self))
     }
 }

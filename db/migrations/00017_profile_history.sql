@@ -1,4 +1,9 @@
--- Versions of context profiles, kept by triggers: a client cannot choose a version, nor change a profile without leaving one.
+-- Versions of context profiles, kept by triggers: a client cannot choose a version, nor change a profile without leaving one. All are kept as long
+-- as their user.
+
+-- The version that an undo made current again, so that the next undo goes further back; NULL: the version is an edit.
+alter table public.context_profiles add column restores integer check (restores >= 0);
+grant update (restores) on public.context_profiles to authenticated;
 
 create table public.context_profile_history (
     user_id uuid not null references public.users (id) on delete cascade,
@@ -9,10 +14,12 @@ create table public.context_profile_history (
     -- When this version was written and replaced.
     written_at timestamptz not null,
     replaced_at timestamptz not null default now(),
+    -- As in context_profiles.
+    restores integer,
     primary key (user_id, version)
 );
 
--- Row-local: reads and writes rows of the profile's own user. Keeps the last 100 versions. With its owner's rights: users read their history and
+-- Row-local: reads and writes rows of the profile's own user. With its owner's rights: users read their history and
 -- do not write it.
 create function gateway.version_profile() returns trigger
     language plpgsql security definer set search_path = '' as $$
@@ -27,9 +34,12 @@ begin
     if (new."values", new.goals, new.situation) is distinct from (old."values", old.goals, old.situation) then
         new.version := old.version + 1;
         new.change := gateway.take_change(new.user_id);
-        insert into public.context_profile_history (user_id, version, "values", goals, situation, written_at)
-        values (old.user_id, old.version, old."values", old.goals, old.situation, old.updated_at);
-        delete from public.context_profile_history h where h.user_id = old.user_id and h.version <= old.version - 100;
+        -- An edit does not name it.
+        if new.restores = old.restores then
+            new.restores := null;
+        end if;
+        insert into public.context_profile_history (user_id, version, "values", goals, situation, restores, written_at)
+        values (old.user_id, old.version, old."values", old.goals, old.situation, old.restores, old.updated_at);
     end if;
     return new;
 end $$;

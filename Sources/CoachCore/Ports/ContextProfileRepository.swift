@@ -8,7 +8,7 @@ public struct ContextProfileRepository: Sendable {
     /// Replaces fields and returns the result. The version that was replaced goes to the history. An edit that changes nothing makes no version.
     /// Throws `StaleVersion`, and `ProfileTooLong`.
     public var edit: @Sendable (Caller, ContextProfileEdit) async throws -> ContextProfileVersion
-    /// The current version, then earlier ones, newest first: those below `before` (nil: all), of which the last 100 are kept.
+    /// The current version, then earlier ones, newest first: those below `before` (nil: all).
     public var history: @Sendable (Caller, _ before: Int64?, _ limit: Int) async throws -> [ContextProfileVersion]
 
     public init(
@@ -34,12 +34,19 @@ public struct ContextProfileVersion: Sendable, Equatable {
     public var fields: [ContextProfileField: [JSONValue]]
     /// nil for version 0.
     public var writtenAt: Date?
+    /// The version that an undo made current again with this one; nil: this one is an edit.
+    public var restores: Int64?
 
-    public init(version: Int64, fields: [ContextProfileField: [JSONValue]], writtenAt: Date?) {
+    public init(version: Int64, fields: [ContextProfileField: [JSONValue]], writtenAt: Date?, restores: Int64? = nil) {
         self.version = version
         self.fields = fields
         self.writtenAt = writtenAt
+        self.restores = restores
     }
+
+    /// Of a user without a profile.
+    public static let empty = ContextProfileVersion(
+        version: 0, fields: Dictionary(uniqueKeysWithValues: ContextProfileField.allCases.map { ($0, []) }), writtenAt: nil)
 }
 
 /// Input of `edit`.
@@ -48,10 +55,13 @@ public struct ContextProfileEdit: Sendable, Equatable {
     public var fields: [ContextProfileField: [JSONValue]]
     /// The versions that may be changed; nil: any.
     public var expectedVersions: [Int64]?
+    /// As `ContextProfileVersion.restores`.
+    public var restores: Int64?
 
-    public init(fields: [ContextProfileField: [JSONValue]], expectedVersions: [Int64]?) {
+    public init(fields: [ContextProfileField: [JSONValue]], expectedVersions: [Int64]?, restores: Int64? = nil) {
         self.fields = fields
         self.expectedVersions = expectedVersions
+        self.restores = restores
     }
 }
 

@@ -41,7 +41,7 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
             insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
-            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation"]),
+            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation", "restores"]),
         .init(
             name: "public.context_profile_history", allowed: own("S...", gateway: "...."),
             insert: "insert into public.context_profile_history values (:owner, 9, '[]', '[]', '[]', now())", update: "set goals = '[]'"),
