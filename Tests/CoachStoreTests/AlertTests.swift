@@ -118,6 +118,26 @@ struct AlertTests {
         #expect(try await firing(.firstTokenP95, above: 1_000, minutes: 30))
     }
 
+    @Test("a removal of an account is tried without end, and alerts as if it were dead after 20 attempts")
+    func removal() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        try await store.gateway.withTransaction { lease in
+            try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+            try await lease.execute("select gateway.request_removal(\(caller.userID.uuid))")
+        }
+        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let rules = AlertRules(rules: [Self.rule("dead", .deadJobs, above: 0)])
+        for (attempts, firing) in [(20, []), (21, ["dead"])] {
+            try await store.admin.execute("update gateway.jobs set attempts = \(attempts)")
+            #expect(try await alerts.evaluate(rules, readings: [:]) == firing)
+        }
+        try await store.admin.execute("update gateway.jobs set attempts = 10000")
+        let jobs = try await JobQueue(client: store.gateway, instance: UUID()).exchange([], [.deleteUser: 1], .seconds(30))
+        #expect(jobs.map(\.userID) == [caller.userID] && jobs.allSatisfy { !$0.isLastAttempt })
+    }
+
     @Test("the circuit of a model is the worst of all instances, counts once, and the lag of webhooks is not added up")
     func circuits() async throws {
         let store = try await StoreFixture()

@@ -61,7 +61,8 @@ begin
     perform gateway.refuse_user(user_id);
     -- Without an idempotency key, which would outlive the user.
     if not exists (select from gateway.jobs j where j.user_id = $1 and j.kind = 'delete_user' and j.state = 'ready') then
-        perform gateway.enqueue_job(user_id, 'delete_user');
+        -- A removal is never given up: it is tried again, at most ten minutes later, until it succeeds.
+        perform gateway.enqueue_job(user_id, 'delete_user', max_attempts => 2147483647);
     end if;
 end $$;
 
