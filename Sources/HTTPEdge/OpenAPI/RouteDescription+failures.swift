@@ -4,10 +4,9 @@ import HTTPTypes
 extension RouteDescription {
     /// The statuses of the errors that the route can answer with.
     func failureStatuses(_ method: HTTPRequest.Method) -> [Int] {
-        // Bad syntax, an unknown address of something, limits, faults.
-        var statuses: Set<Int> = [400, 404, 408, 429, 431, 500, 503]
+        // Bad syntax, an unknown address of something, a query that is no text, limits, faults.
+        var statuses: Set<Int> = [400, 404, 408, 422, 429, 431, 500, 503]
         if !security.isOpen { statuses.formUnion([401, 403]) }
-        if method != .get || !parameters.isEmpty { statuses.insert(422) }
         if method != .get { statuses.insert(413) }
         if parameters.contains(where: { $0.name == RouteParameter.ifMatch.name }) { statuses.formUnion([412, 428]) }
         return statuses.union(failures).sorted()

@@ -12,7 +12,21 @@ struct RouteMatrixTests {
         /// The required role, `operator` or `creator`; nil: none.
         var role: String?
         var hasBody: Bool
+        /// The documented statuses.
+        var statuses: Set<Int>
+
+        var name: String { "\(method) \(path)" }
     }
+
+    /// The only routes without a token. A new one must be added here by hand.
+    private static let open: Set<String> = [
+        "GET /openapi.json", "GET /docs", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /try", "POST /try/token",
+        "GET /operator", "GET /operator/{view}", "GET /operator/assets/{version}/{file}", "GET /try/assets/{version}/{file}",
+        "GET /operator/session", "POST /operator/session", "DELETE /operator/session",
+        "POST /functions/v1/webhook-revenuecat", "POST /functions/v1/webhook-stripe", "POST /functions/v1/webhook-appstore",
+        "POST /functions/v1/webhook-play", "GET /api/v1/resources", "GET /.well-known/safety-protocol", "GET /p/{token}",
+        "GET /p/{token}/avatar", "GET /.well-known/apple-app-site-association", "GET /.well-known/assetlinks.json",
+    ]
 
     private func routes(_ port: Int) async throws -> [Route] {
         let document = try await Browser(port: port).send("GET", "/openapi.json")
@@ -23,7 +37,8 @@ struct RouteMatrixTests {
                 let role = (operation["description"] as? String)?.firstMatch(of: /role `([a-z]+)`/).map { String($0.1) }
                 return Route(
                     method: method.uppercased(), path: path, isOpen: operation["security"] == nil, role: role,
-                    hasBody: operation["requestBody"] != nil)
+                    hasBody: operation["requestBody"] != nil,
+                    statuses: Set((operation["responses"] as? [String: Any] ?? [:]).keys.compactMap { Int($0) }))
             }
         }.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
@@ -36,6 +51,7 @@ struct RouteMatrixTests {
         let testBed = try await TestBed.shared()
         let routes = try await routes(testBed.gateway.port)
         #expect(routes.count > 40 && routes.contains { $0.role == "operator" })
+        #expect(Set(routes.filter(\.isOpen).map(\.name)).subtracting(Self.open) == [])
         for route in routes where !route.isOpen {
             let path = filled(route.path, UUID().uuidString.lowercased())
             #expect(route.path.hasPrefix("/api/v1/operator/") == (route.role == "operator"), "\(route.method) \(path)")
@@ -84,8 +100,47 @@ struct RouteMatrixTests {
                     route.method, path, body: body, headers: ["If-Match": "\"v99\"", "Accept": "application/json"])
                 let sent = String(decoding: (body ?? []).prefix(80), as: UTF8.self)
                 #expect(answer.status < 500, "\(route.method) \(path) \(sent): \(answer.text)")
+                #expect(route.statuses.contains(answer.status), "\(route.method) \(path) \(sent): \(answer.status) is not documented")
                 #expect(answer.status < 400 || answer.errorCode != nil, "\(route.method) \(path): \(answer.text)")
             }
         }
+    }
+
+    @Test("shows nothing of another user's by their ids, and changes nothing", arguments: [nil, "creator", "operator"])
+    func foreignIDs(role: String?) async throws {
+        let testBed = try await TestBed.shared()
+        let owner = TestUser(gateway: testBed.gateway, role: "creator")
+        let canary = marker()
+        let said = try await owner.chat("\(canary) \(sim(["words": 1]))")
+        let start = try #require(said.first("start"))
+        let conversation = try #require(start["conversation_id"])
+        let persona = try #require(try await owner.send("POST", "/api/v1/personas", ["name": canary, "tone": canary]).data["id"])
+        let draft = try #require(try await owner.send("GET", "/api/v1/personas/\(persona)").headers["etag"])
+        let link = try await owner.send("POST", "/api/v1/personas/\(persona)/share-links", ["label": canary])
+        _ = try await owner.send("PUT", "/api/v1/context-profile", ["goals": [canary]], headers: ["If-Match": "*"])
+        let ids = [conversation, start["turn_id"], start["message_id"], persona, link.data["id"], owner.id].compactMap { $0 }
+        #expect(ids.count == 6)
+
+        for route in try await routes(testBed.gateway.port) where !route.isOpen && (route.role == nil || route.role == role) {
+            // Operators may change accounts and personas.
+            if route.role == "operator", route.method != "GET" { continue }
+            let other = role.map { TestUser(gateway: testBed.gateway, role: $0) } ?? testBed.testUser()
+            for id in route.path.contains("{") ? ids : [""] {
+                let path = filled(route.path, id)
+                let answer = try await other.browser.send(
+                    route.method, path, body: route.hasBody ? Array("{}".utf8) : nil,
+                    headers: ["If-Match": "*", "Accept": "application/json"])
+                #expect(!answer.text.contains(canary), "\(route.method) \(path): \(answer.text)")
+                #expect(
+                    route.role == "operator" || id.isEmpty || (400..<500).contains(answer.status),
+                    "\(route.method) \(path): \(answer.status)")
+            }
+        }
+
+        #expect(try await owner.send("GET", "/api/v1/conversations").list.map { $0["id"] } == [conversation])
+        #expect(try await owner.send("GET", "/api/v1/conversations/\(conversation)/messages").list.count == 2)
+        #expect(try await owner.send("GET", "/api/v1/personas/\(persona)").headers["etag"] == draft)
+        #expect(try await owner.send("GET", "/api/v1/personas/\(persona)/share-links").list.map { $0["id"] } == [link.data["id"]])
+        #expect(try await owner.send("GET", "/api/v1/context-profile").data.texts("goals") == [canary])
     }
 }
