@@ -18,9 +18,13 @@ public struct SubscriptionRoutes: Feature {
     public func register(on routes: RouteTable) {
         let description = RouteDescription("Get the user's subscription", response: .data(SubscriptionResource.schema))
         routes.authenticated("Account").get("/api/v1/me/subscription", description) { _, context in
-            let timeline = try await inbox.subscription(context.caller)
-            let instant = BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))
-            return .envelope(context) { SubscriptionResource(timeline.state(at: instant)).write(to: &$0) }
+            let subscription = try await resource(of: context.caller)
+            return .envelope(context) { subscription.write(to: &$0) }
         }
+    }
+
+    func resource(of caller: Caller) async throws -> SubscriptionResource {
+        let timeline = try await inbox.subscription(caller)
+        return SubscriptionResource(timeline.state(at: BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))))
     }
 }

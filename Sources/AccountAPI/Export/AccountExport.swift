@@ -11,11 +11,13 @@ struct AccountExport: Sendable {
     struct Sources: Sendable {
         let profiles: ContextProfileRepository
         let contents: ExportRepository
+        let subscription: @Sendable (Caller) async throws -> SubscriptionResource
     }
 
     private enum Stage {
         case account
-        case profile
+        /// The page below a version; nil: the first.
+        case profile(Int64?)
         /// The page after a key; nil: the first.
         case consents(Int64?)
         case reports(ReportID?)
@@ -23,12 +25,17 @@ struct AccountExport: Sendable {
         case personas(PersonaID?)
         case conversations(ConversationID?)
         case messages(MessageID?)
+        case subscription
+        /// The lists that are left, and the key in the first of them.
+        case rows(ArraySlice<ExportedList>, String?)
         case directory
         case ended
     }
 
     /// Rows of a page. An answer has at most 64 KiB.
     private static let pageLimit = 200
+    /// A version has at most 48 KB.
+    private static let profileLimit = 100
 
     private let sources: Sources
     private let caller: Caller
@@ -48,12 +55,13 @@ struct AccountExport: Sendable {
     mutating func next() async throws -> [UInt8]? {
         switch stage {
         case .account:
-            stage = .profile
+            stage = .profile(nil)
             return file("account.jsonl", [MeResource(account)])
-        case .profile:
-            stage = .consents(nil)
-            let versions = try await sources.profiles.history(caller, nil, Self.pageLimit)
-            return file("context-profile.jsonl", versions.map { ContextProfileResource($0) })
+        case .profile(let last):
+            let versions = try await sources.profiles.history(caller, last, Self.profileLimit)
+            let isLast = versions.count < Self.profileLimit
+            stage = isLast ? .consents(nil) : .profile(versions.last?.version)
+            return page("context-profile", versions.map { ContextProfileResource($0) }, isFirst: last == nil, isLast: isLast)
         case .consents(let last):
             let rows = try await sources.contents.consents(caller, last, Self.pageLimit)
             let isLast = rows.count < Self.pageLimit
@@ -82,8 +90,20 @@ struct AccountExport: Sendable {
         case .messages(let last):
             let rows = try await sources.contents.messages(caller, last, Self.pageLimit)
             let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .directory : .messages(rows.last?.message.id)
+            stage = isLast ? .subscription : .messages(rows.last?.message.id)
             return page("messages", rows.map { FoundMessageResource($0) }, isFirst: last == nil, isLast: isLast)
+        case .subscription:
+            stage = .rows(ExportedList.allCases[...], nil)
+            return file("subscription.jsonl", [try await sources.subscription(caller)])
+        case .rows(let lists, let last):
+            guard let list = lists.first else {
+                stage = .directory
+                return try await next()
+            }
+            let rows = try await sources.contents.rows(caller, list, last, list.pageLimit)
+            let isLast = rows.count < list.pageLimit
+            stage = isLast ? .rows(lists.dropFirst(), nil) : .rows(lists, rows.last?.key)
+            return page(list.rawValue, lines: rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }, isFirst: last == nil, isLast: isLast)
         case .directory:
             stage = .ended
             return archive.finish()
@@ -97,14 +117,17 @@ struct AccountExport: Sendable {
         archive.begin(name) + archive.write(Self.lines(resources)) + archive.end()
     }
 
-    /// A page of a list, in a file of its own when it does not fit into the current one.
     private mutating func page(_ name: String, _ resources: [some WireResource], isFirst: Bool, isLast: Bool) -> [UInt8] {
+        page(name, lines: Self.lines(resources), isFirst: isFirst, isLast: isLast)
+    }
+
+    /// A page of a list, in a file of its own when it does not fit into the current one.
+    private mutating func page(_ name: String, lines: [UInt8], isFirst: Bool, isLast: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         if isFirst {
             files = 1
             bytes += archive.begin("\(name).jsonl")
         }
-        let lines = Self.lines(resources)
         if archive.entryBytes + lines.count > ZIPStream.maximumEntryBytes {
             files += 1
             bytes += archive.end() + archive.begin("\(name)-\(files).jsonl")
@@ -122,6 +145,11 @@ struct AccountExport: Sendable {
         }
         return lines
     }
+}
+
+extension ExportedList {
+    /// A card has at most 1 MB, a version 60 KB.
+    fileprivate var pageLimit: Int { self == .cards ? 4 : 50 }
 }
 
 extension ConsentResource {

@@ -9,9 +9,11 @@ public struct ExportRoutes: Feature {
     private let accounts: AccountRepository
     private let sources: AccountExport.Sources
 
-    public init(accounts: AccountRepository, profiles: ContextProfileRepository, contents: ExportRepository) {
+    public init(
+        accounts: AccountRepository, profiles: ContextProfileRepository, contents: ExportRepository, subscriptions: SubscriptionRoutes
+    ) {
         self.accounts = accounts
-        sources = AccountExport.Sources(profiles: profiles, contents: contents)
+        sources = AccountExport.Sources(profiles: profiles, contents: contents) { try await subscriptions.resource(of: $0) }
     }
 
     public func register(on routes: RouteTable) {

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// Port to what a user has in lists, in an order that does not change. Deleted conversations and messages are there as long as they are kept. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
 public struct ExportRepository: Sendable {
@@ -11,6 +12,8 @@ public struct ExportRepository: Sendable {
     public var redemptions: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption]
     /// The user's own.
     public var personas: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
+    /// Those of a list after a key.
+    public var rows: @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
 
     public init(
         conversations: @escaping @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord],
@@ -18,7 +21,8 @@ public struct ExportRepository: Sendable {
         consents: @escaping @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent],
         reports: @escaping @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report],
         redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
-        personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
+        personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord],
+        rows: @escaping @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
     ) {
         self.conversations = conversations
         self.messages = messages
@@ -26,6 +30,31 @@ public struct ExportRepository: Sendable {
         self.reports = reports
         self.redemptions = redemptions
         self.personas = personas
+        self.rows = rows
+    }
+}
+
+/// Lists that only the export has. Raw values are the names of their files.
+public enum ExportedList: String, Sendable, CaseIterable {
+    /// Of conversations, made by a model.
+    case summaries
+    /// By day (UTC).
+    case usage
+    /// Published versions of the user's own personas, and the character cards they were imported from.
+    case personaVersions = "persona-versions"
+    case cards
+    case shareLinks = "share-links"
+    case pushTokens = "push-tokens"
+}
+
+/// A row of such a list.
+public struct ExportedRow: Sendable, Equatable {
+    public var key: String
+    public var json: JSONValue
+
+    public init(key: String, json: JSONValue) {
+        self.key = key
+        self.json = json
     }
 }
 

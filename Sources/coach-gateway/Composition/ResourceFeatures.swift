@@ -26,13 +26,14 @@ struct ResourceFeatures {
         let consents = ConsentRepository.postgres(client: database)
         let profiles = ContextProfileRepository.postgres(client: database)
         let (required, coaching) = (configuration.requiredConsents, documents.coaching)
+        let subscriptions = SubscriptionRoutes(
+            inbox: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox))
         return [
-            SubscriptionRoutes(
-                inbox: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
-            AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
+            subscriptions, AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
             ConsentRoutes(consents: consents, required: required),
             ContextProfileRoutes(profiles: profiles, consents: consents, required: required),
-            ExportRoutes(accounts: accounts, profiles: profiles, contents: .postgres(client: databases.long)),
+            ExportRoutes(
+                accounts: accounts, profiles: profiles, contents: .postgres(client: databases.long), subscriptions: subscriptions),
             SearchRoutes(messages: .postgres(client: databases.long)), ReportRoutes(reports: .postgres(client: database)),
             SyncRoutes(sync: .postgres(client: database)),
         ]

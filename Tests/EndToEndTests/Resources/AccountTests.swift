@@ -203,10 +203,12 @@ struct AccountTests {
         let files = JSONObject(try ChildProcess.run(["python3", "-c", script, file.path]))
         #expect(
             files.names == [
-                "account.jsonl", "consents.jsonl", "context-profile.jsonl", "conversations.jsonl", "messages.jsonl", "personas.jsonl",
-                "redemptions.jsonl", "reports.jsonl",
+                "account.jsonl", "cards.jsonl", "consents.jsonl", "context-profile.jsonl", "conversations.jsonl", "messages.jsonl",
+                "persona-versions.jsonl", "personas.jsonl", "push-tokens.jsonl", "redemptions.jsonl", "reports.jsonl", "share-links.jsonl",
+                "subscription.jsonl", "summaries.jsonl", "usage.jsonl",
             ])
         #expect(files.objects("consents.jsonl").map { $0.flag("granted") } == [true, false])
+        #expect(files.objects("subscription.jsonl").map { $0.flag("active") } == [false] && !files.objects("usage.jsonl").isEmpty)
         #expect(files.objects("reports.jsonl").map { $0["comment"] } == ["not kind"])
         #expect(files.objects("account.jsonl").map { $0["id"] } == [user.id])
         #expect(files.objects("context-profile.jsonl").first?.texts("goals") == ["Zoë's goal"])
@@ -219,9 +221,9 @@ struct AccountTests {
     @Test("the account is removed after a confirmation that works once, with its running turn")
     func removal() async throws {
         let testBed = try await TestBed.shared()
-        let user = testBed.testUser()
-        expectDone(try await user.chat("Hello \(sim(["words": 1]))"))
-        _ = try await user.send("PUT", Self.profile, ["goals": ["canary goal"]], headers: ["If-Match": "*"])
+        let user = TestUser(gateway: testBed.gateway, role: "creator")
+        let canary = "canary \(marker())"
+        try await leaveTraces(of: user, canary)
         let asked = try await user.send("DELETE", "/api/v1/me")
         #expect(asked.status == 428 && asked.errorCode == "BIZ_2008")
         let token = try #require(asked.error.object("details")["confirmation"])
@@ -247,9 +249,36 @@ struct AccountTests {
         for table in tables.compactMap({ $0["name"] }) {
             try await eventually("nothing of the user in \(table)") {
                 try await testBed.database.rows(
-                    "select 1 as n from \(table) t where to_jsonb(t)::text like '%\(user.id)%' or to_jsonb(t)::text like '%canary goal%'"
+                    "select 1 as n from \(table) t where to_jsonb(t)::text like '%\(user.id)%' or to_jsonb(t)::text like '%\(canary)%'"
                 ).isEmpty
             }
         }
+    }
+
+    /// Writes the text into everything that a user can write.
+    private func leaveTraces(of user: TestUser, _ canary: String) async throws {
+        let said = try await user.chat("\(canary) \(sim(["text": canary]))")
+        expectDone(said)
+        let message = try #require(said.first("done")?["message_id"])
+        let any = ["If-Match": "*"]
+        func keyed(_ name: String) -> [String: String] { ["Idempotency-Key": "\(canary) \(name)"] }
+        for goal in ["\(canary) 1", "\(canary) 2"] { _ = try await user.send("PUT", Self.profile, ["goals": [goal]], headers: any) }
+        let report = ["message_id": message, "reason": "other", "comment": canary]
+        #expect(try await user.send("POST", "/api/v1/reports", report, headers: keyed("report")).status == 201)
+        #expect(try await user.send("PUT", "/api/v1/me/consents/disclaimer", ["granted": true, "version": canary]).status == 200)
+        #expect(try await user.send("PATCH", "/api/v1/me", ["display_name": canary]).status == 200)
+        #expect(try await user.send("POST", "/api/v1/conversations", ["title": canary], headers: keyed("conversation")).status == 201)
+        #expect(try await user.send("GET", "/api/v1/messages/search?q=canary").list.count == 2)
+        let persona = try #require(try await user.send("POST", "/api/v1/personas", ["name": canary], headers: keyed("persona")).data["id"])
+        let card: [String: Any] = ["spec": "chara_card_v3", "data": ["name": canary, "system_prompt": canary]]
+        #expect(try await user.send("PUT", "/api/v1/personas/\(persona)/card", card, headers: any).status == 200)
+        #expect(try await user.send("POST", "/api/v1/personas/\(persona)/publish").status == 200)
+        #expect(try await user.send("POST", "/api/v1/personas/\(persona)/share-links", ["label": canary]).status == 201)
+        expectDone(try await user.send("POST", "/api/v1/personas/\(persona)/preview", ["message": "\(canary) \(sim(["words": 1]))"]))
+        try await TestBed.shared().database.fresh.psql(
+            """
+            insert into push_tokens (user_id, token) values ('\(user.id)', '\(canary)');
+            update conversations set summary = '\(canary)' where user_id = '\(user.id)'
+            """)
     }
 }
