@@ -89,7 +89,8 @@ struct DialectTests {
         #expect(requests.first?.system.isEmpty == false)
         // One after the other: five failures in a row, or the lack of money at the end, set the provider aside.
         for fault in [
-            #"{"http_error":{"status":503}}"#, #"{"error_after_tokens":0}"#, #"{"drop":true}"#, #"{"http_error":{"status":402}}"#,
+            #"{"http_error":{"status":503}}"#, #"{"error_after_tokens":0,"error":{"code":"server_error"}}"#, #"{"drop":true}"#,
+            #"{"http_error":{"status":402}}"#,
         ] {
             let word = marker()
             let script = fault.dropLast() + #","model":"\#(dialect.model)","first_token_ms":0}"#

@@ -83,7 +83,9 @@ struct AttemptFailureTests {
 
     @Test("a key that was refused rests, and money and keys need an operator")
     func keyRests() {
-        #expect(failure(401).keyRest == .seconds(60) && failure(401).needsOperator)
+        #expect(failure(401).keyRest == .seconds(60) && failure(401).needsOperator && failure(401).refusesKey)
+        #expect(failure(403).keyRest == .seconds(60) && failure(403).needsOperator && !failure(403).refusesKey)
+        #expect(failure(403, kind: .key).refusesKey && failure(402).refusesKey && !failure(429).refusesKey)
         #expect(failure(429, ["retry-after": "90"]).keyRest == .seconds(90) && !failure(429).needsOperator)
         #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
         #expect(failure(400, kind: .key).keyRest != nil && failure(402).needsOperator)

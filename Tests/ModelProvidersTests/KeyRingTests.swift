@@ -18,6 +18,8 @@ struct KeyRingTests {
         #expect(ring.reject("b", until: start + .seconds(30), isRefused: false, at: start) == false)
         #expect(ring.key(at: start) == "b" && !ring.areRefused(at: start))
         #expect(ring.key(at: start + .seconds(60)) == "a")
+        var single = KeyRing(["a"])
+        #expect(single.reject("a", until: start, isRefused: false, at: start) == false)
         #expect(KeyRing([]).key(at: start) == nil && !KeyRing([]).areRefused(at: start))
     }
 

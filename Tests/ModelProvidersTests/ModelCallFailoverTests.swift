@@ -55,7 +55,7 @@ struct ModelCallFailoverTests {
         }
     }
 
-    @Test("a refused key is not sent again: not for another model of the provider, and not by the next call", arguments: [401, 402, 403])
+    @Test("a refused key is not sent again: not for another model of the provider, and not by the next call", arguments: [401, 402])
     func refusedKey(_ status: Int) async throws {
         try await CallBench.run(.refusing(status), .quick { $0.text = "two" }, models: ["sim-a", "sim-b"]) { bench in
             let record = try await bench.ask()

@@ -22,10 +22,10 @@ struct KeyRing: Equatable {
     /// Whether there are keys, and each of them rests because it was refused.
     func areRefused(at now: Moment) -> Bool { !keys.isEmpty && key(at: now) == nil }
 
-    /// Lets a key rest. Whether another one is ready.
+    /// Lets a key rest. Whether another one is ready; its own rest may be over already (`Retry-After: 0`).
     mutating func reject(_ key: String, until end: Moment, isRefused: Bool, at now: Moment) -> Bool {
         if keys.contains(key) { rests[key] = Rest(end: end, isRefused: isRefused) }
-        return keys.contains { isReady($0, at: now) }
+        return keys.contains { $0 != key && isReady($0, at: now) }
     }
 
     /// Takes new keys; those that stay go on resting. Whether they differ.

@@ -15,6 +15,8 @@ struct AttemptFailure: Equatable {
     var blamesRequest = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
     var keyRest: Duration?
+    /// The key is of no use for any request, so it is not sent while it rests. A 403 may concern the model alone.
+    var refusesKey = false
     /// The account or the key is of no use: the provider is set aside at once, and an operator is told.
     var needsOperator = false
     /// The provider has another key, with which the same request is sent at once.
@@ -59,6 +61,7 @@ extension AttemptFailure {
             needsOperator: isAboutMoney || isAboutKey)
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
+            refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
         } else if head.status == 429 || error.kind == .rateLimit {
             keyRest = min(pause ?? Self.limitedRest, Self.longestRest)
         }
@@ -72,6 +75,7 @@ extension AttemptFailure {
         self.init(
             fault: fault, blamesProvider: !blamesRequest && (!hasText || needsOperator), blamesRequest: blamesRequest,
             needsOperator: needsOperator)
+        refusesKey = needsOperator
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
     }
 

@@ -165,7 +165,7 @@ extension ModelCall {
         var failure = failure
         if let key, let rest = failure.keyRest {
             failure.hasAnotherKey = router.keys.reject(
-                key, of: model.provider, for: rest, isRefused: failure.needsOperator, at: now)
+                key, of: model.provider, for: rest, isRefused: failure.refusesKey, at: now)
         }
         if failure.mayRetry, machine.choices.count == 1 { failure.mayRetry = health.mayRetry() }
         health.noteFailure(of: model, failure, at: now)

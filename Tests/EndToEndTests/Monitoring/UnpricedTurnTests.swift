@@ -6,8 +6,11 @@ struct UnpricedTurnTests {
     @Test("costs null, not 0, and is counted")
     func unpriced() async throws {
         let testBed = try await TestBed.shared()
-        // Prices of the simulator are those of names with the prefix sim-.
-        let root = try Folder.routing(["unlisted-model"], through: testBed.simulator)
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/models.json") { file in
+            file["providers"] = ["unlisted": ["dialect": "openai", "base_url": testBed.simulator.url, "api_key_env": "KEY"]]
+            file["routes"] = ["default": [["provider": "unlisted", "model": "sim-coach-1", "max_output_tokens": 1024]]]
+        }
         let gateway = try await Gateway(
             database: testBed.database.gatewayURL, simulator: nil,
             environment: root.environment.merging(["COACH_METRICS_LISTEN": "127.0.0.1:0"]) { $1 })
