@@ -2,16 +2,16 @@ import CoachCore
 import PostgresClient
 
 extension MessageSearch {
-    /// How many messages a search indexes before it runs, of those that wait longest, and of the newest if there are more; a job indexes the rest.
-    /// A message takes up to a millisecond.
-    private static let indexedAtOnce = 25
+    /// How many messages a search indexes before it runs, of those that wait longest, so that the first search of most users finds everything, and
+    /// of the newest if there are more; a job indexes the rest. A message takes up to a millisecond.
+    private static let (longestWaiting, newest) = (200, 25)
 
     /// Full-text search in PostgreSQL. The search enqueues the job that indexes the user's messages, so that those of users who never search are
     /// not indexed.
     public static func postgres(client: PostgresClient) -> MessageSearch {
         MessageSearch { caller, text, request in
             let isBehind: Bool = try await client.call(
-                "gateway.index_messages(\(caller.userID), \(indexedAtOnce)::integer, \(indexedAtOnce)::integer)", for: caller)
+                "gateway.index_messages(\(caller.userID), \(longestWaiting)::integer, \(newest)::integer)", for: caller)
             if isBehind { let _: String? = try await client.call("gateway.request_indexing(\(caller.userID))", for: caller) }
             return try await client.search(text, of: caller, request)
         }

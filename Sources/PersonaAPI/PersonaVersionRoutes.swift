@@ -76,9 +76,12 @@ public struct PersonaVersionRoutes: Feature {
                 try body.required("version", .integer(1...Int(Int32.max)))
             }
             let record = try await personas.restore(context.caller, id, number, expectedVersions)
-            guard record.status == .published,
-                try await personas.publish(context.caller, id, record.revision, nil, context.requestID)
-            else { return record }
+            guard record.status == .published else { return record }
+            do {
+                _ = try await personas.publish(context.caller, id, record.revision, nil, context.requestID)
+            } catch is StaleVersion {
+                // The draft was restored, and edited since: that draft was not validated, and what was published stays.
+            }
             return try await personas.get(context.caller, id)
         }
     }

@@ -77,17 +77,17 @@ struct SearchTests {
         try await store.admin.execute(
             """
             insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
-            select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'needle' || n, 1, n from generate_series(1, 300) n
+            select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'needle' || n, 1, n from generate_series(1, 1000) n
             """)
-        try await store.admin.execute("update public.change_counters set last_change = 300 where user_id = \(caller.userID.uuid)")
-        #expect(try await contents(search, caller, "needle300") == ["needle300"])
+        try await store.admin.execute("update public.change_counters set last_change = 1000 where user_id = \(caller.userID.uuid)")
+        #expect(try await contents(search, caller, "needle1000") == ["needle1000"])
         let indexed: Query = "select count(*) from public.message_words where user_id = \(caller.userID.uuid)"
-        #expect(try await store.count(indexed) <= 50)
-        #expect(try await contents(search, caller, "needle200") == [])
+        #expect(try await store.count(indexed) <= 225)
+        #expect(try await contents(search, caller, "needle700") == [])
         let indexer = MessageIndexer(client: store.gateway)
         while try await indexer.indexPart(of: caller.userID) {}
-        #expect(try await contents(search, caller, "needle200") == ["needle200"])
-        #expect(try await store.count(indexed) == 302)
+        #expect(try await contents(search, caller, "needle700") == ["needle700"])
+        #expect(try await store.count(indexed) == 1002)
     }
 
     @Test("has a language for each locale that PostgreSQL has one for, by the whole language subtag")

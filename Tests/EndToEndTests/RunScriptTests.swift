@@ -50,7 +50,7 @@ struct RunScriptTests {
         run.signal(signal)
         #expect(try await run.exit(within: 60) == 128 + signal)
         #expect(postmaster(data).isEmpty)
-        #expect(try processes(of: data, "coach-gateway").isEmpty)
+        for command in ["serve", "simulate-llm"] { #expect(try processes(of: data, command).isEmpty) }
     }
 
     @Test("says which step fails, why, and what to do")
@@ -81,12 +81,12 @@ struct RunScriptTests {
         return file?.split(separator: "\n").first.map(String.init) ?? ""
     }
 
-    /// The processes with a word among their arguments that write into the data folder's logs.
-    private func processes(of data: String, _ word: String) throws -> [Int32] {
+    /// The processes of a command of the gateway that write into the data folder's logs.
+    private func processes(of data: String, _ command: String) throws -> [Int32] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int32.init).filter { process in
-            let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline").map { String(decoding: $0, as: UTF8.self) }
+            let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline")?.split(separator: 0)
             let output = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/1")
-            return arguments?.contains(word) == true && output?.contains((folder.path as NSString).lastPathComponent) == true
+            return arguments?.contains(Data(command.utf8)) == true && output?.contains((folder.path as NSString).lastPathComponent) == true
         }
     }
 }

@@ -9,8 +9,8 @@ struct SummaryTests {
         "\(mark) \(String(repeating: "I think about my work a lot. ", count: 210)) \(sim(["text": text]))"
     }
 
-    private func jobs(_ testBed: TestBed, of user: String) async throws -> Int {
-        try await testBed.database.row(
+    private func jobs(_ database: Database, of user: String) async throws -> Int {
+        try await database.row(
             "select count(*) as n from gateway.jobs where user_id = '\(user)' and kind = 'summarise_conversation'"
         )
         .number("n") ?? -1
@@ -18,41 +18,43 @@ struct SummaryTests {
 
     @Test("replace what no longer fits into the prompt, are billed as their own call, and used by the next turn")
     func summary() async throws {
-        let testBed = try await TestBed.shared()
-        let user = testBed.testUser()
+        // Of its own, because jobs are run by any gateway of a database, also by those of other tests with other providers.
+        let (database, simulator) = (try await Database.ofItsOwn(), try await TestBed.shared().simulator)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+        let user = gateway.testUser()
         let mark = marker()
         let first = try await user.chat(long("first \(mark)"))
         let conversation = try #require(first.first("start")?["conversation_id"])
         for name in ["second", "third", "fourth"] {
             expectDone(try await user.chat(long("\(name) \(mark)", "They want to change \(name) work."), ["conversation_id": conversation]))
         }
-        try await eventually("the summary") { try await jobs(testBed, of: user.id) == 0 }
-        let made = try await testBed.database.row(
+        try await eventually("the summary") { try await jobs(database, of: user.id) == 0 }
+        let made = try await database.row(
             "select summary, summarised_through_seq as through, last_seq from conversations where id = '\(conversation)'")
         let through = try #require(made.number("through"))
         #expect(
             through > 0 && through % 2 == 0 && through < made.number("last_seq") ?? 0, "cut before a user's message, the newest turn kept")
-        let calls = try await testBed.database.rows("select * from model_calls where user_id = '\(user.id)' and purpose = 'summary'")
+        let calls = try await database.rows("select * from model_calls where user_id = '\(user.id)' and purpose = 'summary'")
         #expect(!calls.isEmpty && calls.allSatisfy { $0.number("call") ?? 0 > 1 && !$0.isNull("cost_usd") })
-        let money = try await testBed.database.row(
+        let money = try await database.row(
             """
             select (select sum(spent_usd) from budgets where user_id = '\(user.id)')
                 = (select sum(cost_usd) from model_calls where user_id = '\(user.id)') as balanced
             """)
         #expect(money.flag("balanced") == true)
         let asked = try #require(
-            try await testBed.simulator.requests(containing: "first \(mark)").first { $0.system.contains("notes that a coach") })
+            try await simulator.requests(containing: "first \(mark)").first { $0.system.contains("notes that a coach") })
         #expect(asked.messages.last?.content.contains("<messages>\n<person>\nfirst \(mark)") == true)
 
         let next = marker()
         expectDone(try await user.chat("And now? \(next) \(sim(["words": 2]))", ["conversation_id": conversation]))
-        let prompt = try #require(try await testBed.simulator.requests(containing: next).last)
+        let prompt = try #require(try await simulator.requests(containing: next).last)
         #expect(prompt.system.contains("<conversation_summary>\n\(made["summary"] ?? "-")\n</conversation_summary>"))
     }
 
     @Test("are made in the turn's own route, and their cost is a metric")
     func route() async throws {
-        // Of its own, because jobs are run by any gateway of a database.
+        // Of its own, as above.
         let database = try await Database.ofItsOwn()
         let simulator = try await Simulator()
         let root = try Folder.copyOfRoot()
@@ -98,7 +100,7 @@ struct SummaryTests {
                 expectDone(answer)
                 ids[user.id] = answer.first("start")?["conversation_id"]
             }
-            #expect(try await jobs(testBed, of: user.id) == 0)
+            #expect(try await jobs(testBed.database, of: user.id) == 0)
             let calls = try await testBed.database.rows(
                 "select 1 as one from usage_logs where purpose = 'summary' and conversation_id = '\(ids[user.id] ?? "")'")
             #expect(calls.isEmpty)

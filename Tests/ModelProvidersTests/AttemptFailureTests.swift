@@ -76,16 +76,18 @@ struct AttemptFailureTests {
     @Test("a model is paused as long as the provider asks for; what only an operator can mend is no pause")
     func modelPauses() {
         #expect(failure(503, ["retry-after": "30"]).pause == .seconds(30) && failure(503).pause == nil)
-        #expect(failure(503, ["retry-after": "999999"]).pause == .seconds(3600))
+        #expect(failure(503, ["retry-after": "999999"]).pause == .seconds(60))
         #expect(failure(429, ["retry-after": "90"]).pause == .seconds(90) && failure(429).pause == .seconds(5))
         #expect(failure(402, ["retry-after": "90"]).pause == nil && failure(500).pause == nil)
     }
 
     @Test("a key that was refused rests, and money and keys need an operator")
     func keyRests() {
-        #expect(failure(401).keyRest == .seconds(60) && failure(401).needsOperator && failure(401).refusesKey)
-        #expect(failure(403).keyRest == .seconds(60) && failure(403).needsOperator && !failure(403).refusesKey)
-        #expect(failure(403, kind: .key).refusesKey && failure(402).refusesKey && !failure(429).refusesKey)
+        #expect(failure(401).keyRest == .seconds(10) && failure(401).needsOperator && failure(401).refusesKey)
+        #expect(failure(403).keyRest == .seconds(10) && failure(403).needsOperator && !failure(403).refusesKey)
+        // Anthropic's permission_error and Gemini's PERMISSION_DENIED may concern the model alone.
+        #expect(!failure(403, kind: .key).refusesKey && failure(400, kind: .key).refusesKey)
+        #expect(failure(402).refusesKey && !failure(429).refusesKey && failure(429, ["retry-after": "0"]).keyRest == .seconds(1))
         #expect(failure(429, ["retry-after": "90"]).keyRest == .seconds(90) && !failure(429).needsOperator)
         #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
         #expect(failure(400, kind: .key).keyRest != nil && failure(402).needsOperator)
@@ -148,7 +150,7 @@ struct AttemptFailureTests {
             #expect(failure(kind).blamesRequest && !failure(kind).blamesProvider && !failure(kind).needsOperator)
         }
         for kind in [ProviderError.Kind.money, .key] {
-            #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(60))
+            #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(10))
         }
         #expect(failure(.rateLimit).keyRest == .seconds(5) && !failure(.rateLimit).needsOperator)
         #expect(failure(.other).keyRest == nil && failure(.other).blamesProvider == !hasText)

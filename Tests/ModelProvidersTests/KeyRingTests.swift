@@ -32,6 +32,9 @@ struct KeyRingTests {
         _ = ring.reject("b", until: start + .seconds(60), isRefused: true, at: start)
         #expect(ring.key(at: start) == nil && ring.areRefused(at: start))
         #expect(ring.key(at: start + .seconds(60)) == "a" && !ring.areRefused(at: start + .seconds(60)))
+        // A rate limit of a request that was sent before the refusal.
+        _ = ring.reject("b", until: start + .seconds(1), isRefused: false, at: start)
+        #expect(ring.key(at: start + .seconds(1)) == nil)
         _ = ring.replace(with: ["a", "c"])
         #expect(ring.key(at: start) == "c" && !ring.areRefused(at: start))
     }

@@ -96,6 +96,10 @@ begin
     if not found then
         delete from public.conversations c where c.ctid in (select o.ctid from public.conversations o where o.user_id = $1 limit $2);
     end if;
+    if not found then
+        delete from public.context_profile_history h
+        where h.ctid in (select o.ctid from public.context_profile_history o where o.user_id = $1 limit $2);
+    end if;
     if found then
         return jsonb_build_object('outcome', 'removing');
     end if;

@@ -148,13 +148,14 @@ begin
     return requeued;
 end $$;
 
--- What operators watch, by kind: jobs that are due and run nowhere, dead ones, for how many seconds the oldest due one has waited, and how many seconds
+-- What operators watch, by kind: jobs that are due and run nowhere, dead ones and removals of accounts that failed as often as others do until they
+-- are dead (they are tried without end), for how many seconds the oldest due one has waited, and how many seconds
 -- ago the oldest was enqueued of those that are due, run, or failed and wait for their next attempt. A retry moves the due time, not this age.
 create function gateway.job_figures()
     returns table (kind text, ready bigint, dead bigint, oldest_seconds double precision, age_seconds double precision)
     language sql stable set search_path = ''
 begin atomic
-    select j.kind, count(*) filter (where w.is_waiting), count(*) filter (where j.state = 'dead'),
+    select j.kind, count(*) filter (where w.is_waiting), count(*) filter (where j.state = 'dead' or j.kind = 'delete_user' and j.attempts > 20),
         coalesce(extract(epoch from clock_timestamp() - min(j.due_at) filter (where w.is_waiting)), 0)::double precision,
         coalesce(extract(epoch from clock_timestamp() - min(j.enqueued_at) filter (where j.state = 'ready')), 0)::double precision
     from gateway.jobs j

@@ -256,7 +256,8 @@ end;
 create function gateway.refold_subscriber(subscriber bigint, revision integer, fold_version integer, state text, states jsonb) returns boolean
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 begin
-    update gateway.subscribers s set fold_version = $3, state = $4 where s.id = $1 and s.revision = $2;
+    update gateway.subscribers s set fold_version = $3, state = $4
+    where s.id = $1 and s.revision = $2 and (s.fold_version < $3 or $3 % 2 = 0 and s.fold_version = $3 + 1);
     if not found then
         return false;
     end if;

@@ -19,6 +19,10 @@ create function gateway.limit_reports() returns trigger
     language plpgsql set search_path = '' as $$
 begin
     perform pg_advisory_xact_lock(hashtextextended('reports ' || new.user_id, 0));
+    -- A repeated request, of which nothing is inserted.
+    if exists (select from public.reports r where r.user_id = new.user_id and r.id = new.id) then
+        return new;
+    end if;
     if (select count(*) from public.reports r where r.user_id = new.user_id) >= 1000 then
         raise exception 'at most 1000 reports a user' using errcode = 'check_violation', constraint = 'reports_quota';
     end if;

@@ -68,9 +68,7 @@ begin
             select coalesce(max(b.limit_share), 0) from public.budgets b
             where b.day = (now() at time zone 'UTC')::date and b.limit_share is not null);
     elsif measure = 'dead_jobs' then
-        -- And removals of accounts that failed as often as others do until they are dead: they are tried without end.
-        return (select coalesce(sum(j.dead), 0) from gateway.job_figures() j)
-            + (select count(*) from gateway.jobs j where j.state = 'ready' and j.kind = 'delete_user' and j.attempts > 20);
+        return (select coalesce(sum(j.dead), 0) from gateway.job_figures() j);
     elsif measure = 'job_lag_seconds' then
         return (select coalesce(max(j.oldest_seconds), 0) from gateway.job_figures() j);
     elsif measure = 'open_circuits' then

@@ -57,13 +57,25 @@ public struct OrphanCollector: Service {
                 "a receipt is rejected by the database: its turn fails",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(reason)"])
             TurnMetrics.refusedReceipts.increment()
-            for failure in receipt.failures {
-                if (try? await repository.finish(failure)) != nil { break }
-            }
+            await fail(receipt)
         } catch {
             logger.error(
                 "a turn of a crashed instance could not be finalized yet",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(error)"])
+        }
+    }
+
+    /// Writes the first of the receipt's failures that the database accepts. With any other error the turn stays for the next query.
+    private func fail(_ receipt: TurnReceipt) async {
+        for failure in receipt.failures {
+            do {
+                _ = try await repository.finish(failure)
+                return
+            } catch StoreFault.unexpected {
+                continue
+            } catch {
+                return
+            }
         }
     }
 

@@ -131,8 +131,8 @@ extension CoachClient {
             case .failure(.rejected(var error)):
                 error.followsLostAnswer = hasLostAnswer
                 decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
-                // A gateway or proxy may fail after the database has committed.
-                hasLostAnswer = hasLostAnswer || error.action == .retry
+                // A gateway or proxy may fail after the database has committed; one that is overloaded has not begun.
+                hasLostAnswer = hasLostAnswer || error.action == .retry && error.code != .gateway(.overloaded)
             case .failure(.lost(let error)):
                 decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
                 hasLostAnswer = true

@@ -45,7 +45,8 @@ public struct PriceBook: Sendable, Equatable {
         let price = price(of: name, on: day)
         var usage = isReported ? reported.storable : estimate().raised(to: reported)
         // Where reasoning has no price of its own, the provider counts it as output.
-        if !isReported, let price, price.rates.reasoning == nil { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }
+        let hasReasoningPrice = price.map { ([$0.rates] + $0.contextTiers.map(\.rates)).allSatisfy { $0.reasoning != nil } }
+        if !isReported, hasReasoningPrice == false { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }
         return TurnBill(
             provider: name.provider, model: name.model, usage: usage, cost: price?.cost(of: usage), estimated: !isReported)
     }

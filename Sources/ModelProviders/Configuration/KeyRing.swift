@@ -22,9 +22,13 @@ struct KeyRing: Equatable {
     /// Whether there are keys, and each of them rests because it was refused.
     func areRefused(at now: Moment) -> Bool { !keys.isEmpty && key(at: now) == nil }
 
-    /// Lets a key rest. Whether another one is ready; its own rest may be over already (`Retry-After: 0`).
+    /// Lets a key rest, at least as long as an earlier response wanted it to: responses to concurrent requests come in any order. Whether another
+    /// key is ready.
     mutating func reject(_ key: String, until end: Moment, isRefused: Bool, at now: Moment) -> Bool {
-        if keys.contains(key) { rests[key] = Rest(end: end, isRefused: isRefused) }
+        if keys.contains(key) {
+            let earlier = rests[key].flatMap { $0.end > now ? $0 : nil }
+            rests[key] = Rest(end: max(end, earlier?.end ?? end), isRefused: isRefused || earlier?.isRefused == true)
+        }
         return keys.contains { $0 != key && isReady($0, at: now) }
     }
 

@@ -23,7 +23,7 @@ struct AttemptFailure: Equatable {
     var hasAnotherKey = false
 
     /// How long its model is tried after the others, because the provider has asked for it.
-    var pause: Duration? { needsOperator ? nil : keyRest ?? retryAfter.map { min($0, Self.longestRest) } }
+    var pause: Duration? { needsOperator ? nil : keyRest ?? retryAfter.map { min($0, Self.longestPause) } }
 }
 
 extension AttemptFailure {
@@ -61,9 +61,9 @@ extension AttemptFailure {
             needsOperator: isAboutMoney || isAboutKey)
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
-            refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
+            refusesKey = isAboutMoney || head.status == 401 || error.kind == .key && head.status != 403
         } else if head.status == 429 || error.kind == .rateLimit {
-            keyRest = min(pause ?? Self.limitedRest, Self.longestRest)
+            keyRest = min(max(pause ?? Self.limitedRest, Self.shortestRest), Self.longestRest)
         }
     }
 
@@ -79,12 +79,15 @@ extension AttemptFailure {
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
     }
 
-    /// The rest of a key that was refused ...
-    private static let refusedRest = Duration.seconds(60)
+    /// The rest of a key that was refused. Then a call tries it: the refusal may have been an error, or an operator has mended the account ...
+    private static let refusedRest = Duration.seconds(10)
     /// ... of one that met a rate limit, unless the provider names a time ...
     private static let limitedRest = Duration.seconds(5)
-    /// ... of which at most so much is believed.
+    /// ... of which at least and at most so much is believed.
+    private static let shortestRest = Duration.seconds(1)
     private static let longestRest = Duration.seconds(3600)
+    /// The longest pause of a model without a rate limit: one response of an overloaded server says little of the next hour.
+    private static let longestPause = Duration.seconds(60)
 
     private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
         if let milliseconds = head["retry-after-ms"].flatMap(Double.init), isSane(milliseconds / 1000) {

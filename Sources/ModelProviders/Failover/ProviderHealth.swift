@@ -83,8 +83,8 @@ final class ProviderHealth {
             if failure.needsOperator { report(.keyRefused(provider: model.provider, detail: failure.fault.detail)) }
             return
         }
-        if let pause = failure.pause { pauses[model] = now + pause }
         guard failure.blamesProvider else { return }
+        if let pause = failure.pause { pauses[model] = now + pause }
         let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
             breakers[model, default: .init()].failedForOperator(at: now)
