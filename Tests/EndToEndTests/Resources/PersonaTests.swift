@@ -151,7 +151,8 @@ struct PersonaTests {
         let testBed = try await TestBed.shared()
         let creator = try await creator()
         let id = try await made(by: creator)
-        let obey = "obey \(marker())"
+        // Letters alone: many digits in a row would be taken for a telephone number.
+        let obey = "obey " + marker().filter(\.isLetter)
         let data: [String: Any] = [
             "name": "Nova", "description": "{{char}} listens to {{user}}.", "scenario": "{{char}} asks first.", "first_mes": "\(obey) 1",
             "system_prompt": "\(obey) 2", "post_history_instructions": "\(obey) 3", "mes_example": "\(obey) 4",
