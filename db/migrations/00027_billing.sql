@@ -265,7 +265,7 @@ begin
     return true;
 end $$;
 
--- Users for whom RevenueCat sent events and whose access ends about now or was ended by an event lately; after one of them, in their order.
+-- Users with events of RevenueCat whose access ends within a day, or whose access an event ended in the last two days. Ordered by id, after `after`.
 create function gateway.expiring_users(after uuid, at_most integer) returns setof uuid
     language sql stable set search_path = ''
 begin atomic

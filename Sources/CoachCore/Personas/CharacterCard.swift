@@ -79,8 +79,8 @@ public struct CharacterCard: Sendable, Equatable {
             ], isOwn: false)
     }
 
-    /// Both specifications require that the placeholders of character and user are replaced; V3 prefers the nickname. Who will be the user is not
-    /// known here.
+    /// Replaces the placeholders of character and user, as both specifications require; V3 prefers the nickname. An import does not know the
+    /// users, so their placeholder becomes "the user".
     private static func withoutPlaceholders(_ text: String, character: String) -> String {
         text.replacing(/(?i)\{\{\s*(?:char|(user))\s*\}\}|<(?:bot|char|(user))>/) { match in
             match.1 == nil && match.2 == nil ? character : "the user"
