@@ -1,7 +1,7 @@
 import Tracing
 
 /// A tracer whose spans go to a `SpanExporter`. Contexts travel in the headers `traceparent` and `tracestate`.
-public struct OTLPTracer: Tracer {
+public struct OTLPTracer: TraceContextTracer {
     private let exporter: SpanExporter
     private let sampledShare: Double
 
@@ -26,14 +26,4 @@ public struct OTLPTracer: Tracer {
 
     /// Spans are sent within `SpanExporter.interval`, and before the process ends.
     public func forceFlush() {}
-
-    public func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)
-    where Extract.Carrier == Carrier {
-        context.extractTrace(from: carrier, using: extractor)
-    }
-
-    public func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
-    where Inject.Carrier == Carrier {
-        context.injectTrace(into: &carrier, using: injector)
-    }
 }

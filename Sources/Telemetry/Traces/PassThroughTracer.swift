@@ -2,7 +2,7 @@ import Tracing
 
 /// A tracer that records nothing and passes a caller's `traceparent` and `tracestate` on unchanged: what the caller and the providers record stays one
 /// trace (W3C Trace Context §3.1).
-public struct PassThroughTracer: Tracer {
+public struct PassThroughTracer: TraceContextTracer {
     public init() {}
 
     public func startSpan<Instant: TracerInstant>(
@@ -13,14 +13,4 @@ public struct PassThroughTracer: Tracer {
     }
 
     public func forceFlush() {}
-
-    public func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)
-    where Extract.Carrier == Carrier {
-        context.extractTrace(from: carrier, using: extractor)
-    }
-
-    public func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
-    where Inject.Carrier == Carrier {
-        context.injectTrace(into: &carrier, using: injector)
-    }
 }

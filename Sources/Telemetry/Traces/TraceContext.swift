@@ -92,3 +92,18 @@ extension ServiceContext {
         if let state = trace.state { injector.inject(state, forKey: "tracestate", into: &carrier) }
     }
 }
+
+/// A tracer whose contexts travel in the headers `traceparent` and `tracestate`.
+public protocol TraceContextTracer: Tracer {}
+
+extension TraceContextTracer {
+    public func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)
+    where Extract.Carrier == Carrier {
+        context.extractTrace(from: carrier, using: extractor)
+    }
+
+    public func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
+    where Inject.Carrier == Carrier {
+        context.injectTrace(into: &carrier, using: injector)
+    }
+}
