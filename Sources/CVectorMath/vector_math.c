@@ -1,20 +1,7 @@
-#include "vector_math.h"
+#include "products.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-// One copy of a function for each kind of processor; the loader chooses.
-#if defined(__x86_64__) && defined(__linux__)
-#define WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WIDEST_VECTORS
-#endif
 
 static const float NORM_EPSILON = 1e-12f;
 
@@ -45,10 +32,17 @@ void vector_pack(const int8_t *restrict values, int8_t *restrict packed, int32_t
 
 // Each row as bytes around 128; returns the scale of the row.
 static inline __attribute__((always_inline)) float quantise(const float *restrict x, uint8_t *restrict bytes, size_t count) {
-    float highest = 1e-12f;
-    for (size_t i = 0; i < count; i++) highest = fabsf(x[i]) > highest ? fabsf(x[i]) : highest;
+    // Partial maxima, because each comparison waits for the one before. A value that is no number never counts.
+    enum { PARTS = 32 };
+    float part[PARTS] = {0}, highest = 1e-12f;
+    size_t i = 0;
+    for (; i + PARTS <= count; i += PARTS) {
+        for (int j = 0; j < PARTS; j++) part[j] = fabsf(x[i + j]) > part[j] ? fabsf(x[i + j]) : part[j];
+    }
+    for (; i < count; i++) highest = fabsf(x[i]) > highest ? fabsf(x[i]) : highest;
+    for (int j = 0; j < PARTS; j++) highest = part[j] > highest ? part[j] : highest;
     const float factor = 127 / highest;
-    for (size_t i = 0; i < count; i++) {
+    for (i = 0; i < count; i++) {
         // 128.5 because the conversion to an integer cuts off. The limits hold for infinite values; no number becomes 1.
         const float value = x[i] * factor + 128.5f;
         bytes[i] = (uint8_t)(int32_t)(value > 1 ? (value < 255 ? value : 255) : 1);
@@ -56,69 +50,24 @@ static inline __attribute__((always_inline)) float quantise(const float *restric
     return highest / 127;
 }
 
-typedef int32_t products_t[VECTOR_ROWS][VECTOR_COLUMNS];
-
-// The products of `VECTOR_ROWS` rows with `VECTOR_COLUMNS` packed columns.
-WIDEST_VECTORS
-static void products(const uint8_t *restrict x, const int8_t *restrict w, products_t sum, size_t inner) {
-    memset(sum, 0, sizeof(products_t));
-    for (size_t k = 0; k < inner; k += VECTOR_INNER, w += VECTOR_COLUMNS * VECTOR_INNER) {
-        for (int r = 0; r < VECTOR_ROWS; r++) {
-            const uint8_t *four = x + r * inner + k;
-            for (int c = 0; c < VECTOR_COLUMNS; c++) {
-                const int8_t *weights = w + c * VECTOR_INNER;
-                sum[r][c] += four[0] * weights[0] + four[1] * weights[1] + four[2] * weights[2] + four[3] * weights[3];
-            }
-        }
-    }
-}
-
-#if defined(__x86_64__)
-// The same by the instruction for it, which compilers do not find in the loop above.
-__attribute__((target("avx512f,avx512vnni")))
-static void products_by_vnni(const uint8_t *restrict x, const int8_t *restrict w, products_t sum, size_t inner) {
-    enum { PARTS = VECTOR_COLUMNS / 16 };
-    __m512i part[VECTOR_ROWS][PARTS];
-    for (int r = 0; r < VECTOR_ROWS; r++) {
-        for (int p = 0; p < PARTS; p++) part[r][p] = _mm512_setzero_si512();
-    }
-    for (size_t k = 0; k < inner; k += VECTOR_INNER, w += VECTOR_COLUMNS * VECTOR_INNER) {
-        __m512i weights[PARTS];
-        for (int p = 0; p < PARTS; p++) weights[p] = _mm512_loadu_si512(w + 64 * p);
-        for (int r = 0; r < VECTOR_ROWS; r++) {
-            int32_t four;
-            memcpy(&four, x + r * inner + k, sizeof four);
-            for (int p = 0; p < PARTS; p++) part[r][p] = _mm512_dpbusd_epi32(part[r][p], _mm512_set1_epi32(four), weights[p]);
-        }
-    }
-    for (int r = 0; r < VECTOR_ROWS; r++) {
-        for (int p = 0; p < PARTS; p++) _mm512_storeu_si512(sum[r] + 16 * p, part[r][p]);
-    }
-}
-
-static bool has_vnni(void) { return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512f"); }
-#else
-static void products_by_vnni(const uint8_t *x, const int8_t *w, products_t sum, size_t inner) { products(x, w, sum, inner); }
-static bool has_vnni(void) { return 0; }
-#endif
-
 WIDEST_VECTORS
 void vector_multiply(
     const float *restrict x, const int8_t *restrict w, const int32_t *restrict sums, const float *restrict scales,
-    const float *restrict bias, float *restrict scratch, float *restrict y, size_t rows, size_t inner, size_t columns) {
+    const float *restrict bias, float *restrict scratch, float *restrict y, size_t rows, size_t inner, size_t columns,
+    vector_kernel_t kernel) {
     float *row_scales = scratch;
     uint8_t *bytes = (uint8_t *)(scratch + rows);
     for (size_t row = 0; row < rows; row++) row_scales[row] = quantise(x + row * inner, bytes + row * inner, inner);
-    const bool by_vnni = has_vnni();
+    vector_kernel_function_t *const multiply = vector_kernel_function(kernel);
     for (size_t column = 0; column < columns; column += VECTOR_COLUMNS, w += VECTOR_COLUMNS * inner) {
         for (size_t row = 0; row < rows; row += VECTOR_ROWS) {
-            products_t sum;
-            (by_vnni ? products_by_vnni : products)(bytes + row * inner, w, sum, inner);
+            vector_products_t products;
+            multiply(bytes + row * inner, w, sums + column, products, inner);
             for (int r = 0; r < VECTOR_ROWS; r++) {
                 float *out = y + (row + r) * columns + column;
                 for (int c = 0; c < VECTOR_COLUMNS; c++) {
                     const size_t at = column + c;
-                    out[c] = row_scales[row + r] * scales[at] * (float)(sum[r][c] - 128 * sums[at]) + bias[at];
+                    out[c] = row_scales[row + r] * scales[at] * (float)products[r][c] + bias[at];
                 }
             }
         }

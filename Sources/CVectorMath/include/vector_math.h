@@ -1,6 +1,7 @@
 // The arithmetic of `TextEncoder`, compiled for the widest vectors of the processor that it runs on, which Swift cannot do for one function.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,14 +12,31 @@ enum { VECTOR_COLUMNS = 64 };
 // Inputs that it multiplies at once; the number of inputs must be a multiple of it.
 enum { VECTOR_INNER = 4 };
 
+// The code for products of 8-bit numbers, of each kind of processor from the slowest to the fastest. All give the same sums.
+typedef enum {
+    VECTOR_KERNEL_PORTABLE,
+    VECTOR_KERNEL_AVX2,
+    // AVX-512 with its instructions for neural networks.
+    VECTOR_KERNEL_VNNI,
+    // ARMv8.0.
+    VECTOR_KERNEL_NEON,
+    // ARMv8.2 with FEAT_DotProd.
+    VECTOR_KERNEL_DOTPROD,
+    VECTOR_KERNELS,
+} vector_kernel_t;
+
+// Whether this processor has the instructions of a kernel. It has those of the portable one.
+bool vector_has_kernel(vector_kernel_t kernel);
+
 // Orders a matrix as `vector_multiply` reads it. values: inner x columns, row after row; packed: as many; sums: that of each column.
 void vector_pack(const int8_t *values, int8_t *packed, int32_t *sums, size_t inner, size_t columns);
 
 // y = x * (scale of the column * w) + bias, with each row of x rounded to 8 bits. x: rows x inner, y: rows x columns, both row after row; w and
-// sums by `vector_pack`; scales, bias: columns; scratch: rows * (inner / 4 + 1) floats. The sums of products are whole numbers, exact on every processor.
+// sums by `vector_pack`; scales, bias: columns; scratch: rows * (inner / 4 + 1) floats; kernel: one that this processor has. The sums of
+// products are whole numbers, exact by every kernel.
 void vector_multiply(
     const float *x, const int8_t *w, const int32_t *sums, const float *scales, const float *bias, float *scratch, float *y, size_t rows,
-    size_t inner, size_t columns);
+    size_t inner, size_t columns, vector_kernel_t kernel);
 
 // x = layer norm of (x + added) per row, times weight, plus bias.
 void vector_normalise(float *x, const float *added, const float *weight, const float *bias, size_t rows, size_t width);

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @testable import CoachCore
@@ -58,6 +59,40 @@ struct TextEncoderTests {
         #expect(TextEncoder.Projection(values: Array(values.dropLast()), scales: scales, bias: bias) == nil)
         #expect(TextEncoder.Projection(values: Array(values.prefix(outputs * 3)), scales: scales, bias: bias) == nil)
     }
+
+    /// The lengths are beside the chunks that kernels work on, and those of the shipped network.
+    @Test("every kernel that this processor has adds exactly", arguments: [4, 12, 252, 256, 260, 384, 516, 1536])
+    func kernels(inputs: Int) throws {
+        let (outputs, rows) = (TextEncoder.columnUnit * 2, 8)
+        var random = SeededGenerator(state: UInt64(inputs))
+        // A row whose highest value is 127 keeps its whole numbers.
+        let x: [[Int]] = (0..<rows).map { row in
+            switch row {
+            case 0: [Int](repeating: 127, count: inputs)
+            case 1: [Int](repeating: -127, count: inputs)
+            case 2: (0..<inputs).map { $0.isMultiple(of: 2) ? 127 : -127 }
+            default: [127] + (1..<inputs).map { _ in Int.random(in: -127...127, using: &random) }
+            }
+        }
+        let weights: [[Int]] = (0..<outputs).map { output in
+            switch output {
+            case 0: [Int](repeating: -128, count: inputs)
+            case 1: [Int](repeating: 127, count: inputs)
+            case 2: (0..<inputs).map { $0.isMultiple(of: 2) ? -128 : 127 }
+            default: (0..<inputs).map { _ in Int.random(in: -128...127, using: &random) }
+            }
+        }
+        let projection = try #require(
+            TextEncoder.Projection(
+                values: (0..<inputs).flatMap { input in weights.map { Int8($0[input]) } },
+                scales: [Float](repeating: 1, count: outputs), bias: [Float](repeating: 0, count: outputs)))
+        let sums: [Float] = x.flatMap { row in weights.map { Float(TextEncoderTests.product(row, $0)) } }
+        let values = x.joined().map { Float($0) }
+        #expect(!TextEncoder.kernels.isEmpty)
+        for kernel in TextEncoder.kernels { #expect(projection(values, rows: rows, by: kernel) == sums, "\(kernel)") }
+    }
+
+    private static func product(_ x: [Int], _ y: [Int]) -> Int { x.indices.reduce(0) { $0 + x[$1] * y[$1] } }
 
     @Test("a damaged or shortened file is rejected")
     func damaged() throws {

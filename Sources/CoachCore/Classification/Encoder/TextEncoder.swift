@@ -22,6 +22,9 @@ struct TextEncoder: Sendable {
     static let columnUnit = Int(VECTOR_COLUMNS)
     private static let innerUnit = Int(VECTOR_INNER)
     private static let rowUnit = Int(VECTOR_ROWS)
+    /// Those that this processor has, the fastest last.
+    static let kernels = (0..<VECTOR_KERNELS.rawValue).map { vector_kernel_t(rawValue: $0) }.filter { vector_has_kernel($0) }
+    private static let fastestKernel = kernels.last ?? VECTOR_KERNEL_PORTABLE
 
     /// A matrix of 8-bit values with one scale for each row.
     struct Table: Sendable {
@@ -55,13 +58,14 @@ struct TextEncoder: Sendable {
             vector_pack(values, &weights, &sums, values.count / bias.count, bias.count)
         }
 
-        func callAsFunction(_ x: [Float], rows: Int) -> [Float] {
+        /// `kernel`: one of `kernels`.
+        func callAsFunction(_ x: [Float], rows: Int, by kernel: vector_kernel_t = TextEncoder.fastestKernel) -> [Float] {
             let inputs = weights.count / bias.count
             precondition(x.count == rows * inputs && rows.isMultiple(of: TextEncoder.rowUnit))
             var y = [Float](repeating: 0, count: rows * bias.count)
             var scratch = [Float](repeating: 0, count: rows * (inputs / 4 + 1))
-            // SAFETY: sizes as checked here and in `init`; `scratch` has a float for four bytes, and one per row.
-            vector_multiply(x, weights, sums, scales, bias, &scratch, &y, rows, inputs, bias.count)
+            // SAFETY: sizes as checked here and in `init`; `scratch` has a float for four bytes, and one per row; the processor has the kernel.
+            vector_multiply(x, weights, sums, scales, bias, &scratch, &y, rows, inputs, bias.count, kernel)
             return y
         }
     }
