@@ -25,8 +25,9 @@ extension Target.Dependency {
     static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
-    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
+    // For tests alone, as a second opinion on OpenSSLCrypto: minutes of a first build.
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
+    static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
     static let x509: Self = .product(name: "X509", package: "swift-certificates")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -46,7 +47,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         // Without its traits: the gateway reads its own configuration, and swift-configuration is 48 files to build.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -65,6 +65,7 @@ let package = Package(
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
         module("JSON"),
         module("BinaryFormats"),
+        module("OpenSSLCrypto", ["CLibSSL"]),
         module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
         module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"]),
@@ -77,9 +78,9 @@ let package = Package(
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
-        module("ModelProviders", ["BinaryFormats", "CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"]),
-        module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
-        module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", .crypto, .x509, .hummingbird]),
+        module("ModelProviders", ["BinaryFormats", "CoachCore", "JSON", "EventStream", "OpenSSLCrypto", "TokenRelay"]),
+        module("Identity", ["CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP"]),
+        module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP", .hummingbird]),
         module(
             "HTTPEdge",
             [
@@ -95,7 +96,7 @@ let package = Package(
         module("AccountAPI", ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         // The files of its pages are in the executable, which can be copied by itself.
         module(
-            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", .crypto, .hummingbird],
+            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
@@ -112,19 +113,20 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: strict),
+            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", .argumentParser], swiftSettings: strict),
 
         // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/TestSupport", swiftSettings: strict),
         .target(
             name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
             swiftSettings: strict),
-        // What stores sign. Apart, because it is built after the cryptography.
+        // What stores sign. Apart, because it is built after swift-crypto.
         .target(
             name: "WebhookTestSupport", dependencies: ["CoachCore", "JSON", .crypto, .x509], path: "Tests/WebhookTestSupport",
             swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("BinaryFormatsTests", ["BinaryFormats", "TestSupport"]),
+        tests("OpenSSLCryptoTests", ["OpenSSLCrypto", "CoachCore", .crypto]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics, .tracing]),
@@ -146,7 +148,7 @@ let package = Package(
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
         tests(
             "IdentityTests",
-            ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .jwtKit]),
+            ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .cryptoExtras]),
         tests(
             "WebhooksTests",
             ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .crypto]),
@@ -172,7 +174,7 @@ let package = Package(
                 "Pages/Scripts", "OpenAI/openai_clients.py",
             ]),
 
-        // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
+        // What micro-benchmarks repeat, and what deploy/instructions counts.
         .target(
             name: "BenchmarkWorkloads", dependencies: ["JSON", "EventStream", "GatewayAPI", "CoachCore", "TokenRelay", "ModelProviders"],
             path: "Tests/Benchmarks/Workloads", swiftSettings: strict),

@@ -7,13 +7,11 @@ import JSON
 struct AccountChange: Sendable {
     var patch = AccountPatch()
 
-    static let schema = Schema.object([
-        .optional("display_name", .text(maximumLength: 100)), .optional("locale", .text.described("BCP 47")),
-        .optional("country", .text.described("ISO 3166-1 alpha-2")), .optional("time_zone", .text.described("IANA")),
-        .optional("is_minor", .boolean),
-    ]).named("MePatch")
+    static let body = JSONBody(
+        "MePatch", descriptions: ["locale": "BCP 47", "country": "ISO 3166-1 alpha-2", "time_zone": "IANA"],
+        examples: ["locale": "en-GB", "country": "GB", "time_zone": "Europe/London"], AccountChange.init)
 
-    init(_ body: JSONReader) throws(JSONFinding) {
+    private init(_ body: JSONReader) throws(JSONFinding) {
         if body.contains("display_name") { patch.displayName = .some(try body.optional("display_name", .text(1...100))) }
         if body.contains("locale") { patch.locale = .some(try body.optional("locale", .locale)) }
         if body.contains("country") { patch.country = .some(try body.optional("country", .country)) }

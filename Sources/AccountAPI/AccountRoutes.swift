@@ -18,9 +18,9 @@ public struct AccountRoutes: Feature {
             respond(context, try await accounts.get(context.caller))
         }
         users.patch(
-            "/api/v1/me", .init("Change the account (RFC 7396)", body: AccountChange.schema, response: .data(MeResource.schema))
+            "/api/v1/me", .init("Change the account (RFC 7396)", body: AccountChange.body, response: .data(MeResource.schema))
         ) { request, context in
-            let change = try JSONReader.read(requestBody: try await request.collectBytes(), AccountChange.init)
+            let change = try await request.read(AccountChange.body)
             return respond(context, try await accounts.patch(context.caller, change.patch))
         }
         users.get(

@@ -27,17 +27,18 @@ public struct ConsentRoutes: Feature {
             .init(
                 "Record a decision; earlier ones are kept",
                 parameters: [.init("kind", in: .path, .values(ConsentKind.allCases.map(\.rawValue)))],
-                body: Schema.object([.init("granted", .boolean), .init("version", .text(maximumLength: 64))]).named("ConsentDecision"),
-                response: .data(ConsentResource.schema))
+                body: Self.decision, response: .data(ConsentResource.schema))
         ) { try await decide($0, $1) }
+    }
+
+    private static let decision = JSONBody("ConsentDecision") { (body) throws(JSONFinding) in
+        (granted: try body.required("granted", as: Bool.self), version: try body.required("version", .text(1...64)))
     }
 
     private func decide(_ request: Request, _ context: Authenticated) async throws -> Response {
         guard let kind = context.parameters.get("kind").flatMap({ ConsentKind(rawValue: $0) }) else { throw GatewayError.notFound }
-        let (granted, version) = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-            (try body.required("granted", as: Bool.self), try body.required("version", .text(1...64)))
-        }
-        try await consents.record(context.caller, kind, version, granted)
+        let decision = try await request.read(Self.decision)
+        try await consents.record(context.caller, kind, decision.version, decision.granted)
         let decisions = try await consents.current(context.caller)
         return .envelope(context) { resource(kind, decisions).write(to: &$0) }
     }

@@ -7,17 +7,21 @@ struct ContextProfileBody: Sendable {
     /// The fields to replace.
     private(set) var fields: [ContextProfileField: [JSONValue]] = [:]
 
-    static let schema = Schema.object(ContextProfileField.allCases.map { .optional($0.rawValue, ContextProfileResource.statements) })
-        .named("ContextProfileEdit")
+    /// Of a replacement: fields that are absent become empty.
+    static let replacement = body(isPatch: false)
+    /// Of a merge patch (RFC 7396): fields that are absent stay as they are.
+    static let patch = body(isPatch: true)
 
     /// Of a field. With the longest statements the length below is reached earlier.
     private static let maximumStatements = 50
     /// Of a field as JSON, in bytes. The database's limit, 16,000, is that of its own form, which has more spaces.
     private static let maximumBytes = 15_000
 
-    /// - Parameter isPatch: fields that are absent stay as they are; else they become empty.
-    init(body: [UInt8], isPatch: Bool) throws(JSONFindings) {
-        self = try JSONReader.read(requestBody: body) { (json) throws(JSONFinding) in try Self(json, isPatch: isPatch) }
+    private static func body(isPatch: Bool) -> JSONBody<ContextProfileBody> {
+        let text = "strings, or objects with a `text` and what else belongs to it; at most \(maximumBytes) bytes of JSON"
+        return JSONBody(
+            "ContextProfileEdit", descriptions: Dictionary(uniqueKeysWithValues: ContextProfileField.allCases.map { ($0.rawValue, text) })
+        ) { (json) throws(JSONFinding) in try Self(json, isPatch: isPatch) }
     }
 
     private init(_ json: JSONReader, isPatch: Bool) throws(JSONFinding) {
@@ -37,7 +41,9 @@ extension JSONField<JSONValue> {
     /// A text, or an object with a `text`.
     fileprivate static var statement: Self {
         Self { (json) throws(JSONFinding) in
-            let text = JSONField<String>.text(1...PromptBuilder.maximumStatementScalars)
+            let length = 1...PromptBuilder.maximumStatementScalars
+            let text = JSONField<String>.text(length)
+            if json.declares(.either([.text(length), .object([.init("text", .text(length), isRequired: true)])])) { return .null }
             switch json.value {
             case .string: _ = try text.read(json)
             case .object: _ = try json.required("text", text)

@@ -28,15 +28,15 @@ public struct ContextProfileRoutes: Feature {
             Self.versioned.response(try await profiles.get(context.caller), request, context)
         }
         users.put(
-            Self.path, .init("Replace the profile", parameters: [.ifMatch], body: ContextProfileBody.schema, response: response)
+            Self.path, .init("Replace the profile", parameters: [.ifMatch], body: ContextProfileBody.replacement, response: response)
         ) { request, context in
-            try await edit(request, context, isPatch: false)
+            try await edit(request, context, ContextProfileBody.replacement)
         }
         users.patch(
             Self.path,
-            .init("Replace fields of the profile (RFC 7396)", parameters: [.ifMatch], body: ContextProfileBody.schema, response: response)
+            .init("Replace fields of the profile (RFC 7396)", parameters: [.ifMatch], body: ContextProfileBody.patch, response: response)
         ) { request, context in
-            try await edit(request, context, isPatch: true)
+            try await edit(request, context, ContextProfileBody.patch)
         }
         users.post(
             "\(Self.path)/undo",
@@ -56,10 +56,10 @@ public struct ContextProfileRoutes: Feature {
         }
     }
 
-    private func edit(_ request: Request, _ context: Authenticated, isPatch: Bool) async throws -> Response {
+    private func edit(_ request: Request, _ context: Authenticated, _ body: JSONBody<ContextProfileBody>) async throws -> Response {
         try await Self.versioned.edit(request, context, current: { try await profiles.get(context.caller) }) { expectedVersions in
-            let body = try ContextProfileBody(body: try await request.collectBytes(), isPatch: isPatch)
-            return try await save(ContextProfileEdit(fields: body.fields, expectedVersions: expectedVersions), context)
+            let fields = try await request.read(body).fields
+            return try await save(ContextProfileEdit(fields: fields, expectedVersions: expectedVersions), context)
         }
     }
 

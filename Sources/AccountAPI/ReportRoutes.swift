@@ -12,7 +12,7 @@ public struct ReportRoutes: Feature {
 
     public func register(on routes: RouteTable) {
         routes.authenticated("Account").create(
-            "/api/v1/reports", "Report a persona or an answer", body: Draft.schema, read: Draft.init
+            "/api/v1/reports", "Report a persona or an answer", body: Draft.body
         ) { draft, id, context in
             let report = Report(id: ReportID(id), subject: draft.subject, reason: draft.reason, comment: draft.comment)
             try await reports.create(context.caller, report)
@@ -26,12 +26,11 @@ public struct ReportRoutes: Feature {
         var reason: Report.Reason
         var comment: String?
 
-        static let schema = Schema.object([
-            .optional("persona_id", .id), .optional("message_id", .id), .init("reason", .values(Report.Reason.allCases.map(\.rawValue))),
-            .optional("comment", .text(maximumLength: 2000)),
-        ]).named("ReportDraft")
+        static let body = JSONBody(
+            "ReportDraft", descriptions: ["persona_id": "this or `message_id`, not both", "message_id": "an answer of the user's own"],
+            examples: ["message_id": .null], Draft.init)
 
-        init(_ body: JSONReader) throws(JSONFinding) {
+        private init(_ body: JSONReader) throws(JSONFinding) {
             let persona: PersonaID? = try body.optional("persona_id")
             let message: MessageID? = try body.optional("message_id")
             reason = try body.required("reason", .choice)

@@ -1,9 +1,20 @@
 // OpenSSL, and those of its macros that Swift cannot call.
 #pragma once
 
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+/// Takes a key of HMAC-SHA256. 1 on success.
+static inline int gateway_hmac_sha256_init(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
+    char digest[] = "SHA256";
+    OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+    return EVP_MAC_init(context, key, count, parameters);
+}
 
 /// TLS 1.2 or later; buffers of idle connections are freed. 1 on success.
 static inline int gateway_ssl_ctx_harden(SSL_CTX *context) {

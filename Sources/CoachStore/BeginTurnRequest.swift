@@ -56,6 +56,7 @@ struct BeginTurnRequest: StoredWritable {
                 }
             }
             json.field("reserve_nanodollars", tiers.reservePerTurn)
+            json.field("reserve_tokens", tiers.reservedTokensPerTurn)
             consents.writeFields(to: &json)
             json.field("owner", owner)
             if !exhausted.isEmpty { json.field("exhausted", exhausted.map(\.name)) }

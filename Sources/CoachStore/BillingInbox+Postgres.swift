@@ -12,18 +12,21 @@ extension BillingInbox {
     static func version(includingSandbox: Bool) -> Int { foldVersion * 2 + (includingSandbox ? 1 : 0) }
 
     /// The inbox in PostgreSQL.
-    /// - Parameter includingSandbox: whether purchases in the stores' sandbox give access; for development only.
-    public static func postgres(client: PostgresClient, includingSandbox: Bool) -> BillingInbox {
-        BillingInbox(
+    /// - Parameters:
+    ///   - intake: the connections on which deliveries are stored; nil: those of `client`.
+    ///   - includingSandbox: whether purchases in the stores' sandbox give access; for development only.
+    public static func postgres(client: PostgresClient, intake: PostgresClient? = nil, includingSandbox: Bool) -> BillingInbox {
+        let intake = intake ?? client
+        return BillingInbox(
             store: { delivery in
                 try await StoreFault.translating {
                     switch delivery.effect {
-                    case .none(let reason): try await client.ignore(delivery, reason: reason)
-                    case .lookUp(let job): try await client.queue(delivery, job)
+                    case .none(let reason): try await intake.ignore(delivery, reason: reason)
+                    case .lookUp(let job): try await intake.queue(delivery, job)
                     case .event(let event):
                         // Repeated when another event of the subscriber was stored between reading and writing.
                         try await repeatingContended {
-                            try await client.fold(event, of: delivery, includingSandbox: includingSandbox)
+                            try await intake.fold(event, of: delivery, includingSandbox: includingSandbox)
                         }
                     }
                 }

@@ -39,6 +39,8 @@ extension PostgresClient {
             // Another request has inserted it since: then it can be updated.
             if edit.expectedVersions == nil, let updated = try await update(edit, of: caller) { return updated }
             throw StaleVersion()
+        } catch let error as PostgresError where error.constraint == "context_profiles_quota" {
+            throw Rejection(reason: .quotaExhausted)
         } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
             throw ProfileTooLong()
         }

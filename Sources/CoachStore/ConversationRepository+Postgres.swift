@@ -99,14 +99,38 @@ extension PostgresClient {
     fileprivate func messages(
         in id: ConversationID, of caller: Caller, changedAfter token: ChangeToken, limit: Int
     ) async throws -> Page<MessageRecord>? {
-        let change: Query = "greatest(m.change, t.change)"
+        let seen = token.row == nil ? token.number : token.number - 1
+        // Of the user's changes and the conversation's messages the fewer are read: a client that asks often has missed few changes, one that
+        // was away for long may have missed those of many conversations. The changes come by their index, which no other condition may
+        // replace (offset 0), with the user's message of each turn as in `SyncRepository`.
         let query: Query = """
-            select \(ChangeCounter.columns), \(change), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            with counter as (\(ChangeCounter.query(for: caller)))
+            select \(ChangeCounter.columns), page.change, \(MessageRecord.columns) from counter
             cross join public.conversations c
-            left join (public.messages m left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id)
-                on m.user_id = c.user_id and m.conversation_id = c.id and (\(change), m.id) > (\(token.number), \(token.lastRow))
+            left join lateral (
+                select k.change, k.id from (
+                    select greatest(m.change, t.change) as change, m.id from public.messages m
+                    left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+                    where m.user_id = c.user_id and m.conversation_id = c.id and counter.last_change - \(seen)::bigint >= c.last_seq
+                    union all
+                    select greatest(m.change, t.change), m.id from (
+                        select distinct unnest(array[m.id, t.user_message_id]) as id from (
+                            select m.id, m.turn_id, m.conversation_id from public.messages m
+                            where m.user_id = \(caller.userID) and m.change > \(seen)::bigint order by m.change offset 0) m
+                        left join lateral (
+                            select t.user_message_id from public.turns t where t.user_id = c.user_id and t.id = m.turn_id limit 1) t on true
+                        where m.conversation_id = c.id and counter.last_change - \(seen)::bigint < c.last_seq) candidate
+                    cross join lateral (
+                        select m.id, m.change, m.turn_id from public.messages m
+                        where m.user_id = c.user_id and m.id = candidate.id limit 1) m
+                    left join lateral (
+                        select t.change from public.turns t where t.user_id = c.user_id and t.id = m.turn_id limit 1) t on true) k
+                where (k.change, k.id) > (\(token.number), \(token.lastRow))
+                order by k.change, k.id limit \(limit + 1)) page on true
+            left join public.messages m on m.user_id = c.user_id and m.id = page.id
+            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
-            order by \(change), m.id limit \(limit + 1)
+            order by page.change, page.id
             """
         let found = try await userRows(query, for: caller) {
             try Counted<Changed<MessageRecord>>(row: $0) { row, column in

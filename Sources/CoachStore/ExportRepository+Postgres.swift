@@ -57,12 +57,28 @@ extension ExportRepository {
                     """
                 // Users read share links through the gateway only.
                 guard list == .shareLinks else { return try await client.userRows(query, for: caller) { try ExportedRow(row: $0) } }
-                return try await StoreFault.translating {
-                    try await client.batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
-                        try rows.map { try ExportedRow(row: $0) }
-                    }
-                }
+                return try await client.gatewayRows(query, for: caller) { try ExportedRow(row: $0) }
+            },
+            avatar: { caller, last in
+                let avatars: Query = """
+                    select a.persona_id, a.format, a.content from public.coaching_personas p
+                    join public.persona_avatars a on a.persona_id = p.id where p.user_id = \(caller.userID)
+                    """
+                return try await client.gatewayRows(.page(avatars, by: "a.persona_id", after: last, 1), for: caller) { row in
+                    ExportedAvatar(personaID: PersonaID(try row.value(0)), image: try AvatarImage(row: row, at: 1))
+                }.first
             })
+    }
+}
+
+extension PostgresClient {
+    /// Rows that users read through the gateway only.
+    fileprivate func gatewayRows<Value: Sendable>(
+        _ query: Query, for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Value
+    ) async throws -> [Value] {
+        try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in try rows.map(decode) }
+        }
     }
 }
 

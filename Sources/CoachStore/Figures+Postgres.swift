@@ -4,11 +4,11 @@ import JSON
 import PostgresClient
 
 extension Figures {
-    /// Sums of the rollups in PostgreSQL, through functions that check the caller's role.
+    /// Figures in PostgreSQL, mostly sums of the rollups, through functions that check the caller's role.
     public static func postgres(client: PostgresClient) -> Figures {
         Figures(
             table: { caller, figure, query in
-                var statement: Query = "select \(asOf)"
+                var statement: Query = "select \(figure.isImmediate ? present : asOf)"
                 statement.append(Query(unsafeSQL: ", " + figure.values))
                 // The rows' numbers tell a table without rows from one row of nulls.
                 statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator.\(figure.function)"))

@@ -37,11 +37,11 @@ enum DurableFile {
             defer { close(descriptor) }
             try writeAll(bytes, to: descriptor, temporary.path)
             guard fsync(descriptor) == 0 else { throw FileFault("fsync", temporary.path) }
+            guard rename(temporary.path, file.path) == 0 else { throw FileFault("rename", temporary.path) }
         } catch {
             unlink(temporary.path)
             throw error
         }
-        guard rename(temporary.path, file.path) == 0 else { throw FileFault("rename", temporary.path) }
         try syncFolder(file.deletingLastPathComponent())
     }
 

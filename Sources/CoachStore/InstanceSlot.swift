@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 /// The folder of one gateway process in a state directory: the first of `1`, `2`, … that no other process uses. It keeps the instance's id
-/// and its spooled receipts across restarts. The process holds a lock on the file `lock`, which the kernel releases when the process ends.
+/// and what it has spooled across restarts. The process holds a lock on the file `lock`, which the kernel releases when the process ends.
 ///
 /// A state directory must be used on one machine only: with a copy on another one, two processes would have the same id.
 public final class InstanceSlot: Sendable {
@@ -29,15 +29,20 @@ public final class InstanceSlot: Sendable {
     private let lock: Int32
 
     /// The folder of `FileReceiptSpool`.
-    public var receipts: URL { folder.appendingPathComponent("receipts") }
+    public var receipts: URL { folder.appendingPathComponent(Self.spools[0]) }
+    /// The folder of `FileCallSpool`.
+    public var calls: URL { folder.appendingPathComponent(Self.spools[1]) }
+    private static let spools = ["receipts", "calls"]
 
-    /// Takes the first free slot and holds it until `deinit`. Moves receipts from free slots here. Throws `Failure` or `FileFault`.
+    /// Takes the first free slot and holds it until `deinit`. Moves what free slots have spooled here. Throws `Failure` or `FileFault`.
     public init(in directory: URL) throws {
         (folder, lock) = try Self.takeFirst(in: directory)
         do {
             instance = try Self.identity(in: folder)
-            try DurableFile.makeFolder(folder.appendingPathComponent("receipts"))
-            try Self.adoptReceipts(from: directory, to: folder)
+            for spool in Self.spools {
+                try DurableFile.makeFolder(folder.appendingPathComponent(spool))
+                try Self.adopt(spool, from: directory, to: folder)
+            }
         } catch {
             close(lock)
             throw error
@@ -80,19 +85,19 @@ public final class InstanceSlot: Sendable {
         return id
     }
 
-    /// Moves receipts here from slots that no process uses, because fewer gateways run on this machine than before.
-    private static func adoptReceipts(from directory: URL, to own: URL) throws {
+    /// Moves a spool's files here from slots that no process uses, because fewer gateways run on this machine than before.
+    private static func adopt(_ spool: String, from directory: URL, to own: URL) throws {
         for name in try DurableFile.names(in: directory) where Int(name) != nil && name != own.lastPathComponent {
             let folder = directory.appendingPathComponent(name)
-            let receipts = folder.appendingPathComponent("receipts")
-            let files = try DurableFile.names(in: receipts)
+            let source = folder.appendingPathComponent(spool)
+            let files = try DurableFile.names(in: source)
             guard !files.isEmpty, let lock = try take(folder) else { continue }
             defer { close(lock) }
             for file in files {
-                let target = own.appendingPathComponent("receipts").appendingPathComponent(file)
-                guard rename(receipts.appendingPathComponent(file).path, target.path) == 0 else { throw FileFault("rename", target.path) }
+                let target = own.appendingPathComponent(spool).appendingPathComponent(file)
+                guard rename(source.appendingPathComponent(file).path, target.path) == 0 else { throw FileFault("rename", target.path) }
             }
-            try DurableFile.syncFolder(own.appendingPathComponent("receipts"))
+            try DurableFile.syncFolder(own.appendingPathComponent(spool))
         }
     }
 }

@@ -23,7 +23,7 @@ extension PersonaAvatars {
                     where a.persona_id = (select s.id from (\(PersonaSharing.shared(by: token))) s)
                     """
                 return try await StoreFault.translating {
-                    try await client.query(query) { rows in try rows.map { row in try AvatarImage(row: row) }.first }
+                    try await client.query(query) { rows in try rows.map { row in try AvatarImage(row: row, at: 0) }.first }
                 }
             },
             hasShared: { token in
@@ -54,15 +54,16 @@ extension PostgresClient {
     fileprivate func avatars(_ query: Query, for caller: Caller) async throws -> [AvatarImage] {
         try await StoreFault.translating {
             try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
-                try rows.map { row in try AvatarImage(row: row) }
+                try rows.map { row in try AvatarImage(row: row, at: 0) }
             }
         }
     }
 }
 
 extension AvatarImage {
-    fileprivate init(row: borrowing Row) throws {
-        guard let format = Format(rawValue: try row.value(0)) else { throw StoreFault.unexpected("an avatar has an unknown format") }
-        self.init(stored: try row.value(1), format: format)
+    /// From the columns `format` and `content`.
+    init(row: borrowing Row, at first: Int) throws {
+        guard let format = Format(rawValue: try row.value(first)) else { throw StoreFault.unexpected("an avatar has an unknown format") }
+        self.init(stored: try row.value(first + 1), format: format)
     }
 }

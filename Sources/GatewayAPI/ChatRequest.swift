@@ -48,15 +48,31 @@ public struct ChatRequest: Sendable, Equatable {
     /// Drops an invalid locale or country instead of rejecting the request: they only select resources, and a message must not fail
     /// because of them.
     public static func parse(_ bytes: [UInt8]) throws(JSONFindings) -> ChatRequest {
-        try JSONReader.read(requestBody: bytes, ChatRequest.init)
+        try body.value(of: bytes)
     }
 
-    private init(_ body: JSONReader) throws(JSONFinding) {
+    /// The body of a new turn.
+    public static let body = JSONBody("ChatRequest", descriptions: descriptions, examples: examples) {
+        (body) throws(JSONFinding) in try ChatRequest(body, isPreview: false)
+    }
+
+    /// The body of a preview, which is a conversation of its own with the persona of the path.
+    public static let preview = JSONBody("PreviewRequest", descriptions: descriptions, examples: examples) {
+        (body) throws(JSONFinding) in try ChatRequest(body, isPreview: true)
+    }
+
+    private static let descriptions = ["locale": "BCP 47", "country": "ISO 3166-1 alpha-2"]
+    private static let examples: [String: JSONValue] = [
+        "message": "I keep putting things off.", "domain": "mindset", "locale": "en-GB", "country": "GB",
+    ]
+
+    /// - Parameter isPreview: its conversation and persona are not the body's.
+    private init(_ body: JSONReader, isPreview: Bool) throws(JSONFinding) {
         self.init(
             message: try body.required("message", .text(1...Self.messageLimit)),
-            conversationID: try body.optional("conversation_id"),
-            personaID: try body.optional("persona_id"),
-            shareToken: try body.optional("share_token", .text(0...256)),
+            conversationID: try isPreview ? nil : body.optional("conversation_id"),
+            personaID: try isPreview ? nil : body.optional("persona_id"),
+            shareToken: try isPreview ? nil : body.optional("share_token", .text(0...256)),
             domain: try body.optional("domain", .text(0...64)),
             clientMessageID: try body.optional("client_message_id"),
             locale: try body.optional("locale", as: String.self).flatMap { $0.utf8.count <= 64 ? $0 : nil },

@@ -120,7 +120,7 @@ public final class KeySet: Sendable {
             let read = try await source.load()
             bytes = read
             let known = state.withLock { $0.document == read }
-            let document = known ? nil : try await KeySetDocument(read)
+            let document = known ? nil : try KeySetDocument(read)
             // An empty set removes all keys. A set with only unusable keys is an error, and the previous keys stay.
             if let document, document.keys.identifiers.isEmpty, !document.findings.isEmpty {
                 throw KeySourceError.noUsableKey(findings: document.findings)

@@ -1,5 +1,6 @@
+import CoachCore
 import JSON
-import JWTKit
+import OpenSSLCrypto
 
 /// A parsed key set document (RFC 7517 §5): the usable keys, and a sentence (finding) for each unusable one. An unusable key does not
 /// affect the others.
@@ -7,8 +8,8 @@ struct KeySetDocument: Sendable {
     var keys = VerificationKeys.none
     var findings: [String] = []
 
-    /// Throws `JSONFinding` when the document is not a key set. Suspends, because JWTKit makes its verifiers inside an actor.
-    init(_ bytes: [UInt8]) async throws {
+    /// Throws `JSONFinding` when the document is not a key set.
+    init(_ bytes: [UInt8]) throws {
         let root = try JSONReader(parsing: bytes, flaws: .rejectedWhereRead)
         var usable: [String: VerificationKeys.Key] = [:]
         for (position, element) in try root.elements("keys", 0...1_000).enumerated() {
@@ -16,7 +17,7 @@ struct KeySetDocument: Sendable {
             do {
                 let entry = try Entry(element)
                 if usable[entry.keyID] != nil { throw Entry.Unusable("its kid \(entry.keyID) was taken by an earlier key") }
-                usable[entry.keyID] = try await entry.verificationKey()
+                usable[entry.keyID] = entry.key
             } catch {
                 findings.append("\(name): \(error)")
             }
@@ -25,11 +26,10 @@ struct KeySetDocument: Sendable {
     }
 }
 
-/// A key of the document that can verify signatures, before JWTKit has checked its numbers.
+/// A key of the document that can verify signatures.
 private struct Entry {
     let keyID: String
-    let algorithm: AsymmetricAlgorithm
-    let jwk: JWK
+    let key: VerificationKeys.Key
 
     struct Unusable: Error, CustomStringConvertible {
         let description: String
@@ -46,19 +46,19 @@ private struct Entry {
         }
         let kind = try json.required("kty", as: String.self)
         let curve = try json.optional("crv", as: String.self)
-        let identifier = JWKIdentifier(string: keyID)
-        // Only public members are read, also of a private key that was published by mistake. The algorithm is fixed here, because JWTKit
-        // otherwise takes it from the first token that uses the key.
+        let algorithm: AsymmetricAlgorithm
+        let key: PublicKey?
+        // Only public members are read, also of a private key that was published by mistake.
         switch (kind, curve) {
         case ("RSA", _):
             algorithm = .rs256
-            jwk = .rsa(.rs256, identifier: identifier, modulus: try json.optional("n"), exponent: try json.optional("e"))
+            key = PublicKey(rsaModulus: try Self.number("n", json), exponent: try Self.number("e", json))
         case ("EC", "P-256"):
             algorithm = .es256
-            jwk = .ecdsa(.es256, identifier: identifier, x: try json.optional("x"), y: try json.optional("y"), curve: .p256)
+            key = PublicKey(p256X: try Self.number("x", json), y: try Self.number("y", json))
         case ("OKP", "Ed25519"):
             algorithm = .edDSA
-            jwk = .octetKeyPair(.eddsa, identifier: identifier, x: try json.optional("x"), y: nil, curve: .ed25519)
+            key = PublicKey(ed25519: try Self.number("x", json))
         // Also for symmetric keys ("oct"): in a public document they are not secret.
         default: throw Unusable("kid \(keyID) is of a kind that is not accepted")
         }
@@ -66,17 +66,15 @@ private struct Entry {
         guard declared == nil || declared == algorithm.rawValue else {
             throw Unusable("kid \(keyID) is for an algorithm that is not accepted")
         }
+        guard let key else { throw Unusable("kid \(keyID) has numbers that are no key of its kind") }
         self.keyID = keyID
+        self.key = VerificationKeys.Key(algorithm: algorithm, key: key)
     }
 
-    func verificationKey() async throws -> VerificationKeys.Key {
-        do {
-            // A collection with one key: no default and no other key that a lookup could return.
-            let collection = try await JWTKeyCollection().add(jwk: jwk)
-            let verifier = try await collection.getKey(for: jwk.keyIdentifier, alg: algorithm.rawValue)
-            return VerificationKeys.Key(algorithm: algorithm, verifier: verifier)
-        } catch {
-            throw Unusable("kid \(keyID) has numbers that are no key of its kind")
-        }
+    /// The bytes of a number in base64url; empty when it is missing or is none. Some issuers add padding.
+    private static func number(_ name: String, _ json: JSONReader) throws -> [UInt8] {
+        var text = (try json.optional(name, as: String.self) ?? "")[...].utf8
+        while text.last == UInt8(ascii: "=") { text.removeLast() }
+        return Base64URL.decode(text) ?? []
     }
 }

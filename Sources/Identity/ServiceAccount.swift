@@ -1,6 +1,7 @@
+import CoachCore
 import Foundation
 import JSON
-import JWTKit
+import OpenSSLCrypto
 import OutboundHTTP
 
 /// The JSON key file of a Google service account.
@@ -11,21 +12,21 @@ public struct ServiceAccountFile: Sendable {
     }
 
     fileprivate let email: String
-    fileprivate let keyID: JWKIdentifier?
-    fileprivate let key: Insecure.RSA.PrivateKey
+    fileprivate let keyID: String?
+    fileprivate let key: RSASigningKey
     fileprivate let tokenURL: String
 
     public init(parsing bytes: [UInt8]) throws(Invalid) {
         do throws(JSONFinding) {
             let json = try JSONReader(parsing: bytes)
             email = try json.required("client_email")
-            keyID = try json.optional("private_key_id", as: String.self).map { JWKIdentifier(string: $0) }
+            keyID = try json.optional("private_key_id")
             tokenURL = try json.required("token_uri")
             guard let url = URL(string: tokenURL), KeySource.isTrustworthy(url) else {
                 throw JSONFinding("token_uri", .invalid("must be https, or http on loopback"))
             }
             let pem = try json.required("private_key", as: String.self)
-            guard let key = try? Insecure.RSA.PrivateKey(pem: pem) else {
+            guard let key = RSASigningKey(pem: pem) else {
                 throw JSONFinding("private_key", .invalid("is not an RSA key in PEM form"))
             }
             self.key = key
@@ -63,7 +64,7 @@ public actor ServiceAccount {
     /// A token that is valid for at least another minute; requests a new one if the cached one is not. Throws `Refused` or `OutboundError`.
     public func accessToken() async throws -> String {
         if let current, now() < current.expiresAt { return current.token }
-        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(try await assertion())"
+        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(try assertion())"
         var request = OutboundRequest(
             .post, url: file.tokenURL, headers: [.init("Content-Type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
         request.mayBeSentTwice = true
@@ -77,21 +78,28 @@ public actor ServiceAccount {
     }
 
     /// The signed token (RS256) that is exchanged for an access token: the claims of RFC 7523 §3.
-    private func assertion() async throws -> String {
-        let keys = await JWTKeyCollection().add(rsa: file.key, digestAlgorithm: .sha256, kid: file.keyID)
-        let seconds = Int(now().timeIntervalSince1970)
-        let claims = Assertion(iss: file.email, scope: scope, aud: file.tokenURL, iat: seconds, exp: seconds + Int(Self.lifetime))
-        return try await keys.sign(claims, kid: file.keyID)
-    }
-
-    private struct Assertion: JWTPayload {
-        let iss: String
-        let scope: String
-        let aud: String
-        let iat: Int
-        let exp: Int
-
-        /// Required by JWTKit. This token is only signed here, never verified.
-        func verify(using _: some JWTAlgorithm) async throws {}
+    private func assertion() throws -> String {
+        let header = JSONWriter.encode { json in
+            json.object { json in
+                json.member("alg", "RS256")
+                if let keyID = file.keyID { json.member("kid", keyID) }
+                json.member("typ", "JWT")
+            }
+        }
+        let issuedAt = Int64(now().timeIntervalSince1970)
+        let claims = JSONWriter.encode { json in
+            json.object { json in
+                json.member("aud", file.tokenURL)
+                json.member("exp", issuedAt + Int64(Self.lifetime))
+                json.member("iat", issuedAt)
+                json.member("iss", file.email)
+                json.member("scope", scope)
+            }
+        }
+        let text = Base64URL.encode(header) + "." + Base64URL.encode(claims)
+        guard let signature = file.key.sign(Array(text.utf8)) else {
+            throw Refused(description: "the key of the account made no signature")
+        }
+        return text + "." + Base64URL.encode(signature)
     }
 }

@@ -1,5 +1,4 @@
-import Crypto
-import Foundation
+import OpenSSLCrypto
 
 /// The HS256 secret that the gateway shares with the issuer of the users' tokens. Its description never contains the secret.
 public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable {
@@ -13,29 +12,22 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
     /// The minimum length in bytes: that of the hash's output (RFC 7518 §3.2).
     public static let minimumByteCount = 32
 
-    /// The HMAC state after the key, copied for each message.
-    private let keyed: HMAC<SHA256>
+    private let key: AuthenticationKey
 
     /// Uses the UTF-8 bytes of `text` as the key, as Supabase and most issuers do, without base64 decoding.
     public init(_ text: String) throws(TooShort) {
         let bytes = Array(text.utf8)
         guard bytes.count >= Self.minimumByteCount else { throw TooShort(byteCount: bytes.count) }
-        keyed = HMAC<SHA256>(key: SymmetricKey(data: bytes))
+        key = AuthenticationKey(bytes)
     }
 
     func sign(_ message: some Sequence<UInt8>) -> [UInt8] {
-        Array(code(for: Array(message)))
+        key.code(of: Array(message))
     }
 
     /// Whether the signature is that of the message. Compares in constant time.
     func verify(_ signature: [UInt8], signs message: ArraySlice<UInt8>) -> Bool {
-        code(for: message) == signature
-    }
-
-    private func code(for message: some DataProtocol) -> HMAC<SHA256>.MAC {
-        var keyed = keyed
-        keyed.update(data: message)
-        return keyed.finalize()
+        key.isCode(signature, of: message)
     }
 
     public var description: String { "SharedSecret(hidden)" }

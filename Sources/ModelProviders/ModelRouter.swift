@@ -62,7 +62,7 @@ final class ModelRouter: Sendable {
     func order(at now: Moment) -> [ModelChoice] {
         var random = SystemRandomNumberGenerator()
         let choices = route.choices.drawn(using: &random).fastestFirst(health.meanTime, using: &random)
-        return health.order(choices, at: now)
+        return health.order(choices, at: now) { !keys.areRefused(of: $0.name.provider, at: now) }
     }
 
     /// A prompt in every form that this route's models take: failover needs no more time for it. Any thread.

@@ -33,9 +33,7 @@ public struct CharacterCardRoutes: Feature {
                 Replace the draft by a character card; its system prompt is kept and never used. The body may be a PNG picture with a card in it, \
                 which becomes the avatar
                 """, parameters: [.ifMatch],
-                body: Schema.object([
-                    .init("spec", .values(["chara_card_v2", "chara_card_v3"])), .init("data", .any.described("an object with `name`")),
-                ]).named("CharacterCard"), uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
+                body: Self.card, uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
         ) { request, context in
             let id = try context.personaID
             return try await PersonaRecord.versioned.edit(
@@ -43,13 +41,15 @@ public struct CharacterCardRoutes: Feature {
             ) { expectedVersions in
                 let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
                 let picture = try Self.picture(body)
-                let card = try JSONReader.read(requestBody: picture?.card ?? body, CharacterCard.init)
+                let card = try Self.card.value(of: picture?.card ?? body)
                 let record = try await personas.importCard(context.caller, id, card, expectedVersions)
                 if let picture { try await avatars.put(context.caller, id, picture.image) }
                 return record
             }
         }
     }
+
+    private static let card = JSONBody("CharacterCard", CharacterCard.init)
 
     private func export(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try context.personaID

@@ -35,7 +35,7 @@ public struct PersonaRoutes: Feature {
             .list(request, context, try await personas.own(context.caller, try PageQuery.read(request)), PersonaResource.init)
         }
         creators.create(
-            Self.path, "Create a persona as a draft", body: Self.draft, read: PersonaContent.init
+            Self.path, "Create a persona as a draft", body: Self.draft
         ) { content, id, context in
             PersonaResource(try await personas.create(context.caller, PersonaID(id), content))
         }
@@ -51,7 +51,7 @@ public struct PersonaRoutes: Feature {
             return try await PersonaRecord.versioned.edit(
                 request, context, current: { try await personas.get(context.caller, id) }
             ) { expectedVersions in
-                let content = try JSONReader.read(requestBody: try await request.collectBytes(), PersonaContent.init)
+                let content = try await request.read(Self.draft)
                 return try await personas.put(context.caller, id, content, expectedVersions)
             }
         }
@@ -62,9 +62,7 @@ public struct PersonaRoutes: Feature {
         creators.post(
             "\(Self.path)/{id}/publish",
             .init(
-                "Publish the draft as a new version",
-                body: Schema.object([.optional("visibility", .values(PersonaVisibility.allCases.map(\.rawValue)))]).named("Publication"),
-                response: Self.versioned)
+                "Publish the draft as a new version", body: Self.publication, response: Self.versioned)
         ) { try await publish($0, $1) }
         creators.post(
             "\(Self.path)/{id}/unpublish", .init("End the publication; conversations keep their version", response: Self.versioned)
@@ -84,26 +82,23 @@ public struct PersonaRoutes: Feature {
 
     static let versioned = RouteResponse.data(PersonaResource.schema).versioned
 
-    private static let draft: Schema = {
-        let setting = Schema.any.described(
-            "a text, a list of texts, or an object of texts; at most \(PersonaContent.settingLimit) characters")
-        return Schema.object(
-            [
-                .init("name", .text(maximumLength: PersonaContent.nameLimit)),
-                .optional("description", .text(maximumLength: PersonaContent.descriptionLimit)),
-                .optional("domain", .values(Domain.allCases.map(\.rawValue))),
-                .optional("starters", .array(of: .text(maximumLength: PersonaContent.starterLimit))),
-                .optional("languages", .array(of: .text.described("BCP 47"))),
-            ] + PersonaContent.promptMembers.map { .optional($0, setting) }
-        ).named("PersonaDraft")
+    private static let draft: JSONBody<PersonaContent> = {
+        let setting = """
+            a text, a list of texts, or an object of texts; at most \(PersonaContent.settingParts) texts with \(PersonaContent.settingLimit) \
+            characters together
+            """
+        return JSONBody(
+            "PersonaDraft", descriptions: Dictionary(uniqueKeysWithValues: PersonaContent.promptMembers.map { ($0, setting) }),
+            examples: ["languages": ["en"]], PersonaContent.init)
     }()
+
+    private static let publication = JSONBody("Publication") { (body) throws(JSONFinding) in
+        try body.optional("visibility", .choice) as PersonaVisibility?
+    }
 
     private func publish(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try context.personaID
-        let bytes = try await request.collectBytes()
-        let visibility = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
-            try body.optional("visibility", .choice) as PersonaVisibility?
-        }
+        let visibility = try await request.read(Self.publication, mayBeEmpty: true)
         do {
             guard try await publishValidated(id, visibility, context) else {
                 throw GatewayError(.forbidden, "an operator has withdrawn this persona")

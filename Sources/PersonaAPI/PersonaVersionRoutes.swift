@@ -47,8 +47,12 @@ public struct PersonaVersionRoutes: Feature {
             "\(path)/rollback",
             .init(
                 "Make an earlier version the draft again, and publish it when the persona is published", parameters: [.ifMatch],
-                body: Schema.object([.init("version", .integer)]).named("PersonaRollback"), response: PersonaRoutes.versioned)
+                body: Self.rollback, response: PersonaRoutes.versioned)
         ) { try await rollBack($0, $1) }
+    }
+
+    private static let rollback = JSONBody("PersonaRollback") { (body) throws(JSONFinding) in
+        try body.required("version", .integer(1...Int(Int32.max)))
     }
 
     private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
@@ -72,9 +76,7 @@ public struct PersonaVersionRoutes: Feature {
         return try await PersonaRecord.versioned.edit(
             request, context, current: { try await personas.get(context.caller, id) }
         ) { expectedVersions in
-            let number = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                try body.required("version", .integer(1...Int(Int32.max)))
-            }
+            let number = try await request.read(Self.rollback)
             let record = try await personas.restore(context.caller, id, number, expectedVersions)
             guard record.status == .published else { return record }
             do {

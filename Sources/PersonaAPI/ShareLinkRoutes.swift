@@ -24,13 +24,9 @@ public struct ShareLinkRoutes: Feature {
             "/api/v1/personas/redeem",
             .init(
                 "Redeem a share link: the user may talk to its persona from then on",
-                body: Schema.object([.init("share_token", .text(maximumLength: 256))]).named("Redemption"),
-                response: .data(PublishedPersonaResource.schema))
+                body: Self.redemption, response: .data(PublishedPersonaResource.schema))
         ) { request, context in
-            let token = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                try body.required("share_token", .text(1...256))
-            }
-            let id = try await sharing.redeem(context.caller, token)
+            let id = try await sharing.redeem(context.caller, try await request.read(Self.redemption))
             let persona = try await personas.publishedOne(context.caller, id)
             return .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
         }
@@ -46,12 +42,10 @@ public struct ShareLinkRoutes: Feature {
             "/api/v1/operator/personas/{id}/unpublish",
             .init(
                 "Withdraw a persona, from conversations that have it, too",
-                body: Schema.object([.init("reason", .text(maximumLength: 1000))]).named("Withdrawal"), response: .data(.any))
+                body: Self.withdrawal, response: .data(.any))
         ) { request, context in
             let id = try context.personaID
-            let reason = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                try body.required("reason", .text(1...1000))
-            }
+            let reason = try await request.read(Self.withdrawal)
             guard try await sharing.withdraw(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
             return .envelope(context) { $0.null() }
         }
@@ -65,7 +59,7 @@ public struct ShareLinkRoutes: Feature {
             let page = try await sharing.links(context.caller, try context.personaID, try PageQuery.read(request))
             return .list(request, context, page, ShareLinkResource.init)
         }
-        creators.create(path, "Create a share link", body: Self.draft, read: Self.read) { draft, id, context in
+        creators.create(path, "Create a share link", body: Self.draft) { draft, id, context in
             ShareLinkResource(try await sharing.create(context.caller, try context.personaID, ShareLinkID(id), draft))
         }
         creators.delete(
@@ -77,12 +71,13 @@ public struct ShareLinkRoutes: Feature {
         }
     }
 
-    private static let draft = Schema.object([
-        .optional("label", .text(maximumLength: 80)), .optional("max_uses", .integer(1...maximumUses)), .optional("expires_at", .time),
-    ]).named("ShareLinkDraft")
+    private static let redemption = JSONBody("Redemption") { (body) throws(JSONFinding) in
+        try body.required("share_token", .text(1...256))
+    }
 
-    @Sendable
-    private static func read(_ body: JSONReader) throws(JSONFinding) -> ShareLinkDraft {
+    private static let withdrawal = JSONBody("Withdrawal") { (body) throws(JSONFinding) in try body.required("reason", .text(1...1000)) }
+
+    private static let draft = JSONBody("ShareLinkDraft") { (body) throws(JSONFinding) in
         let expiry: Timestamp? = try body.optional("expires_at")
         return ShareLinkDraft(
             label: try body.optional("label", .text(0...80)), maximumUses: try body.optional("max_uses", .integer(1...maximumUses)),

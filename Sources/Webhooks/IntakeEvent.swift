@@ -1,5 +1,5 @@
 import CoachCore
-import Crypto
+import OpenSSLCrypto
 
 /// A verified webhook body as the inbox stores it.
 public struct IntakeEvent: Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct IntakeEvent: Hashable, Sendable {
 
     /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.
     static func contentID(_ body: [UInt8]) -> String {
-        "sha256:" + SHA256.hash(data: body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        "sha256:" + SHA256.hash(body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

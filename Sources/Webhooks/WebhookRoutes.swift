@@ -22,7 +22,7 @@ public struct WebhookRoutes: Feature {
     public func register(on routes: RouteTable) {
         let group = routes.open("Webhooks", addressLimit: .unverified)
         for (name, sender, reader) in readers {
-            let description = RouteDescription("Receive an event of \(sender)", body: .any, response: .data(.any))
+            let description = RouteDescription.takingAnyBody("Receive an event of \(sender)", response: .data(.any))
             group.post("/functions/v1/webhook-\(name)", description) { request, context in
                 guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
                 let body = try await request.collectBytes()
@@ -62,7 +62,7 @@ public struct WebhookRoutes: Feature {
     private func appStore(_ notification: AppStoreNotification) -> Reader {
         { _, body in
             do throws(SignedPayloadVerifier.Rejection) {
-                return try await notification.parse(body, now: now())
+                return try notification.parse(body, now: now())
             } catch {
                 throw Self.unverified
             }

@@ -24,7 +24,7 @@ struct AccountBodyTests {
         ])
     func accepted(name: String, value: String) {
         let body = Array(#"{"\#(name)":"\#(value)"}"#.utf8)
-        #expect(findings { () throws(JSONFindings) in _ = try JSONReader.read(requestBody: body, AccountChange.init) } == [])
+        #expect(findings { () throws(JSONFindings) in _ = try AccountChange.body.value(of: body) } == [])
     }
 
     @Test(
@@ -35,16 +35,16 @@ struct AccountBodyTests {
         ])
     func refused(name: String, value: String) {
         let body = Array(#"{"\#(name)":"\#(value)"}"#.utf8)
-        #expect(findings { () throws(JSONFindings) in _ = try JSONReader.read(requestBody: body, AccountChange.init) } == [name])
+        #expect(findings { () throws(JSONFindings) in _ = try AccountChange.body.value(of: body) } == [name])
     }
 
     @Test("a patch changes only the fields it names; a replacement clears the fields it does not name; null clears a field")
     func profile() throws {
         let body = Array(#"{"goals":["a",{"text":"b","since":2020}],"values":null}"#.utf8)
-        let patch = try ContextProfileBody(body: body, isPatch: true)
+        let patch = try ContextProfileBody.patch.value(of: body)
         #expect(patch.fields == [.goals: ["a", ["text": "b", "since": 2020]], .values: []])
         #expect(
-            try ContextProfileBody(body: body, isPatch: false).fields == [
+            try ContextProfileBody.replacement.value(of: body).fields == [
                 .goals: ["a", ["text": "b", "since": 2020]], .values: [], .situation: [],
             ])
     }

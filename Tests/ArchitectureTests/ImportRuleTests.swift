@@ -11,6 +11,7 @@ private let mayImport: [String: Set<String>] = [
     "CVectorMath": [],
     "JSON": [],
     "BinaryFormats": [],
+    "OpenSSLCrypto": ["CLibSSL"],
     "EventStream": ["JSON"],
     "Telemetry": ["JSON", "Logging", "CoreMetrics", "Tracing"],
     "CoachCore": ["BinaryFormats", "CVectorMath", "JSON"],
@@ -22,9 +23,9 @@ private let mayImport: [String: Set<String>] = [
     "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "BackgroundJobs": ["CoachCore", "Logging", "CoreMetrics", "ServiceLifecycle"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"],
-    "ModelProviders": ["BinaryFormats", "CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"],
-    "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
-    "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
+    "ModelProviders": ["BinaryFormats", "CoachCore", "JSON", "EventStream", "OpenSSLCrypto", "TokenRelay"],
+    "Identity": ["CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP"],
+    "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP", "Hummingbird", "HTTPTypes"],
     "HTTPEdge": [
         "CoachCore", "GatewayAPI", "JSON", "Identity", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1",
         "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
@@ -34,10 +35,10 @@ private let mayImport: [String: Set<String>] = [
         "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "Tracing", "ServiceLifecycle",
     ],
     "AccountAPI": ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
-    "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Crypto", "Hummingbird", "HTTPTypes"],
+    "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
-    "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", "ArgumentParser"],
     "ProviderSimulator": ["BinaryFormats", "JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 

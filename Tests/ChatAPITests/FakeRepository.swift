@@ -24,9 +24,12 @@ final class FakeRepository: Sendable {
     private let state: Mutex<State>
     private let diskIsFull: Bool
     private let outcome: ReceiptOutcome
+    private let leftovers: [TurnReceipt]
     let registry = TurnRegistry()
 
-    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized) {
+    /// - Parameter leftovers: on disk from an earlier process.
+    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized, leftovers: [TurnReceipt] = []) {
+        self.leftovers = leftovers
         state = Mutex(State(failuresLeft: failures))
         self.outcome = outcome
         self.diskIsFull = diskIsFull
@@ -80,7 +83,8 @@ final class FakeRepository: Sendable {
                 state.withLock { $0.kept += 1 }
                 return .init(name: "1")
             },
-            discard: { [self] _ in state.withLock { $0.discarded += 1 } }, pending: { [] })
+            discard: { [self] _ in state.withLock { $0.discarded += 1 } },
+            pending: { [leftovers] in leftovers.map { (handle: ReceiptSpool.Handle(name: "\($0.identity.turnID)"), receipt: $0) } })
         return TurnFinalizer(
             repository: repository, prices: LiveValue(PriceBook([])), registry: registry, spool: spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

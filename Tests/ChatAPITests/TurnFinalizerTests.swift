@@ -121,6 +121,29 @@ struct TurnFinalizerTests {
         #expect(failure.status == .failed && failure.risk == .calm && failure.crisis == nil)
     }
 
+    @Test("receipts of an earlier process are saved before the work begins; one that cannot be saved delays it only for so long")
+    func leftovers() async throws {
+        let facts = TurnFacts.sample
+        let leftover = TurnReceipt(
+            userID: facts.userID, identity: facts.identity, status: .failed, finishReason: nil, content: "", bill: nil,
+            domain: facts.domain, risk: facts.risk, region: facts.region, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
+            durationMilliseconds: 0)
+        let reachable = FakeRepository(failures: 2, leftovers: [leftover])
+        try await reachable.finalizer.deliverLeftovers(within: .seconds(60)) {
+            #expect(reachable.finished == 1 && reachable.discarded == 1)
+        }
+        let locked = FakeRepository(failures: 1_000_000_000, leftovers: [leftover])
+        try await locked.finalizer.deliverLeftovers(within: .milliseconds(20)) {
+            #expect(locked.finished == 0)
+            locked.becomeReachable()
+            try await eventually("the delivery beside the work") { locked.discarded == 1 }
+        }
+        // The end of the work ends the delivery.
+        let away = FakeRepository(failures: 1_000_000_000, leftovers: [leftover])
+        try await away.finalizer.deliverLeftovers(within: .zero) {}
+        #expect(away.finished == 0 && away.discarded == 0)
+    }
+
     @Test("with a full disk the receipt is still delivered")
     func fullDisk() async {
         let repository = FakeRepository(failures: 2, diskIsFull: true)

@@ -51,15 +51,17 @@ struct AlertTests {
         #expect(try await figures.alerts(admin, true, PageRequest(limit: 10)).rows.isEmpty)
     }
 
-    @Test("measures of the rollups and of the queue are above their thresholds when something happened, and at rest before")
+    @Test("each measure is above its threshold when something happened, at rest before, and its alert is resolved when that is over")
     func measures() async throws {
         let store = try await StoreFixture()
         let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
         let rules = AlertRules(
-            rules: AlertRule.Measure.allCases.filter { $0 != .costGrowth && $0 != .jobLag }.map { measure in
+            rules: AlertRule.Measure.allCases.map { measure in
                 let threshold: Double =
                     switch measure {
                     case .cost: 0.0001
+                    case .costGrowth: 2
+                    case .jobLag: 30
                     case .errorShare: 0.4
                     case .firstTokenP95: 100
                     default: 0
@@ -75,14 +77,38 @@ struct AlertTests {
         receipt.errorCode = "EXT_4001"
         try await turns.finish(receipt)
         try await store.admin.execute(
-            "insert into gateway.jobs (kind, due_at, max_attempts, state) values ('x', now() - interval '1 minute', 1, 'dead')")
+            """
+            insert into gateway.jobs (kind, due_at, max_attempts, state)
+            values ('x', now() - interval '1 minute', 1, 'dead'), ('y', now() - interval '1 minute', 1, 'ready')
+            """)
         try await store.admin.execute("update public.budgets set limit_share = 0.9 where user_id = \(caller.userID.uuid)")
         try await store.admin.execute(
             "select gateway.take_slice('installation', '', (now() at time zone 'UTC')::date, 1000, 10)")
         try await store.foldRollups()
-        try await alerts.note([ModelName(provider: "p", model: "m"): .halfOpen])
+        // Three times as much in the hour before this quarter as in the one before.
+        try await store.admin.execute(
+            """
+            insert into gateway.usage_quarters (bucket, tier, calls, cost_nanodollars)
+            select date_bin('15 minutes', now(), 'epoch') - ago, 'pro', 1, cost
+            from (values (interval '15 minutes', 3000), (interval '75 minutes', 1000)) as q (ago, cost)
+            """)
+        let model = ModelName(provider: "p", model: "m")
+        try await alerts.note([model: .halfOpen])
         let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1, .webhookLag: 1])
-        #expect(Set(firing) == Set(rules.rules.map(\.id)))
+        let all = Set(rules.rules.map(\.id))
+        #expect(Set(firing) == all)
+
+        // The windows pass, the queue is mended, and a day with new budgets begins.
+        for table in ["usage_quarters", "latency_quarters", "latency_hours"] {
+            try await store.admin.execute(Query(unsafeSQL: "update gateway.\(table) set bucket = bucket - interval '1 day'"))
+        }
+        try await store.admin.execute("delete from gateway.jobs")
+        try await store.admin.execute("update public.budgets set day = day - 1")
+        try await store.admin.execute("update gateway.shared_budgets set day = day - 1")
+        try await alerts.note([model: .closed])
+        #expect(try await alerts.evaluate(rules, readings: [.spooledReceipts: 0, .missingClassifiers: 0, .webhookLag: 0]) == [])
+        let table = try await Figures.postgres(client: store.gateway).alerts(.someone(role: .operator), false, PageRequest(limit: 100))
+        #expect(Set(table.texts(.alerts, ["measure"]).map { $0[0] }) == all && table.rows.count == all.count)
     }
 
     @Test("steady cost grows by nothing, and a window of a quarter of an hour has what began in it")

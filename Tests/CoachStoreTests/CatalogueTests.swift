@@ -29,7 +29,7 @@ struct CatalogueTests {
         "gateway.account_days", "gateway.conversation_days",
         "gateway.activity_days", "gateway.retention_weeks",
         "gateway.error_quarters", "gateway.error_days", "gateway.latency_quarters", "gateway.latency_hours",
-        "gateway.latency_days", "gateway.rollup_state",
+        "gateway.latency_days", "gateway.domain_latency_quarters", "gateway.domain_latency_hours", "gateway.rollup_state",
         "gateway.rollup_marks", "gateway.figures",
         "gateway.alerts", "gateway.instance_readings", "gateway.circuit_readings",
     ]
@@ -100,6 +100,38 @@ struct CatalogueTests {
         #expect(wrong == ["public.conversations number_statement", "public.context_profiles number_statement"])
     }
 
+    @Test("triggers of users' rows read and write rows of the same user alone")
+    func triggerSources() async throws {
+        let store = try await StoreFixture.shared()
+        let tables = try await names("select name from \(Self.usersTables)")
+        let sources: Query = """
+            select distinct p.proname::text, p.prosrc from \(Self.usersTables)
+            join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal and g.tgtype & 1 = 1
+            join pg_proc p on p.oid = g.tgfoid
+            """
+        let found = try await store.admin.query(sources) { rows in
+            try rows.map { row in (try row.value(0, as: String.self), TriggerSource(text: try row.value(1))) }
+        }
+        #expect(found.count > 8 && tables.contains("public.turns"))
+        for (name, source) in found { #expect(source.strayStatements(tables: tables).isEmpty, "\(name)") }
+    }
+
+    @Test(
+        "a trigger's statement that is not limited to the row's user is found",
+        arguments: [
+            "delete from public.turns t where t.conversation_id = old.id",
+            "if exists (select from public.users u where u.id = old.persona_id) then return new",
+            "insert into public.messages (id, user_id) values (new.id, (select u.id from public.users u limit 1))",
+            "execute format('select count(*) from %I', tg_table_name) into existing",
+            "perform gateway.take_change(other)",
+        ])
+    func strayStatements(statement: String) {
+        let limited = "delete from public.turns t where t.user_id = old.user_id and t.conversation_id = old.id"
+        let source = TriggerSource(text: "begin -- of public.messages\n \(limited); \(statement); return null; end")
+        let found = source.strayStatements(tables: ["public.turns", "public.users", "public.messages"])
+        #expect(found.map { $0.trimmingPrefix(while: \.isWhitespace) } == [statement[...]])
+    }
+
     @Test("functions that write messages, turns or conversations assign the change number; triggers do for users' writes")
     func changeNumbers() async throws {
         let wrong = try await names(
@@ -163,5 +195,26 @@ struct CatalogueTests {
         #expect(try await updates("public.turns").all == 100)
         #expect(try await updates("public.messages").all == 0)
         #expect(try await store.count("select count(*) from gateway.running_turns") == 0)
+    }
+}
+
+/// The source of a row's trigger function.
+private struct TriggerSource {
+    let text: String
+
+    /// Statements that read or write users' tables, run dynamic SQL or call functions, and are not limited to the row's user.
+    func strayStatements(tables: Set<String>) -> [String] {
+        text.replacing(/--[^\n]*/, with: "").split(separator: ";").map(String.init).filter { statement in
+            if statement.contains(/\bexecute\s+format\b/.wordBoundaryKind(.simple)) {
+                return !(statement.contains("user_id = $1") && statement.contains(/\busing (new|old)\.user_id\b/.wordBoundaryKind(.simple)))
+            }
+            let calls = statement.matches(of: /gateway\.\w+\(([^,)]*)/)
+            guard calls.allSatisfy({ $0.1.contains(/^(new|old)\.(user_id|id)$/) }) else { return true }
+            let uses = { (table: String) in ["from ", "into ", "update ", "join "].contains { statement.contains($0 + table) } }
+            guard tables.contains(where: uses) else { return false }
+            // By default a word is Unicode's, in which "t.user_id" is one.
+            return !statement.contains(/\b(user_)?id = (new|old)\.user_id\b/.wordBoundaryKind(.simple))
+                && !statement.contains(/\(user_id,[^)]*\)\s*values \((new|old)\.user_id,/)
+        }
     }
 }

@@ -15,23 +15,7 @@ struct FigureTests {
         FigureQuery(period: period, groups: groups, grain: grain, timeZone: tz, limit: limit)
     }
 
-    /// Values of columns by name, as text.
-    private func read(_ table: FigureTable, _ figure: Figure, _ names: [String]) -> [[String]] {
-        table.rows.map { row in
-            names.map { name in
-                guard let index = figure.columns.firstIndex(where: { $0.name == name }) else { return "no column \(name)" }
-                return switch row[index] {
-                case .null: "-"
-                case .time(let time): time.rfc3339
-                case .text(let text), .number(let text): text
-                case .integer(let number): "\(number)"
-                case .money(let amount): "\(amount.raw)"
-                case .flag(let flag): "\(flag)"
-                case .few: "<5"
-                }
-            }
-        }
-    }
+    private func read(_ table: FigureTable, _ figure: Figure, _ names: [String]) -> [[String]] { table.texts(figure, names) }
 
     @Test("costs are sums of calls in the wanted groups, a correction counts once, and an unknown price is no cost")
     func costs() async throws {
@@ -141,7 +125,8 @@ struct FigureTests {
             #expect(rows.allSatisfy { $0.dropLast() == ["coach-sim", "115.098", "115.098", "40.693", "920.782"] }, "\(grain): \(rows)")
             #expect(rows.compactMap { Int($0[5]) }.reduce(0, +) == 3)
         }
-        await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain"], [], .hour) }
+        // With a model, too, it is kept by days.
+        await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain", "model"], [], .hour) }
     }
 
     /// Moves a turn's rows in the ledger.
@@ -194,9 +179,13 @@ struct FigureTests {
             try await rows("providers", ["provider"], ["provider", "calls", "first_token_p50_ms"], hours: 0.5)
                 == [["simulator", "1", "115.098"], ["-", "0", "-"]])
         // A period of whole hours that begins before a change of half an hour and ends after it.
-        let source = try await store.value(
-            "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', '{day}', 'day', 'Australia/Lord_Howe')")
-        #expect(source == "usage_quarters")
+        func source(_ grain: String, _ zone: String) async throws -> String? {
+            try await store.value(
+                "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', '{day}', \(grain), \(zone))")
+        }
+        #expect(try await source("hour", "Australia/Lord_Howe") == "gateway.usage_quarters")
+        #expect(try await source("hour", "Europe/Berlin") == "gateway.usage_hours")
+        #expect(try await source("day", "Australia/Lord_Howe")?.contains("gateway.usage_quarters where bucket = any") == true)
     }
 
     @Test("a figure's calls are found by its keys, page by page, and add up to it")
@@ -288,9 +277,4 @@ struct FigureTests {
         await #expect(throws: InvalidCursor.self) { try await figures.reports(admin, PageRequest(limit: 2, cursor: "1")) }
         await #expect(throws: NotAllowed.self) { try await figures.reports(caller, PageRequest(limit: 2)) }
     }
-}
-
-extension Figure {
-    /// The figure at a path.
-    fileprivate static func all(_ path: String) -> Figure { all.first { $0.path == path } ?? costs }
 }

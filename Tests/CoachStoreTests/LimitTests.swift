@@ -8,14 +8,14 @@ import Testing
 struct LimitTests {
     private func limits(
         messagesPerDay: Int? = nil, concurrentTurns: Int? = nil, budgets: Tier.Budgets = .init(), perMinute: Int = 600,
-        reserve: Nanodollars? = nil
+        reserve: Nanodollars? = nil, reservedTokens: Int? = nil
     ) -> TierBook {
         TierBook(
             [
                 Tier(
                     "free", requestsPerMinute: perMinute, messagesPerDay: messagesPerDay, concurrentTurns: concurrentTurns, budgets: budgets
                 )
-            ], reservePerTurn: reserve)
+            ], reservePerTurn: reserve, reservedTokensPerTurn: reservedTokens)
     }
 
     @Test("the daily quota rejects until midnight UTC, with the limit in the error")
@@ -60,6 +60,52 @@ struct LimitTests {
         try await turns.finish(.complete(third, of: caller, cost: Nanodollars(501)))
         #expect(try await store.value(budget) == "0.000000601 0.000000000")
         #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
+    }
+
+    @Test("of a hundred concurrent turns only those begin whose reservations of tokens fit, and a settled turn counts its tokens")
+    func tokenBudget() async throws {
+        let store = try await StoreFixture.shared()
+        for budgets in [Tier.Budgets(tokensPerDay: 1_000), .init(tokensPerMonth: 1_000)] {
+            let (caller, turns) = (Caller.someone(), store.turns(limits(budgets: budgets, reservedTokens: 130)))
+            @Sendable func begin() async throws -> TurnIdentity? {
+                let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
+                if case .begun(let context, _) = result { return context.identity }
+                #expect(try result.rejection.reason == .budgetExhausted)
+                return nil
+            }
+            let begun = try await withThrowingTaskGroup(of: TurnIdentity?.self) { group in
+                for _ in 0..<100 { group.addTask { try await begin() } }
+                return try await group.reduce(into: [TurnIdentity]()) { if let identity = $1 { $0.append(identity) } }
+            }
+            #expect(begun.count == 7)
+            let budget: Query = "select tokens || ' ' || reserved_tokens from public.budgets where user_id = \(caller.userID.uuid)"
+            #expect(try await store.value(budget) == "0 910")
+            // 125 tokens each; one has failed, and takes none.
+            for identity in begun.dropLast() { try await turns.finish(.complete(identity, of: caller)) }
+            try await turns.finish(.failed(begun[6], of: caller))
+            #expect(try await store.value(budget) == "750 0")
+            let last = try #require(try await begin())
+            #expect(try await begin() == nil)
+            try await turns.finish(.complete(last, of: caller))
+            #expect(try await store.value(budget) == "875 0")
+            #expect(try await begin() == nil)
+        }
+    }
+
+    @Test("no reservation of tokens is made for a turn that calls no model")
+    func tokensOfFixedText() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        var book = limits(budgets: .init(tokensPerDay: 100), reservedTokens: 130)
+        book.crisis = TierBook.CrisisAllowance(modelCallsPerDay: 1)
+        let turns = store.turns(book)
+        let reserved: Query = "select coalesce(sum(reserved_tokens), 0)::integer from public.budgets where user_id = \(caller.userID.uuid)"
+        let called = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
+        #expect(called.callsModel)
+        #expect(try await store.count(reserved) == 130)
+        let fixed = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
+        #expect(!fixed.callsModel)
+        #expect(try await store.count(reserved) == 130)
     }
 
     @Test("a user's own budget of the day or the month that is nearly used up raises an alert, before it refuses a turn")

@@ -31,7 +31,7 @@ struct OperatorTests {
         "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
         "operator.audit_log(null, 1)", "operator.routed_messages(1)",
         "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
-        "operator.subscriptions(current_date, current_date)",
+        "operator.subscriptions(now(), now(), '{day}', 'day', 'UTC')",
         "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",
         """
         operator.change_subscription(

@@ -35,10 +35,15 @@ struct OtherCallsTests {
     }
 
     private func record(
-        _ store: StoreFixture, _ caller: Caller, _ identity: TurnIdentity, _ number: Int?, _ purpose: CallPurpose = .answer
-    ) async throws -> Int {
-        try await CallLedger.postgres(client: store.gateway).record(
-            caller.userID, PendingCall(turnID: identity.turnID, attempt: identity.attempt, number: number, purpose: purpose))
+        _ store: StoreFixture, _ caller: Caller, _ identity: TurnIdentity, _ number: Int, _ purpose: CallPurpose = .answer
+    ) async throws -> Bool {
+        let day = try await store.value(
+            "select max(day)::text from public.usage_logs where turn_id = \(identity.turnID.uuid) and attempt = \(identity.attempt) and call = 1"
+        )
+        return try await CallLedger.postgres(client: store.gateway).record(
+            PendingCall(
+                userID: caller.userID, turnID: identity.turnID, attempt: identity.attempt, number: number, purpose: purpose,
+                day: day.flatMap { CalendarDay($0) } ?? CalendarDay(unixSeconds: 0)))
     }
 
     private func isBalanced(_ store: StoreFixture, _ caller: Caller) async throws -> Bool {
@@ -86,9 +91,8 @@ struct OtherCallsTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
-        for _ in 1...2 { #expect(try await record(store, caller, identity, 2, .judge) == 2) }
-        for number in [3, 4] { #expect(try await record(store, caller, identity, number) == number) }
-        #expect(try await record(store, caller, identity, nil) == 5)
+        for _ in 1...2 { #expect(try await record(store, caller, identity, 2, .judge)) }
+        for number in [3, 4, 5] { #expect(try await record(store, caller, identity, number)) }
         #expect(try await rows(store, identity) == (1...5).map { "\($0)|0|-|-|-|0|f|-" })
         var receipt = receipt(identity, of: caller)
         receipt.otherCalls?.insert(BilledCall(number: 2, purpose: .judge, name: nil, bill: nil), at: 0)
@@ -112,7 +116,7 @@ struct OtherCallsTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
-        await #expect(throws: (any Error).self) { _ = try await record(store, .someone(), identity, 3) }
+        #expect(try await record(store, .someone(), identity, 3) == false)
         #expect(try await rows(store, identity).count == 1)
     }
 
@@ -138,6 +142,55 @@ struct OtherCallsTests {
                 "3|2|down|-90|-3|-0.000001000|0|f|owner", "4|2|slow|90|7|0.000002000|0|f|owner",
             ])
         #expect(try await isBalanced(store, caller))
+    }
+
+    @Test("that come from disk after their attempt has ended are in the ledger once, whichever of record and receipt is first")
+    func fromDisk() async throws {
+        let store = try await StoreFixture.shared()
+        for isRecordFirst in [true, false] {
+            let caller = Caller.someone()
+            let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            try await store.turns().finish(recovered(identity, of: caller, []))
+            var receipt = TurnReceipt.complete(identity, of: caller)
+            receipt.otherCalls = [Self.accepted(3)]
+            if !isRecordFirst { try await store.turns().finish(receipt) }
+            for _ in 1...2 { #expect(try await record(store, caller, identity, 3)) }
+            if isRecordFirst {
+                #expect(try await rows(store, identity).suffix(2) == ["3|0|-|-|-|0|f|-", "3|1|-|-|-|0|f|-"])
+                try await store.turns().finish(receipt)
+            }
+            let own = try await rows(store, identity).filter { $0.hasPrefix("3|") }
+            let bill = "slow|90|3|0.000001000|0|t|owner"
+            #expect(own == ["3|0|-|-|-|0|f|-"] + (isRecordFirst ? ["3|1|-|-|-|0|f|-", "3|2|\(bill)"] : ["3|1|\(bill)"]))
+            #expect(try await isBalanced(store, caller))
+        }
+    }
+
+    @Test("that come from disk while late receipts are booked lose no bill", arguments: 1...20)
+    func fromDiskAtOnce(_: Int) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        try await store.turns().finish(recovered(identity, of: caller, []))
+        var receipt = TurnReceipt.complete(identity, of: caller)
+        receipt.otherCalls = [Self.accepted(3)]
+        async let isRecorded = record(store, caller, identity, 3)
+        try await store.turns().finish(receipt)
+        let recorded = try await isRecorded
+        #expect(recorded)
+        #expect(try await rows(store, identity).filter { $0.hasPrefix("3|") && $0.hasSuffix("slow|90|3|0.000001000|0|t|owner") }.count == 1)
+        #expect(try await isBalanced(store, caller))
+    }
+
+    @Test("of a turn that was removed meanwhile are not recorded")
+    func removedTurn() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        try await store.turns().finish(.complete(identity, of: caller))
+        try await store.admin.execute("delete from public.turns where id = \(identity.turnID.uuid)")
+        #expect(try await record(store, caller, identity, 3) == false)
+        #expect(try await rows(store, identity).count == 2)
     }
 
     @Test("of an attempt that has a later one are booked on its own day")

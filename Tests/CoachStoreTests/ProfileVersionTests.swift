@@ -46,6 +46,25 @@ struct ProfileVersionTests {
         #expect(try await store.value(kept) == "1-110 110")
     }
 
+    @Test("are at most 20,000: the next edit is refused, and what is there stays")
+    func quota() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, id) = try await newcomer(store)
+        try await store.admin.execute(
+            """
+            insert into public.context_profile_history (user_id, version, "values", goals, situation, written_at)
+            values (\(id), 19998, '[]', '[]', '[]', now())
+            """)
+        let profiles = ContextProfileRepository.postgres(client: store.gateway)
+        func edit(_ goal: String) -> ContextProfileEdit { ContextProfileEdit(fields: [.goals: [.string(goal)]], expectedVersions: nil) }
+        #expect(try await profiles.edit(caller, edit("a")).version == 19_999)
+        #expect(try await profiles.edit(caller, edit("b")).version == 20_000)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await profiles.edit(caller, edit("c")) }
+        #expect(try await profiles.edit(caller, edit("b")).version == 20_000, "nothing changes")
+        #expect(try await profiles.get(caller).fields[.goals] == ["b"])
+        #expect(try await profiles.history(caller, nil, 9).map(\.version) == [20_000, 19_999, 19_998])
+    }
+
     private func newcomer(_ store: StoreFixture) async throws -> (Caller, UUID) {
         let caller = Caller.someone()
         _ = try await store.requests().take(caller)

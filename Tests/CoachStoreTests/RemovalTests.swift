@@ -55,6 +55,22 @@ struct RemovalTests {
         #expect(try await store.count(spent) == 1, "what was spent stays in the ledger")
     }
 
+    @Test("removing a conversation while its turn runs gives back what that turn reserved, and no more")
+    func reserve() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let tiers = TierBook([Tier("free", requestsPerMinute: 600)], reservePerTurn: Nanodollars(400), reservedTokensPerTurn: 130)
+        let turns = store.turns(tiers)
+        let removed = try await turns.begin(caller, TurnRequest(message: "One"), risk: .calm).begun.identity
+        let kept = try await turns.begin(caller, TurnRequest(message: "Two"), risk: .calm).begun.identity
+        let reserved: Query = "select reserved_usd || ' ' || reserved_tokens from public.budgets where user_id = \(caller.userID.uuid)"
+        #expect(try await store.value(reserved) == "0.000000800 260")
+        try await store.admin.execute("delete from public.conversations where id = \(removed.conversationID.uuid)")
+        #expect(try await store.value(reserved) == "0.000000400 130")
+        try await turns.finish(.complete(kept, of: caller))
+        #expect(try await store.value(reserved) == "0.000000000 0")
+    }
+
     @Test("a turn that begins or ends, uncommitted, while its conversation is removed leaves nothing", arguments: Step.allCases)
     func race(step: Step) async throws {
         let store = try await StoreFixture()

@@ -13,7 +13,8 @@ struct RollupTests {
             "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
         ].map { "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars) <> (0, 0, 0)" }
         let others = [
-            "latency_quarters": "turns <> 0", "latency_hours": "turns <> 0", "latency_days": "turns <> 0", "error_quarters": "errors <> 0",
+            "latency_quarters": "turns <> 0", "latency_hours": "turns <> 0", "latency_days": "turns <> 0",
+            "domain_latency_quarters": "turns <> 0", "domain_latency_hours": "turns <> 0", "error_quarters": "errors <> 0",
             "error_days": "errors <> 0", "retention_weeks": "accounts <> 0",
             "activity_days": "(active, weekly_change, monthly_change, conversations) <> (0, 0, 0, 0)", "conversation_days": "true",
         ].map { "select '\($0.key) ' || to_jsonb(t)::text from gateway.\($0.key) t where \($0.value)" }

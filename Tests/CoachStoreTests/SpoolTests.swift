@@ -158,4 +158,64 @@ struct SpoolTests {
         #expect(FileFault("write", "/x", code: EIO) == .failed(operation: "write", path: "/x", code: EIO))
         #expect(FileFault("write", "/x", code: ENOSPC).description == "/x: no space left on the disk")
     }
+
+    @Test("records of calls are read back unchanged, oldest first, with mode 0600; a truncated one is set aside")
+    func calls() throws {
+        let folder = Folder()
+        let reports = Mutex<[String]>([])
+        let spool = try FileCallSpool(folder: folder.url).spool { unreadable in reports.withLock { $0.append(unreadable.path) } }
+        let calls = CallPurpose.allCases.enumerated().map { index, purpose in
+            PendingCall(
+                userID: .random(), turnID: .random(), attempt: index + 1, number: index * 1_000 + 2, purpose: purpose,
+                day: CalendarDay(daysSinceEpoch: 20_000 + index))
+        }
+        let handles = try calls.map { try spool.keep($0) }
+        #expect(try FileCallSpool(folder: folder.url).spool { _ in }.pending().map(\.call) == calls)
+        let path = folder.url.appendingPathComponent(handles[0].name).path
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        for length in 0..<bytes.count {
+            try bytes.prefix(length).write(to: URL(fileURLWithPath: path))
+            #expect(try spool.pending().map(\.handle) == Array(handles.dropFirst()))
+        }
+        let rejected = path + ".rejected"
+        #expect(reports.withLock { $0 } == [rejected] && !FileManager.default.fileExists(atPath: path))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: rejected)) == bytes.dropLast())
+        spool.reject(handles[1])
+        #expect(try spool.pending().map(\.handle) == Array(handles.dropFirst(2)))
+        try bytes.write(to: URL(fileURLWithPath: rejected))
+        #expect(try FileCallSpool(folder: folder.url).spool { _ in }.pending().map(\.call) == calls)
+        for handle in handles { spool.discard(handle) }
+        #expect(try spool.pending().isEmpty)
+    }
+
+    @Test("a record that is being written is not read: each is delivered once, and none is refused")
+    func callsWhileWriting() async throws {
+        let folder = Folder()
+        let reports = Mutex<[String]>([])
+        let isOver = Mutex(false)
+        let spool = try FileCallSpool(folder: folder.url).spool { unreadable in reports.withLock { $0.append(unreadable.path) } }
+        let call = PendingCall(
+            userID: .random(), turnID: .random(), attempt: 1, number: 3, purpose: .answer, day: CalendarDay(daysSinceEpoch: 20_000))
+        let writer = Task {
+            defer { isOver.withLock { $0 = true } }
+            for number in 3...202 {
+                var next = call
+                next.number = number
+                _ = try spool.keep(next)
+            }
+        }
+        var delivered: [Int] = []
+        while true {
+            let wasOver = isOver.withLock { $0 }
+            for (handle, call) in try spool.pending() {
+                delivered.append(call.number)
+                spool.discard(handle)
+            }
+            if wasOver { break }
+            await Task.yield()
+        }
+        try await writer.value
+        #expect(delivered == Array(3...202) && reports.withLock { $0 } == [])
+    }
 }

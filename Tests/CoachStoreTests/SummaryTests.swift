@@ -55,16 +55,16 @@ struct SummaryTests {
         let task = try #require(try await summaries.begin(caller.userID, request))
         #expect(task.from == 0 && task.through % 2 == 0 && task.through < 12 && task.summary == nil)
         #expect(task.messages.count == task.through && task.messages.first?.content.hasPrefix("Question 1") == true)
-        #expect(task.messages.last?.role == .assistant && task.call == 2)
+        #expect(task.messages.last?.role == .assistant && task.call == 1_000)
         // A second run of the job at the same time.
         let other = try #require(try await summaries.begin(caller.userID, request))
-        #expect(other.through == task.through && other.call == 3)
+        #expect(other.through == task.through && other.call == 2_000)
         #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")))
         #expect(try await summaries.finish(caller.userID, receipt(request, other, "Too late.")) == false)
         #expect(try await state(store, request) == "They want to run.|\(task.through)")
         #expect(
             try await rows(store, request)
-                == "2|0|summary|- 2|1|summary|0.000000700 3|0|summary|- 3|1|summary|0.000000700")
+                == "1000|0|summary|- 1000|1|summary|0.000000700 2000|0|summary|- 2000|1|summary|0.000000700")
         // Delivered again: nothing changes.
         #expect(try await summaries.finish(caller.userID, receipt(request, task, "Twice.")) == false)
         #expect(try await state(store, request) == "They want to run.|\(task.through)")
@@ -89,7 +89,7 @@ struct SummaryTests {
         let first = try #require(try await summaries.begin(caller.userID, request))
         #expect(try await summaries.finish(caller.userID, receipt(request, first, " \n")) == false)
         #expect(try await state(store, request) == "-|0")
-        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700")
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|0.000000700")
     }
 
     @Test("a call that no provider accepted has failed, beside the one that made the summary")
@@ -98,14 +98,18 @@ struct SummaryTests {
         let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
         let request = try await conversation(store, caller)
         let task = try #require(try await summaries.begin(caller.userID, request))
-        let number = try await CallLedger.postgres(client: store.gateway).record(
-            caller.userID,
-            PendingCall(turnID: request.turnID, attempt: request.attempt, number: nil, purpose: .summary, day: task.day))
-        #expect(number == task.call + 1)
+        let number = task.call + 1
+        for _ in 1...2 {
+            #expect(
+                try await CallLedger.postgres(client: store.gateway).record(
+                    PendingCall(
+                        userID: caller.userID, turnID: request.turnID, attempt: request.attempt, number: number, purpose: .summary,
+                        day: task.day)))
+        }
         var receipt = receipt(request, task, "They want to run.")
         receipt.calls.append(BilledCall(number: number, purpose: .summary, name: ModelName(provider: "down", model: "m"), bill: nil))
         #expect(try await summaries.finish(caller.userID, receipt))
-        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700 3|0|summary|- 3|1|summary|-")
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|0.000000700 1001|0|summary|- 1001|1|summary|-")
     }
 
     @Test("the call of a summary whose process was killed is ended once its job has no lease; a late receipt counts, once")
@@ -123,14 +127,14 @@ struct SummaryTests {
         try await store.admin.execute("update gateway.jobs set lease_until = clock_timestamp()")
         #expect(try await housekeeping.endLostSummaries() == 1)
         #expect(try await housekeeping.endLostSummaries() == 0)
-        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|-")
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|-")
         let spent: Query = "select sum(spent_usd)::text from public.budgets where user_id = \(caller.userID.uuid)"
         let before = try #require(try await store.value(spent).flatMap { Decimal(string: $0) })
 
         for isFirst in [true, false] {
             #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")) == isFirst)
         }
-        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|- 2|2|summary|0.000000700")
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|- 1000|2|summary|0.000000700")
         #expect(try await store.value(spent).flatMap { Decimal(string: $0) } == before + Decimal(string: "0.0000007")!)
         #expect(try await housekeeping.endLostSummaries() == 0)
     }

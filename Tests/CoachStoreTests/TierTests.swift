@@ -1,8 +1,9 @@
 import CoachCore
-import CoachStore
 import Foundation
 import PostgresClient
 import Testing
+
+@testable import CoachStore
 
 @Suite("Tiers")
 struct TierTests {
@@ -180,6 +181,20 @@ struct TierTests {
             values (\(caller.userID.uuid), date_trunc('month', now() at time zone 'UTC')::date, 100)
             """)
         #expect(try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).rejection.reason == .budgetExhausted)
+    }
+
+    @Test("the count of a request does not wait for the disk, and nothing else changes its transaction's durability")
+    func durability() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let durability = { (statement: Query) in
+            try await store.gateway.batch([Claims.gateway(for: caller), statement, "show synchronous_commit"]) { rows in
+                try rows.only { row in try row.value(0, as: String.self) }
+            }
+        }
+        let limits = #"{"tiers": [{"requests_per_minute": 9}], "paid": {}, "trials": {}, "grace_seconds": 0, "is_turn": false}"#
+        #expect(try await durability("select gateway.take_request(\(caller.userID.uuid), \(limits)::jsonb)") == "off")
+        #expect(try await durability("select gateway.count_request(\(caller.userID.uuid), 0)") == "on")
     }
 
     @Test("of a thousand concurrent requests through two clients exactly as many pass as the limit allows")

@@ -95,6 +95,24 @@ struct UserTextLimitTests {
         }
     }
 
+    @Test("at the limit, a repeated creation still answers with what it created")
+    func repeatedCreation() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone(role: .creator)
+        _ = try await store.requests().take(caller)
+        let (personas, draft) = (store.personas(), ConversationDraft(title: "Mine"))
+        let persona = try await personas.create(caller, .random(), try .named("Maya"))
+        _ = try await store.conversations.create(caller, draft)
+        try await store.postgrest(
+            caller, "insert into public.coaching_personas (user_id, name) select \(caller.userID.uuid), 'x' from generate_series(1, 99)")
+        try await store.postgrest(
+            caller, "insert into public.conversations (user_id) select \(caller.userID.uuid) from generate_series(1, 999)")
+
+        #expect(try await personas.create(caller, persona.id, try .named("Maya")).id == persona.id)
+        #expect(try await store.conversations.create(caller, draft).id == draft.id)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await personas.create(caller, .random(), try .named("Maya")) }
+    }
+
     /// How many of the concurrent insertions succeeded.
     private func insertions(_ count: Int, _ insert: @escaping @Sendable () async throws -> Int) async -> Int {
         await withTaskGroup(of: Bool.self) { group in

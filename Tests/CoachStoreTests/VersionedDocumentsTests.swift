@@ -72,39 +72,43 @@ struct VersionedDocumentsTests {
         }
     }
 
-    @Test("two instances apply an edit of a third within 2 s, and earlier edits when they start")
+    @Test("two instances apply an edit of a third at their next poll, and earlier edits at their first")
     func reload() async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
         _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(["n": 1])))
-        let (stream, seen) = AsyncStream<(Int, [String: Int])>.makeStream()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for instance in 0..<2 {
-                group.addTask {
-                    let type = Self.type([name.id, "untouched"]) { seen.yield((instance, $0)) }
-                    let documents = VersionedDocuments.postgres(client: instance == 0 ? store.gateway : store.admin)
-                    try await DocumentReloader(documents: documents, types: [type]).run { _ in }
-                }
-            }
-            var values: [Int: [Int?]] = [:]
-            var edited: ContinuousClock.Instant?
-            for await (instance, documents) in stream {
-                #expect(documents["untouched"] == 0)
-                values[instance, default: []].append(documents[name.id])
-                if edited == nil, values.count == 2 {
-                    edited = .now
-                    let edit = DocumentEdit(name: name, expectedVersion: 2, content: .body(["n": 2]))
-                    _ = try await VersionedDocuments.postgres(client: store.gateway).put(editor, edit)
-                }
-                if values == [0: [1, 2], 1: [1, 2]] { break }
-            }
-            let took = try #require(edited).duration(to: .now)
-            #expect(took < .seconds(2), "took \(took)")
-            group.cancelAll()
-            while let result = await group.nextResult() {
-                if case .failure(let error) = result, !(error is CancellationError) { throw error }
-            }
+        let values = Mutex<[[String: Int]]>([[:], [:]])
+        let reloaders = [store.gateway, store.admin].enumerated().map { instance, client in
+            let type = Self.type([name.id, "untouched"]) { documents in values.withLock { $0[instance] = documents } }
+            return DocumentReloader(documents: .postgres(client: client), types: [type])
         }
+        for version in 1...2 {
+            for reloader in reloaders {
+                #expect(try await reloader.poll()?.versions.map(\.version) == [version + 1])
+                #expect(try await reloader.poll() == nil, "nothing has changed since")
+            }
+            let expected = [name.id: version, "untouched": 0]
+            #expect(values.withLock { $0 } == [expected, expected])
+            let edit = DocumentEdit(name: name, expectedVersion: version + 1, content: .body(["n": 2]))
+            _ = try await documents.put(editor, edit)
+        }
+    }
+
+    @Test("the first poll answers also when nobody has edited anything, and after a failed one the next reads what it missed")
+    func firstPoll() async throws {
+        let store = try await StoreFixture.shared()
+        let isAway = Mutex(true)
+        var documents = VersionedDocuments.postgres(client: store.gateway)
+        let stored = documents.changed
+        documents.changed = { number in
+            if isAway.withLock({ $0 }) { throw StoreFault.unavailable(retryAfter: 1) }
+            return try await stored(number)
+        }
+        let reloader = DocumentReloader(documents: documents, types: [Self.type([name().id]) { _ in }])
+        await #expect(throws: StoreFault.self) { try await reloader.poll() }
+        isAway.withLock { $0 = false }
+        #expect(try await reloader.poll()?.versions.isEmpty == true)
+        #expect(try await reloader.poll() == nil)
     }
 
     @Test("a body that this release rejects is reported and the shipped one used; the others take effect")
@@ -117,14 +121,9 @@ struct VersionedDocumentsTests {
         }
         let applied = Mutex<[String: Int]>([:])
         let type = Self.type([good.id, bad.id]) { documents in applied.withLock { $0 = documents } }
-        let reloader = DocumentReloader(documents: documents, types: [type])
-        let (stream, events) = AsyncStream<DocumentReloader.Event>.makeStream()
-        let running = Task { try await reloader.run { events.yield($0) } }
-        defer { running.cancel() }
-        let first = try #require(await stream.first { _ in true })
-        guard case .applied(let versions, let findings) = first else { throw StoreFault.unexpected("\(first)") }
-        #expect(Set(versions.map(\.name)) == [good, bad])
-        #expect(findings.map(\.description) == ["limits/\(bad.id): n must be a whole number from 0 to 9"])
+        let first = try #require(try await DocumentReloader(documents: documents, types: [type]).poll())
+        #expect(Set(first.versions.map(\.name)) == [good, bad])
+        #expect(first.findings.map(\.description) == ["limits/\(bad.id): n must be a whole number from 0 to 9"])
         #expect(applied.withLock { $0 } == [good.id: 3, bad.id: 0])
     }
 }

@@ -173,6 +173,22 @@ struct CommandTests {
         }
     }
 
+    @Test("migrate sends a verifier: the password is neither in the statistics of statements nor in the server's log")
+    func passwordOfTheRole() async throws {
+        let cluster = try await ThrowawayCluster.start(settings: [
+            "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track_utility": "on", "log_statement": "all",
+        ])
+        let (database, password) = (try await FreshDatabase(at: cluster.url()), "kept-from-the-server-0123456789")
+        try await database.psql("create extension pg_stat_statements schema public")
+        let environment = ["COACH_MIGRATION_URL": database.url, "COACH_DATABASE_PASSWORD": password]
+        try await Program.succeed(["migrate"], environment: environment)
+        let role = try await database.psql("select rolpassword from pg_authid where rolname = 'coach_gateway'")
+        #expect(role.hasPrefix("SCRAM-SHA-256$4096:"))
+        let statements = try await database.psql("select string_agg(query, ' ') from public.pg_stat_statements")
+        #expect(statements.localizedCaseInsensitiveContains("alter role coach_gateway") && !statements.contains(password))
+        #expect(cluster.log.localizedCaseInsensitiveContains("alter role coach_gateway") && !cluster.log.contains(password))
+    }
+
     @Test("migrate can be run repeatedly and concurrently, and seed repeatedly")
     func migrateTwice() async throws {
         let database = try await FreshDatabase()

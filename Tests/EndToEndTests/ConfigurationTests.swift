@@ -25,6 +25,15 @@ struct ConfigurationTests {
         #expect(WebOrigin.defect(of: text) != nil)
     }
 
+    @Test("as many connections to providers are kept as turns may run")
+    func idleConnections() throws {
+        let environment = [
+            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": "postgres://127.0.0.1/x", "COACH_MAX_TURNS": "7",
+        ]
+        let (configuration, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
+        #expect(try #require(configuration, "\(findings)").transfers.idleConnections == 7)
+    }
+
     @Test("an instance is not ready while neither database nor disk can save an answer, and ready again when one can")
     func storage() async throws {
         struct Full: Error {}

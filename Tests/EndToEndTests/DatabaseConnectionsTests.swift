@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -52,5 +53,51 @@ import Testing
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(finished.count == 25 && finished.last == "figures", "\(finished)")
+    }
+
+    @Test("billing events, however many are sent at once, occupy two connections of their own: figures are answered while they wait")
+    func waitingBillingEvents() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
+            environment: ["REVENUECAT_WEBHOOK_AUTH": "password"])
+        try await database.fresh.psql(
+            """
+            create table public.release ();
+            create function public.wait_for_release() returns trigger language plpgsql security definer set search_path = '' as $$
+            begin
+                while not exists (select from public.release) loop
+                    perform pg_sleep(0.01);
+                end loop;
+                return new;
+            end $$;
+            create trigger wait_for_release before insert on gateway.billing_events
+                for each row execute function public.wait_for_release();
+            """)
+        let folding = """
+            select count(*) as count from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query like '%fold_billing_event%'
+            """
+        try await withThrowingTaskGroup { group in
+            for _ in 1...12 {
+                let event = try RevenueCatEvents.body("INITIAL_PURCHASE", UUID().uuidString.lowercased())
+                group.addTask {
+                    // Sent again, as the sender does, when the time limit of statements has ended one that waited.
+                    try await eventually("the intake") {
+                        try await Browser(port: gateway.port).send(
+                            "POST", RevenueCatEvents.path, body: event, headers: ["Authorization": "password"]
+                        ).status == 200
+                    }
+                }
+            }
+            try await eventually("waiting events") { try await database.row(folding).number("count") == 2 }
+            let answer = try await TestUser(gateway: gateway, role: "operator").browser.send("GET", "/api/v1/operator/usage")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try await database.row(folding).number("count") == 2)
+            try await database.fresh.psql("insert into public.release default values")
+            try await group.waitForAll()
+        }
+        let stored = try await database.row("select count(*) as count from gateway.billing_events where status = 'folded'")
+        #expect(stored.number("count") == 12)
     }
 }

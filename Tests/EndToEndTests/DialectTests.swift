@@ -50,8 +50,7 @@ struct DialectTests {
                 var provider: [String: Any] = ["dialect": dialect.rawValue, "base_url": address, "api_key_env": "KEYS"]
                 if dialect == .azure { provider["api_version"] = "2024-10-21" }
                 if dialect == .bedrock {
-                    provider["api_key_env"] = nil
-                    provider.merge(["region": "us-east-1", "access_key_id_env": "AWS_ID", "secret_access_key_env": "AWS_KEY"]) { $1 }
+                    provider.merge(["region": "us-east-1", "api_key_env": "AWS_KEYS"]) { $1 }
                 }
                 providers[dialect.rawValue] = provider
                 routes["domain.\(dialect.domain)"] = [
@@ -64,7 +63,7 @@ struct DialectTests {
         }
         let gateway = try await Gateway(
             database: testBed.database.gatewayURL, simulator: nil,
-            environment: ["COACH_ROOT": folder.path, "KEYS": "key-one,key-two", "AWS_ID": "AKIDSIM", "AWS_KEY": "secret"])
+            environment: ["COACH_ROOT": folder.path, "KEYS": "key-one,key-two", "AWS_KEYS": "AKIDSIM:secret,AKIDTWO:secret"])
         return (gateway: gateway, folder: folder)
     }
 
@@ -98,8 +97,8 @@ struct DialectTests {
             #expect(answer.story == ["start", "token", "usage", "done"], "\(answer.text)")
             #expect(answer.first("usage")?["provider"] == "simulator")
             let asked = try await testBed.simulator.requests(containing: word).map { $0.entry["path"] }
-            // Without money the second key is tried, too; Bedrock's requests are signed.
-            let attempts = fault.contains("402") && dialect != .bedrock ? 2 : 1
+            // Without money the second key is tried, too.
+            let attempts = fault.contains("402") ? 2 : 1
             #expect(asked == Array(repeating: dialect.path, count: attempts) + ["/v1/chat/completions"], "\(fault)")
         }
         let log = gateway.log.filter { $0["provider"] == dialect.rawValue }

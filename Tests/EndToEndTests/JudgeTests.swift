@@ -160,6 +160,33 @@ struct JudgeTests {
         #expect(found.falseJudged <= found.falseAlone + 1, "\(found)")
     }
 
+    @Test("a stop reaches the judge's provider within 100 ms, and no other provider is called")
+    func stopped() async throws {
+        let (coach, judge, gateway) = try await Self.testBed.value
+        try await coach.always(["text": "Good."])
+        try await judge.always(["hang": true])
+        let database = try await TestBed.shared().database
+        var delays: [Double] = []
+        // Without a stop it is cancelled at its time limit: a try in which the stop came later shows nothing.
+        for _ in 0..<20 where delays.count < 5 {
+            let (user, word) = (gateway.testUser(), marker())
+            async let answer = user.chat("Plan my week \(word)")
+            try await eventually("the judge's call") { try await judge.requests(containing: word).count == 1 }
+            let turn = try #require(try await database.turn(of: user.id)["id"])
+            let asked = Date()
+            let stopped = try await user.stop(turn)
+            let told = try await answer
+            let (outcome, closed) = try await judge.end(of: word)
+            guard closed > asked else { continue }
+            delays.append(closed.timeIntervalSince(asked))
+            #expect(stopped.status == 200 && stopped.json.object("data")["status"] == "stopped", "\(stopped.text)")
+            #expect(outcome == "client_closed" && told.first("done")?["finish_reason"] == "stopped" && told.content.isEmpty)
+            #expect(try await coach.requests(containing: word).isEmpty)
+        }
+        try #require(delays.count == 5)
+        #expect(delays.sorted()[2] < 0.1, "\(delays)")
+    }
+
     @Test(
         "lowers nothing, and what is no verdict, late or refused changes nothing",
         arguments: [

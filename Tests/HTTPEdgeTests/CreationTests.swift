@@ -35,8 +35,8 @@ struct CreationTests {
 
         func register(on routes: RouteTable) {
             routes.authenticated("Test").create(
-                "/things", "Create", body: .object([]),
-                read: { (body) throws(JSONFinding) in
+                "/things", "Create",
+                body: JSONBody("ThingDraft") { (body) throws(JSONFinding) in
                     (name: try body.required("name", .text(1...5)), size: try body.required("size", .integer(1...9)))
                 }
             ) { [self] draft, id, _ in

@@ -11,6 +11,8 @@ package struct StoreAPI: Sendable {
         package var path: String
         package var authorization: String?
         package var body: String
+        /// Seconds, on the server's clock.
+        package var at: Double
         /// Names in lower case.
         package var headers: [String: String]
     }
@@ -28,12 +30,14 @@ package struct StoreAPI: Sendable {
 
     package var url: String { server.url("") }
 
-    /// Sets the response of a path for all later requests.
-    package func answer(_ path: String, status: Int = 200, headers: [String: String] = [:], _ body: String) async throws {
+    /// Sets the response of a path for all later requests. Returns the time on the server's clock, in seconds.
+    @discardableResult
+    package func answer(_ path: String, status: Int = 200, headers: [String: String] = [:], _ body: String) async throws -> Double {
         var request = URLRequest(url: URL(string: url + "/set")!)
         request.httpMethod = "POST"
         request.httpBody = try JSONEncoder().encode(Answer(path: path, status: status, headers: headers, body: body))
-        _ = try await URLSession.shared.data(for: request)
+        let (time, _) = try await URLSession.shared.data(for: request)
+        return try JSONDecoder().decode(Double.self, from: time)
     }
 
     /// Lets requests wait for their answers, or answers them.

@@ -10,7 +10,7 @@ import Testing
 struct BeforeRequestTests {
     /// Keeps the requests that were announced.
     private final class Gate: Sendable {
-        private let waiting = Mutex<[@Sendable () -> Void]>([])
+        private let waiting = Mutex<[@Sendable (Bool) -> Void]>([])
 
         var count: Int { waiting.withLock(\.count) }
 
@@ -18,8 +18,9 @@ struct BeforeRequestTests {
             { [self] proceed in waiting.withLock { $0.append(proceed) } }
         }
 
-        func open() {
-            for proceed in waiting.withLock({ $0 }) { proceed() }
+        /// Answers all that were announced, also those that were answered before.
+        func open(_ mayLeave: Bool = true) {
+            for proceed in waiting.withLock({ $0 }) { proceed(mayLeave) }
         }
     }
 
@@ -37,6 +38,20 @@ struct BeforeRequestTests {
             #expect(try await recorder.ended().text == "here")
             gate.open()
             #expect(bench.providers.map { $0.requests().count } == [1, 1, 1])
+        }
+    }
+
+    @Test("a request that may not leave is told as none, and the call fails: no other choice is announced")
+    func notLeaving() async throws {
+        try await CallBench.run(.refusing(503), .quick(), .quick()) { bench in
+            let gate = Gate()
+            let (recorder, _) = bench.start(beforeRequest: gate.beforeRequest)
+            try await eventually { gate.count == 1 }
+            gate.open(false)
+            let record = try await recorder.ended()
+            #expect(record.fault?.kind == .refused && record.fault?.detail.contains("two: the call could not be recorded") == true)
+            #expect(bench.providers.map { $0.requests().count } == [1, 0, 0] && record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(gate.count == 1)
         }
     }
 

@@ -83,9 +83,12 @@ struct CallBench: Sendable {
     }
 
     func start(
-        _ message: String = "hello", recorder: CallRecorder = CallRecorder(), beforeRequest: LanguageModel.BeforeRequest? = nil
+        _ message: String = "hello", recorder: CallRecorder = CallRecorder(), beforeRequest: LanguageModel.BeforeRequest? = nil,
+        tracing: RequestTracing? = nil
     ) -> (recorder: CallRecorder, generation: Generation) {
-        return (recorder, model.generate(Self.prompt(message), beforeRequest) { recorder.take($0) })
+        var prompt = Self.prompt(message)
+        prompt.tracing = tracing
+        return (recorder, model.generate(prompt, beforeRequest) { recorder.take($0) })
     }
 
     static func prompt(_ message: String) -> Prompt {

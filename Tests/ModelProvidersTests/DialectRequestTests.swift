@@ -149,9 +149,84 @@ struct DialectRequestTests {
         let call = DialectCall(
             model: "m", maximumOutputTokens: 1, options: [:],
             settings: ["region": "eu-central-1", "access_key_id": "AKID", "secret_access_key": "shh"])
-        var signed = TransferRequest(url: "https://b.test/model/m/converse-stream", body: [])
-        BedrockConverse.sign(&signed, call, at: .now)
-        #expect(signed.headers.last?.value.contains("Credential=AKID/") == true)
+        func signed(_ key: String?) -> [TransferHeader] {
+            var request = TransferRequest(url: "https://b.test/model/m/converse-stream", body: [])
+            let isSigned = BedrockConverse.sign(&request, call, key: key, at: .now)
+            #expect(isSigned == !request.headers.isEmpty)
+            return request.headers
+        }
+        #expect(signed(nil).last?.value.contains("Credential=AKID/") == true)
+        #expect(signed("AKTWO:else").last?.value.contains("Credential=AKTWO/") == true)
+        #expect(signed("AKTEMP:else:token=").contains(TransferHeader("X-Amz-Security-Token", "token=")))
+        for key in ["ABSKapikey=", "AKID:", ":secret", "a:b:c:d"] { #expect(signed(key).isEmpty, "\(key)") }
+    }
+
+    @Test("Bedrock's access keys come from a file too, several of them, and a refused one is followed by the next")
+    func accessKeys() throws {
+        let path = NSTemporaryDirectory() + "/keys-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        try write("# the team's\nAKONE:shh\nAKTWO:shh:token\n")
+        let file = """
+            {"providers": {"p": {"dialect": "bedrock", "base_url": "https://b.test", "region": "eu-central-1", "api_key_file": "\(path)"}},
+             "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 100}]}}
+            """
+        let (read, findings) = ModelConfiguration.read(Data(file.utf8), environment: [:])
+        #expect(findings == [])
+        let configuration = try #require(read)
+        let (provider, choice, now) = (try #require(configuration.providers["p"]), configuration.defaultRoute.first, Moment.now)
+        let keys = ProviderKeys(of: configuration, environment: [:])
+        func credential() throws -> String {
+            let request = provider.dialect.request(
+                provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: keys.key(of: "p", at: now),
+                keys: keys,
+                connectTimeout: .seconds(1))
+            let field = try #require(request.headers.last)
+            #expect(field.name == "Authorization" && !field.value.contains("shh"))
+            let value = field.value
+            return String(value[(value.firstRange(of: "Credential=")?.upperBound ?? value.startIndex)...].prefix { $0 != "/" })
+        }
+        #expect(try credential() == "AKONE")
+        #expect(keys.reject("AKONE:shh", of: "p", for: .seconds(10), isRefused: true, at: now))
+        #expect(try credential() == "AKTWO")
+        try write("AKTHREE:shh")
+        #expect(keys.reload() == (["p"], []))
+        #expect(try credential() == "AKTHREE")
+        try write("AKFOUR:shh:")
+        #expect(keys.reload() == ([], ["p"]))
+        #expect(try credential() == "AKTHREE")
+        let unread = ModelConfiguration.read(Data(file.utf8), environment: [:])
+        #expect(unread.configuration == nil && unread.findings == ["\(path): has a key that is of no form of bedrock"])
+    }
+
+    @Test(
+        "a key of Bedrock's with a colon that is no access key is a finding, and never sent",
+        arguments: ["AK:shh:", "AK:shh:token:x", ":shh"])
+    func malformedAccessKey(key: String) throws {
+        let file = """
+            {"providers": {"p": {"dialect": "bedrock", "base_url": "https://b.test", "region": "eu-central-1", "api_key_env": "KEY"}},
+             "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 100}]}}
+            """
+        let findings = ModelConfiguration.read(Data(file.utf8), environment: ["KEY": "AKONE:shh,\(key)"]).findings
+        #expect(findings == ["KEY: has a key that is of no form of bedrock"])
+        let (read, _) = ModelConfiguration.read(Data(file.utf8), environment: ["KEY": "AKONE:shh"])
+        let configuration = try #require(read)
+        let (provider, choice) = (try #require(configuration.providers["p"]), configuration.defaultRoute.first)
+        let request = provider.dialect.request(
+            provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: key,
+            keys: ProviderKeys(of: configuration, environment: [:]), connectTimeout: .seconds(1))
+        #expect(!request.headers.contains { $0.value.contains("shh") })
+    }
+
+    @Test("a provider's parameters are in each body, and a model's own win; store may be one of a compatible server's")
+    func providerParameters() throws {
+        let (_, body) = try request(
+            "openai-compatible", "https://c.test", provider: #", "parameters": {"store": false, "provider": {"zdr": true}, "top_k": 1}"#,
+            choice: #", "parameters": {"top_k": 5}"#)
+        #expect(body["store"] == false && body["provider"] == ["zdr": true] && body["top_k"] == 5)
+        #expect(body.members?.filter { $0.key == "top_k" }.count == 1)
+        let (_, plain) = try request("openai-compatible", "https://c.test")
+        #expect(plain["store"] == nil)
     }
 
     @Test("members that a dialect writes itself, and those of other dialects, are findings")
@@ -167,6 +242,7 @@ struct DialectRequestTests {
         #expect(findings("bedrock").contains("providers.p.region is required"))
         #expect(findings("anthropic", choice: #", "token_limit_field": "max_tokens""#).contains("token_limit_field is unknown"))
         #expect(findings("openai", choice: #", "parameters": {"stream": false}"#).contains("parameters must not set stream"))
+        #expect(findings("openai", provider: #", "parameters": {"store": true}"#).contains("providers.p.parameters must not set store"))
         #expect(findings("gemini", provider: #", "region": "x""#).contains("region is unknown"))
     }
 

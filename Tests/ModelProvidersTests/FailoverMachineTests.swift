@@ -101,9 +101,9 @@ struct FailoverMachineTests {
     @Test("a lone provider is not asked again when its second refusal would come later than three seconds")
     func promise() {
         var machine = Bench.at("requesting")
-        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1349)) == .pause)
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1099)) == .pause)
         machine = Bench.at("requesting")
-        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1350)).fault == .refused)
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1100)).fault == .refused)
     }
 
     @Test("the provider's own pause is kept, if there is time for it")

@@ -25,6 +25,32 @@ struct ModelCallCancellationTests {
         }
     }
 
+    @Test("a call that runs out of time is cancelled at its provider within 100 ms", arguments: ["first token", "silence", "turn"])
+    func timeout(_ limit: String) async throws {
+        var limits = CallBench.patient
+        switch limit {
+        case "first token": limits.firstToken = .milliseconds(200)
+        case "silence": limits.silence = .milliseconds(200)
+        default: limits.turn = .milliseconds(200)
+        }
+        let script = Script.quick { script in
+            (script.words, script.paceMs) = (100_000, 5)
+            if limit == "first token" { script.hang = true }
+            if limit == "silence" { script.stallAfterTokens = 2 }
+        }
+        try await CallBench.run(script, limits: limits) { bench in
+            var best = Duration.seconds(60)
+            // The best of some tries: the machine may be busy with other tests.
+            for round in 1...10 where best >= .milliseconds(100) {
+                let record = try await bench.ask()
+                #expect(record.fault != nil)
+                try await eventually { bench.providers[0].stats.clientClosed == round }
+                best = min(best, record.endedAt?.duration(to: .now) ?? .seconds(60))
+            }
+            #expect(best < .milliseconds(100))
+        }
+    }
+
     @Test("calls that are cancelled at any moment, from any thread, end exactly once")
     func cancelRace() async throws {
         try await CallBench.run(.quick { $0.words = 20 }) { bench in

@@ -124,6 +124,33 @@ struct RouteChoiceTests {
             ])
     }
 
+    @Test("a choice whose keys are all refused uses up no probe: it is passed over, and is probed once it has a key")
+    func unusedProbe() async throws {
+        try await CallBench.run(.quick(), .quick()) { bench in
+            let router = bench.router
+            let (first, now) = (router.route.first.name, Moment.now)
+            func order(after seconds: Int) async -> [String] {
+                await withCheckedContinuation { continuation in
+                    router.transfers.bind(ProviderHealth()).submit { _ in
+                        continuation.resume(returning: router.order(at: now + .seconds(seconds)).map(\.name.provider))
+                    }
+                }
+            }
+            await withCheckedContinuation { continuation in
+                router.transfers.bind(ProviderHealth()).submit { _ in
+                    let failure = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
+                    for _ in 1...CircuitBreaker.failuresToOpen { router.health.noteFailure(of: first, failure, at: now) }
+                    continuation.resume()
+                }
+            }
+            #expect(await order(after: 9) == ["two", "one"])
+            _ = router.keys.reject("sk-canary", of: "one", for: .seconds(15), isRefused: true, at: now)
+            for seconds in [10, 14] { #expect(await order(after: seconds) == ["two", "one"]) }
+            #expect(await order(after: 15) == ["one", "two"])
+            #expect(await order(after: 16) == ["two", "one"], "one probe is on its way")
+        }
+    }
+
     private final class Recorder: @unchecked Sendable {
         // Used by one thread.
         var all: [ProviderEvent] = []
@@ -202,6 +229,24 @@ struct RouteChoiceTests {
         #expect(!neither.defaultRoute.isHedged && !neither.defaultRoute.first.wantsLeastLatency)
         #expect(read("", #""other""#).findings == ["models: hedged_routes must be of the routes, not other"])
         #expect(read(#", "least_latency": true, "weight": 2"#, "").configuration == nil)
+    }
+
+    @Test("where no retention is required, a server whose own words for it are not known must have them stated")
+    func statedOptOut() throws {
+        func read(_ members: String, required: Bool = true) -> (configuration: ModelConfiguration?, findings: [String]) {
+            let file = """
+                {"require_zero_retention": \(required), "providers":
+                   {"p": {"dialect": "openai-compatible", "base_url": "https://p.test", "zero_retention": true\(members)}},
+                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5}]}}
+                """
+            return ModelConfiguration.read(Data(file.utf8), environment: [:])
+        }
+        let findings = read("").findings
+        #expect(findings.first?.hasPrefix("models: providers.p.parameters must have what tells this server") == true, "\(findings)")
+        #expect(read("", required: false).findings == [] && read(#", "parameters": {}"#).findings == [])
+        let stated = read(#", "parameters": {"store": false, "provider": {"data_collection": "deny"}}"#)
+        #expect(stated.findings == [])
+        #expect(try #require(stated.configuration?.providers["p"]).parameters.map(\.key) == ["store", "provider"])
     }
 
     @Test("where no retention is required, only a provider that states it can be used")

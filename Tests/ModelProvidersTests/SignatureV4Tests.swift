@@ -21,7 +21,7 @@ struct SignatureV4Tests {
         ])
     func vectors(_ token: String?, _ names: String, _ expected: String) throws {
         let signature = SignatureV4(
-            accessKeyID: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", sessionToken: token,
+            accessKey: AccessKey(id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", sessionToken: token),
             region: "us-east-1", service: "bedrock")
         let path = BedrockConverse.target(
             DialectCall(model: "anthropic.claude-3-5-sonnet-20240620-v1:0", maximumOutputTokens: 1, options: [:], settings: [:])

@@ -29,6 +29,9 @@ public final class ThrowawayCluster: @unchecked Sendable {
     /// The server's self-signed certificate, when it has TLS.
     public var certificate: String { directory + "/data/server.crt" }
 
+    /// What the server has logged since it was started last.
+    public var log: String { (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? "" }
+
     /// Creates a cluster and starts it.
     /// - Parameters:
     ///   - settings: server settings beyond the usual, such as `["max_connections": "20"]`.
@@ -94,7 +97,6 @@ public final class ThrowawayCluster: @unchecked Sendable {
         // Each check is a process, so that it is not made too often.
         while (try? await Command.run(isReady, ["-q", "-h", "127.0.0.1", "-p", "\(port)"])) == nil {
             guard server?.isRunning == true, ContinuousClock.now < deadline else {
-                let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? ""
                 throw Command.Failure(description: "the server did not start: \(log)")
             }
             try await Task.sleep(for: .milliseconds(20))

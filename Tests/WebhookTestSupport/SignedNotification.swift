@@ -14,13 +14,17 @@ package struct SignedNotification: Sendable {
     package let leaf: Certificate
     private let leafKey = P256.Signing.PrivateKey()
 
-    /// - Parameter validFrom: seconds before `now` at which the leaf becomes valid; it is valid for a day.
-    package init(hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, validFrom: TimeInterval = 3600) throws {
+    /// - Parameters:
+    ///   - hasAuthority: whether the intermediate certificate may sign others.
+    ///   - validFrom: seconds before `now` at which the leaf becomes valid; it is valid for a day.
+    package init(
+        hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, hasAuthority: Bool = true, validFrom: TimeInterval = 3600
+    ) throws {
         let rootKey = P256.Signing.PrivateKey()
         let intermediateKey = P256.Signing.PrivateKey()
         root = try Self.certificate("Root", rootKey.publicKey, issuer: "Root", rootKey, isAuthority: true, marker: nil)
         intermediate = try Self.certificate(
-            "Intermediate", intermediateKey.publicKey, issuer: "Root", rootKey, isAuthority: true,
+            "Intermediate", intermediateKey.publicKey, issuer: "Root", rootKey, isAuthority: hasAuthority,
             marker: hasIntermediateMarker ? .intermediate : nil)
         leaf = try Self.certificate(
             "Leaf", leafKey.publicKey, issuer: "Intermediate", intermediateKey, isAuthority: false, marker: hasLeafMarker ? .leaf : nil,

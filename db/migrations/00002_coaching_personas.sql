@@ -72,17 +72,7 @@ begin
 end $$;
 create trigger immutable before update on public.persona_versions for each row execute function gateway.refuse_update();
 
--- At most 100 personas a creator, deleted ones included, which limits creators behind PostgREST. The lock makes the count exact.
-create function gateway.limit_personas() returns trigger
-    language plpgsql set search_path = '' as $$
-begin
-    perform pg_advisory_xact_lock(hashtextextended('personas ' || new.user_id, 0));
-    if (select count(*) from public.coaching_personas p where p.user_id = new.user_id) >= 100 then
-        raise exception 'at most 100 personas a creator' using errcode = 'check_violation', constraint = 'coaching_personas_quota';
-    end if;
-    return new;
-end $$;
-create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_personas();
+create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_rows('100');
 
 -- Makes a version of a user's draft and publishes it; returns its number, or NULL when the user has no such persona, it is deleted, or an
 -- operator has withdrawn it. A draft that does not differ from the newest version is published as that one. Visibility NULL: unchanged.

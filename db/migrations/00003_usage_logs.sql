@@ -11,7 +11,7 @@ create table public.usage_logs (
     day date not null,
     turn_id uuid not null,
     attempt integer not null,
-    -- Counts the calls of an attempt: 1 is that of the answer, or the last one, 2 the judge's, if there is one.
+    -- Counts the calls of an attempt: 1 is that of the answer, or the last one, 2 the judge's, if there is one; from 1000 on: summaries.
     call integer not null,
     -- 0: the call was recorded before its request left, and nothing is known of it yet. Then the receipt, and corrections of it.
     revision integer not null,

@@ -85,6 +85,7 @@ create table gateway.running_turns (
     started_at timestamptz not null,
     -- Reserved in budgets for this attempt.
     reserved_usd numeric(20, 9) not null default 0,
+    reserved_tokens bigint not null default 0,
     -- The process that runs it; gateway.instances has its lease.
     owner_instance uuid,
     owner_epoch bigint,
@@ -119,13 +120,21 @@ create policy running_turns_gateway on gateway.running_turns to coach_gateway
     using (user_id = gateway.user_id() or gateway.is_unbound()) with check (user_id = gateway.user_id() or gateway.is_unbound());
 -- Removes the messages and turns of a removed conversation. Foreign keys would do it, too, but check the conversation at every inserted row. Turn
 -- functions write messages only while they lock the row of the running turn, or of its conversation when it begins: so this waits for turns that
--- have begun, and later ones find no conversation. Touches rows of the conversation's own user only. With its owner's rights, as a foreign key.
+-- have begun, and later ones find no conversation. The reserve of a turn that runs is given back, last, as in finish_turn: a receipt that comes late
+-- locks its turn, then the budget. Touches rows of the conversation's own user only. With its owner's rights, as a foreign key.
 create function gateway.remove_conversation() returns trigger
     language plpgsql security definer set search_path = '' as $$
+declare
+    running gateway.running_turns;
 begin
-    delete from gateway.running_turns r where r.user_id = old.user_id and r.conversation_id = old.id;
+    delete from gateway.running_turns r where r.user_id = old.user_id and r.conversation_id = old.id returning r.* into running;
     delete from public.turns t where t.user_id = old.user_id and t.conversation_id = old.id;
     delete from public.messages m where m.user_id = old.user_id and m.conversation_id = old.id;
+    if running.reserved_usd <> 0 or running.reserved_tokens <> 0 then
+        update public.budgets b
+        set reserved_usd = b.reserved_usd - running.reserved_usd, reserved_tokens = b.reserved_tokens - running.reserved_tokens
+        where b.user_id = old.user_id and b.day = running.day;
+    end if;
     return null;
 end $$;
 create trigger remove after delete on public.conversations for each row execute function gateway.remove_conversation();

@@ -37,6 +37,7 @@ create table public.budgets (
     reserved_usd numeric(20, 9) not null default 0,
     -- Input and output of all classes; those of calls with unknown usage are missing.
     tokens bigint not null default 0,
+    reserved_tokens bigint not null default 0,
     -- Turns whose cost is unknown, so that spent_usd is a lower bound.
     unpriced_turns integer not null default 0,
     primary key (user_id, day)

@@ -98,8 +98,9 @@ create type gateway.turn_plan as (
     -- UTC; of budget and ledger alike, however long the transaction takes.
     day date,
     tier text,
-    -- In budgets, for this attempt.
+    -- In budgets, for this attempt: dollars, and tokens.
     reserve numeric,
+    reserve_tokens bigint,
     -- False: the turn is answered by the fixed text, and no model is called.
     calls_model boolean,
     conversation_id uuid,
@@ -133,7 +134,8 @@ create function gateway.limit_until(reason text, hit_limit integer, resets_at ti
 
 -- The budget of tokens or money that is used up; NULL when none. `budgets`: of the tier. Reserves of running turns count as spent. Notes the largest
 -- share that is used, from half on and in steps of a twentieth, so that most turns write nothing.
-create function gateway.budget_limit(uid uuid, budgets jsonb, reserve numeric, day date, moment timestamptz) returns gateway.limit_hit
+create function gateway.budget_limit(
+    uid uuid, budgets jsonb, reserve numeric, reserve_tokens bigint, day date, moment timestamptz) returns gateway.limit_hit
     language plpgsql as $$
 declare
     month constant date := date_trunc('month', day::timestamp);
@@ -142,27 +144,28 @@ declare
     used record;
     share double precision;
 begin
-    select coalesce(sum(b.tokens) filter (where b.day = $4), 0) as tokens_today, coalesce(sum(b.tokens), 0) as tokens,
-        coalesce(sum(b.spent_usd + b.reserved_usd) filter (where b.day = $4), 0) as cost_today,
+    select coalesce(sum(b.tokens + b.reserved_tokens) filter (where b.day = $5), 0) as tokens_today,
+        coalesce(sum(b.tokens + b.reserved_tokens), 0) as tokens,
+        coalesce(sum(b.spent_usd + b.reserved_usd) filter (where b.day = $5), 0) as cost_today,
         coalesce(sum(b.spent_usd + b.reserved_usd), 0) as cost
     into used
-    from public.budgets b where b.user_id = uid and b.day between month and $4;
+    from public.budgets b where b.user_id = uid and b.day between month and $5;
     share := greatest(
-        used.tokens::double precision / nullif((budgets ->> 'tokens_per_month')::integer, 0),
-        used.tokens_today::double precision / nullif((budgets ->> 'tokens_per_day')::integer, 0),
+        (used.tokens + reserve_tokens)::double precision / nullif((budgets ->> 'tokens_per_month')::integer, 0),
+        (used.tokens_today + reserve_tokens)::double precision / nullif((budgets ->> 'tokens_per_day')::integer, 0),
         ((used.cost + reserve) / nullif(gateway.to_usd((budgets ->> 'nanodollars_per_month')::bigint), 0))::double precision,
         ((used.cost_today + reserve) / nullif(gateway.to_usd((budgets ->> 'nanodollars_per_day')::bigint), 0))::double precision);
     if share >= 0.5 then
-        insert into public.budgets as b (user_id, day, limit_share) values (uid, $4, least(share, 1000000))
+        insert into public.budgets as b (user_id, day, limit_share) values (uid, $5, least(share, 1000000))
         on conflict on constraint budgets_pkey do update set limit_share = excluded.limit_share
             where coalesce(b.limit_share, 0) < excluded.limit_share - 0.05;
     end if;
     return case
-        when used.tokens >= (budgets ->> 'tokens_per_month')::integer
+        when used.tokens + greatest(reserve_tokens, 1) > (budgets ->> 'tokens_per_month')::integer
             then gateway.limit_until('budget_exhausted', (budgets ->> 'tokens_per_month')::integer, next_month, moment)
         when used.cost + reserve > gateway.to_usd((budgets ->> 'nanodollars_per_month')::bigint)
             then gateway.limit_until('budget_exhausted', null, next_month, moment)
-        when used.tokens_today >= (budgets ->> 'tokens_per_day')::integer
+        when used.tokens_today + greatest(reserve_tokens, 1) > (budgets ->> 'tokens_per_day')::integer
             then gateway.limit_until('budget_exhausted', (budgets ->> 'tokens_per_day')::integer, tomorrow, moment)
         when used.cost_today + reserve > gateway.to_usd((budgets ->> 'nanodollars_per_day')::bigint)
             then gateway.limit_until('budget_exhausted', null, tomorrow, moment)
@@ -171,20 +174,21 @@ end $$;
 
 -- The ordinary limit that a turn would exceed; NULL when none. `running`: number of the user's running turns. An absent limit does not limit.
 create function gateway.ordinary_limit(
-    uid uuid, counter public.rate_limits, tier jsonb, running integer, is_counted boolean, reserve numeric, day date, moment timestamptz)
+    uid uuid, counter public.rate_limits, tier jsonb, running integer, is_counted boolean, plan gateway.turn_plan)
     returns gateway.limit_hit
     language plpgsql as $$
 begin
     if counter.requests > (tier ->> 'requests_per_minute')::integer then
         return gateway.limit_until(
-            'rate_limited', (tier ->> 'requests_per_minute')::integer, counter.window_started_at + interval '1 minute', moment);
+            'rate_limited', (tier ->> 'requests_per_minute')::integer, counter.window_started_at + interval '1 minute',
+            plan.moment);
     elsif is_counted and counter.messages > (tier ->> 'messages_per_day')::integer then
         return gateway.limit_until(
-            'quota_exhausted', (tier ->> 'messages_per_day')::integer, (day + 1)::timestamp at time zone 'UTC', moment);
+            'quota_exhausted', (tier ->> 'messages_per_day')::integer, (plan.day + 1)::timestamp at time zone 'UTC', plan.moment);
     elsif (tier ->> 'concurrent_turns')::integer <= running then
         return ('too_many_turns', 2, tier ->> 'concurrent_turns', null)::gateway.limit_hit;
     elsif tier -> 'budgets' is not null then
-        return gateway.budget_limit(uid, tier -> 'budgets', reserve, day, moment);
+        return gateway.budget_limit(uid, tier -> 'budgets', plan.reserve, plan.reserve_tokens, plan.day, plan.moment);
     end if;
     return null;
 end $$;
@@ -354,19 +358,20 @@ begin
     with running as (
         insert into gateway.running_turns (
             user_id, conversation_id, turn_id, attempt, user_message_id, message_id, account_id, day, started_at, reserved_usd,
-            owner_instance, owner_epoch, persona_id, risk, country, locale)
+            reserved_tokens, owner_instance, owner_epoch, persona_id, risk, country, locale)
         values (
             uid, turn.conversation_id, turn.id, turn.attempt, turn.user_message_id, turn.message_id, $2, plan.day, plan.moment,
-            plan.reserve, plan.owner_instance, plan.owner_epoch, turn.persona_id, turn.risk,
+            plan.reserve, plan.reserve_tokens, plan.owner_instance, plan.owner_epoch, turn.persona_id, turn.risk,
             turn.country, turn.locale)
     )
     insert into public.usage_logs (
         account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
     select $2, plan.day, turn.id, turn.attempt, 1, 0, plan.purpose, turn.conversation_id, turn.message_id, turn.persona_id, plan.tier
     where plan.calls_model;
-    if plan.reserve > 0 then
-        insert into public.budgets as b (user_id, day, reserved_usd) values (uid, plan.day, plan.reserve)
-        on conflict (user_id, day) do update set reserved_usd = b.reserved_usd + plan.reserve;
+    if plan.reserve > 0 or plan.reserve_tokens > 0 then
+        insert into public.budgets as b (user_id, day, reserved_usd, reserved_tokens) values (uid, plan.day, plan.reserve, plan.reserve_tokens)
+        on conflict (user_id, day) do update
+            set reserved_usd = b.reserved_usd + plan.reserve, reserved_tokens = b.reserved_tokens + plan.reserve_tokens;
     end if;
 end $$;
 
@@ -639,7 +644,7 @@ create function gateway.begun_answer(
 --            paid: {<entitlement>: position in tiers}, trials: {the same, of trials},    "*": those not named
 --            grace_seconds,                                       added to the end of an entitlement
 --            crisis: {model_calls_per_day, concurrent_turns}},    allowance of a user in danger beyond the others
---   reserve_nanodollars?, owner: {instance, epoch},
+--   reserve_nanodollars?, reserve_tokens?, owner: {instance, epoch},
 --   consents?: {<kind>: true},                                without which no model is called; `memory` is not among them
 --   requires_memory_consent?: true,
 --   exhausted?: [shared budgets with nothing left: installation, tier/<name>, persona/<id>] }
@@ -729,8 +734,8 @@ begin
     -- The limits. Those but the rate refuse only a turn that nothing else refuses; none refuses a user in danger (CONTRACT §4).
     exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
     plan.reserve := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
-    hit := gateway.ordinary_limit(
-        uid, counter, tier, cardinality(person.running_in), not is_next_attempt, plan.reserve, plan.day, plan.moment);
+    plan.reserve_tokens := coalesce((request ->> 'reserve_tokens')::bigint, 0);
+    hit := gateway.ordinary_limit(uid, counter, tier, cardinality(person.running_in), not is_next_attempt, plan);
     if hit.reason = 'rate_limited' and not exempt then
         return gateway.refuse(uid, hit, danger, 1, tier, person);
     end if;
@@ -781,6 +786,7 @@ begin
             return answer;
         elsif not plan.calls_model then
             plan.reserve := 0;
+            plan.reserve_tokens := 0;
         end if;
     end if;
     if is_next_attempt then
@@ -862,8 +868,8 @@ revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.supersede_answers(uuid, uuid, integer, bigint),
     gateway.history(uuid, uuid, integer, integer, integer),
-    gateway.limit_until(text, integer, timestamptz, timestamptz), gateway.budget_limit(uuid, jsonb, numeric, date, timestamptz),
-    gateway.ordinary_limit(uuid, public.rate_limits, jsonb, integer, boolean, numeric, date, timestamptz),
+    gateway.limit_until(text, integer, timestamptz, timestamptz), gateway.budget_limit(uuid, jsonb, numeric, bigint, date, timestamptz),
+    gateway.ordinary_limit(uuid, public.rate_limits, jsonb, integer, boolean, gateway.turn_plan),
     gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, uuid, integer), gateway.requested_persona(uuid, jsonb),
     gateway.draft_persona(uuid, uuid),
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),

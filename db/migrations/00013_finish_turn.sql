@@ -74,7 +74,7 @@ create type gateway.ended_turn as (
     is_latest boolean,
     change bigint,
     -- From gateway.running_turns; NULL, but for the day, when the attempt had ended before.
-    account_id uuid, day date, reserved_usd numeric
+    account_id uuid, day date, reserved_usd numeric, reserved_tokens bigint
 );
 
 -- Writes the answer of an ended attempt, its effect on conversation and safety state, and, for a running one, its receipt in the ledger.
@@ -233,6 +233,7 @@ declare
     account uuid;
     begun_on date;
     reserved numeric;
+    tokens_reserved bigint;
     number bigint;
 begin
     if uid is distinct from gateway.user_id() then
@@ -242,7 +243,7 @@ begin
     delete from gateway.running_turns r
     where r.user_id = gateway.user_id() and r.conversation_id = (receipt ->> 'conversation_id')::uuid
         and r.turn_id = ended_id and r.attempt = nth
-    returning r.account_id, r.day, r.reserved_usd into account, begun_on, reserved;
+    returning r.account_id, r.day, r.reserved_usd, r.reserved_tokens into account, begun_on, reserved, tokens_reserved;
     if not found then
         return jsonb_build_object('outcome', gateway.finish_late(uid, ended_id, nth, receipt, bill, finalizer, moment));
     end if;
@@ -262,7 +263,7 @@ begin
         finalized_by = finalizer, finished_at = moment, updated_at = moment, change = number
     where t.user_id = gateway.user_id() and t.id = ended_id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.purpose,
-        t.risk_tier, t.retry_of, true, number, account, begun_on, reserved
+        t.risk_tier, t.retry_of, true, number, account, begun_on, reserved, tokens_reserved
     into turn;
     if not found then
         return jsonb_build_object('outcome', 'unknown_turn');
@@ -271,10 +272,11 @@ begin
     perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
 
     -- The day's row nearly always exists, and includes the attempt's reserve.
-    if bill is not null or turn.reserved_usd <> 0 then
+    if bill is not null or turn.reserved_usd <> 0 or turn.reserved_tokens <> 0 then
         update public.budgets b
         set spent_usd = b.spent_usd + coalesce(cost, 0), reserved_usd = b.reserved_usd - turn.reserved_usd,
-            tokens = b.tokens + used_tokens, unpriced_turns = b.unpriced_turns + (bill is not null and cost is null)::integer
+            tokens = b.tokens + used_tokens, reserved_tokens = b.reserved_tokens - turn.reserved_tokens,
+            unpriced_turns = b.unpriced_turns + (bill is not null and cost is null)::integer
         where b.user_id = gateway.user_id() and b.day = turn.day;
         if not found then
             insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)

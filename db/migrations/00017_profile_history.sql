@@ -1,5 +1,5 @@
 -- Versions of context profiles, kept by triggers: a client cannot choose a version, nor change a profile without leaving one. All are kept as long
--- as their user.
+-- as their user, at most 20,000: ten a day for five years, and 1 GB when each is as large as it may be.
 
 -- The version that an undo made current again, so that the next undo goes further back; NULL: the version is an edit.
 alter table public.context_profiles add column restores integer check (restores >= 0);
@@ -33,6 +33,10 @@ begin
     new.version := old.version;
     if (new."values", new.goals, new.situation) is distinct from (old."values", old.goals, old.situation) then
         new.version := old.version + 1;
+        -- Versions have no gaps, so the number is their count.
+        if new.version > 20000 then
+            raise exception 'at most 20000 versions of a profile' using errcode = 'check_violation', constraint = 'context_profiles_quota';
+        end if;
         new.change := gateway.take_change(new.user_id);
         -- An edit does not name it.
         if new.restores = old.restores then

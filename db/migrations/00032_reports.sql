@@ -14,22 +14,7 @@ create table public.reports (
     check (num_nonnulls(persona_id, message_id) = 1)
 );
 
--- At most 1,000 reports a user, which limits users behind PostgREST. The lock makes the count exact.
-create function gateway.limit_reports() returns trigger
-    language plpgsql set search_path = '' as $$
-begin
-    perform pg_advisory_xact_lock(hashtextextended('reports ' || new.user_id, 0));
-    -- A repeated request, of which nothing is inserted.
-    if exists (select from public.reports r where r.user_id = new.user_id and r.id = new.id) then
-        return new;
-    end if;
-    if (select count(*) from public.reports r where r.user_id = new.user_id) >= 1000 then
-        raise exception 'at most 1000 reports a user' using errcode = 'check_violation', constraint = 'reports_quota';
-    end if;
-    return new;
-end $$;
-create trigger quota before insert on public.reports for each row execute function gateway.limit_reports();
-revoke all on function gateway.limit_reports() from public, anon, authenticated;
+create trigger quota before insert on public.reports for each row execute function gateway.limit_rows('1000');
 
 revoke all on public.reports from anon, authenticated, coach_gateway;
 alter table public.reports enable row level security;

@@ -95,6 +95,11 @@ create table gateway.latency_quarters (
     bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null, bin smallint not null,
     turns bigint not null default 0, unique nulls not distinct (bucket, provider, model, measure, bin));
 create table gateway.latency_hours (like gateway.latency_quarters including all);
+-- By domain alone. With provider and model as well there would be several times as many rows, so that is kept by days only.
+create table gateway.domain_latency_quarters (
+    bucket timestamptz not null, domain public.coaching_domain, measure gateway.latency_measure not null, bin smallint not null,
+    turns bigint not null default 0, unique nulls not distinct (bucket, domain, measure, bin));
+create table gateway.domain_latency_hours (like gateway.domain_latency_quarters including all);
 create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
@@ -126,7 +131,8 @@ declare
 begin
     foreach name in array array[
         'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
-        'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days', 'rollup_state', 'rollup_marks']
+        'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days',
+        'domain_latency_quarters', 'domain_latency_hours', 'rollup_state', 'rollup_marks']
     loop
         execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);
         execute format('alter table gateway.%I enable row level security', name);

@@ -137,6 +137,14 @@ begin
             insert into gateway.latency_hours as t (bucket, provider, model, measure, bin, turns)
             select date_trunc('hour', l.bucket, 'UTC'), l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l
             group by 1, 2, 3, 4, 5 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, provider, model, measure, bin', 'turns') || $sql$
+        ), domain_latency_quarter as (
+            insert into gateway.domain_latency_quarters as t (bucket, domain, measure, bin, turns)
+            select l.bucket, l.domain, l.measure, l.bin, sum(l.sign) from latency l
+            group by 1, 2, 3, 4 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, domain, measure, bin', 'turns') || $sql$
+        ), domain_latency_hour as (
+            insert into gateway.domain_latency_hours as t (bucket, domain, measure, bin, turns)
+            select date_trunc('hour', l.bucket, 'UTC'), l.domain, l.measure, l.bin, sum(l.sign) from latency l
+            group by 1, 2, 3, 4 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, domain, measure, bin', 'turns') || $sql$
         ), latency_day as (
             insert into gateway.latency_days as t (day, provider, model, domain, measure, bin, turns)
             select l.day, l.provider, l.model, l.domain, l.measure, l.bin, sum(l.sign) from latency l

@@ -22,27 +22,54 @@ create function gateway.is_whole_days(starts timestamptz, ends timestamptz, grou
         and (not 'day' = any (group_by) or grain <> 'hour' and tz in ('UTC', 'Etc/UTC'));
 
 -- Whether the hours of UTC are hours of the time zone throughout the period: not in India, nor through the half-hour change of Lord Howe Island.
-create function gateway.is_whole_hours(starts timestamptz, ends timestamptz, group_by text[], tz text) returns boolean
+create function gateway.has_whole_hours(starts timestamptz, ends timestamptz, tz text) returns boolean
     language sql stable set search_path = ''
-    return starts = date_trunc('hour', starts, 'UTC') and ends = date_trunc('hour', ends, 'UTC')
-        and (not 'day' = any (group_by) or not exists (
-            select from generate_series(starts, ends, interval '1 day') as t
-            where t at time zone tz <> date_trunc('hour', t at time zone tz)));
+    return not exists (
+        select from generate_series(date_trunc('hour', starts, 'UTC'), ends, interval '1 day') as t
+        where t at time zone tz <> date_trunc('hour', t at time zone tz));
 
--- The rollup that a figure is read from: usage, persona, latency or error by the largest buckets that the arguments allow.
-create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
+-- The hours of UTC within which the period begins or ends, or a day of the time zone where days are grouped by. No bucket of days or weeks has the
+-- whole of them, while each of the others is within one.
+create function gateway.split_hours(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns timestamptz[]
     language sql stable set search_path = ''
-    return family || case
-        when gateway.is_whole_days(starts, ends, group_by, grain, tz) then '_days'
-        when family in ('usage', 'latency') and gateway.is_whole_hours(starts, ends, group_by, tz) then '_hours'
-        else '_quarters' end;
+    return array(
+        select distinct date_trunc('hour', e.edge, 'UTC')
+        from (
+            select unnest(array[starts, ends]) as edge
+            union all
+            select d at time zone tz
+            from generate_series(date_trunc('day', starts at time zone tz), ends at time zone tz, interval '1 day') as d
+            where 'day' = any (group_by) and grain <> 'hour') as e
+        where e.edge <> date_trunc('hour', e.edge, 'UTC')
+        order by 1);
+
+-- The rollup that a figure is read from, as text for a query: usage, persona, latency, domain_latency or error, by the largest buckets that the
+-- arguments allow. Days are read from hours, and from quarters where an hour is split.
+create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
+    language plpgsql stable set search_path = '' as $$
+declare
+    split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz);
+begin
+    if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
+        return format('gateway.%I', family || '_days');
+    elsif family not in ('usage', 'latency', 'domain_latency')
+        or 'day' = any (group_by) and grain = 'hour' and not gateway.has_whole_hours(starts, ends, tz) then
+        return format('gateway.%I', family || '_quarters');
+    elsif split = '{}' then
+        return format('gateway.%I', family || '_hours');
+    end if;
+    return format(
+        '(select * from gateway.%I where bucket <> all (%L::timestamptz[]) union all select * from gateway.%I where bucket = any (%L::timestamptz[]))',
+        family || '_hours', split, family || '_quarters', array(
+            select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
+end $$;
 
 -- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures. The query's parameters are starts, ends, grain
 -- and tz.
 create function gateway.figure_query(source text, keys text[], types text[], group_by text[], measures text[]) returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '%days';
+    is_days constant boolean := source like '%\_days';
     raw constant text := case when not 'day' = any (group_by) then 'null::timestamptz' when is_days then 's.day' else 's.bucket' end;
     columns constant text := (select string_agg(format('%1$I', k), ', ') from unnest(keys) as k);
     inner_columns constant text := (
@@ -54,7 +81,7 @@ declare
 begin
     -- First by the buckets as they are: there are far fewer of them to be put into those wanted than there are rows.
     return format(
-        'select %s as bucket, %s, %s from (select %s as raw, %s, %s from gateway.%I s where %s %s) s where $3 is not null and $4 is not null
+        'select %s as bucket, %s, %s from (select %s as raw, %s, %s from %s s where %s %s) s where $3 is not null and $4 is not null
         group by 1, %s',
         case
             when not 'day' = any (group_by) then 'raw'
@@ -77,7 +104,7 @@ create function operator.costs(starts timestamptz, ends timestamptz, group_by te
 declare
     is_users constant boolean := 'user' = any (group_by);
     source constant text := case
-        when is_users then case when group_by <@ array['day', 'user'] then 'account_days' else 'account_usage_days' end
+        when is_users then case when group_by <@ array['day', 'user'] then 'gateway.account_days' else 'gateway.account_usage_days' end
         else gateway.figure_source(
             case when 'persona' = any (group_by) then 'persona' else 'usage' end, starts, ends, group_by, grain, tz) end;
 begin

@@ -1,6 +1,6 @@
 -- Figures with latency: of turns, domains and providers. Their arguments are those of all figures.
 
--- Latency by group, in milliseconds. Groups: day, provider, model and, where it is read from UTC days, domain.
+-- Latency by group, in milliseconds. Groups: day, provider, model, domain; domain with provider or model only where it is read from UTC days.
 create function gateway.latency_figures(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, provider text, model text, domain public.coaching_domain, turns bigint,
@@ -8,13 +8,17 @@ create function gateway.latency_figures(starts timestamptz, ends timestamptz, gr
         per_token_p50 numeric, per_token_p90 numeric, per_token_p95 numeric, per_token_p99 numeric,
         whole_turn_p50 numeric, whole_turn_p90 numeric, whole_turn_p95 numeric, whole_turn_p99 numeric)
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    family constant text := case
+        when 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then 'domain_latency'
+        else 'latency' end;
 begin
-    if 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then
-        raise exception 'latency by domain is by UTC days' using errcode = 'invalid_parameter_value';
+    if family = 'domain_latency' and group_by && array['provider', 'model'] then
+        raise exception 'latency by domain and model is by UTC days' using errcode = 'invalid_parameter_value';
     end if;
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source('latency', starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure', 'bin'],
+            gateway.figure_source(family, starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure', 'bin'],
             array['text', 'text', 'public.coaching_domain', 'text', 'smallint'], group_by || array['measure', 'bin'], array['turns'])
         || '), ranked as (
             select f.*, sum(f.turns) over (histogram order by f.bin) / sum(f.turns) over histogram as share from f
@@ -43,14 +47,12 @@ begin
 end $$;
 
 -- By domain (NULL: the generic answer). Groups: day, domain. turns: messages of users whose turn ended, with or without an answer. share: of the
--- turns of the bucket. confidence: the mean of those routed. abstentions: no domain was sure enough. Latency is by UTC days only, otherwise NULL.
+-- turns of the bucket. confidence: the mean of those routed. abstentions: no domain was sure enough.
 create function operator.domains(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint,
         first_token_p50 numeric, first_token_p95 numeric, cost bigint, unpriced_turns bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
-declare
-    is_days constant boolean := gateway.is_whole_days(starts, ends, group_by, grain, tz);
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'domain'], grain, tz);
@@ -58,11 +60,7 @@ begin
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['domain'], array['public.coaching_domain'], group_by,
             array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'])
-        || '), l as materialized (' || case when is_days
-            then 'select * from gateway.latency_figures($1, $2, $5, $3, $4)'
-            else 'select null::timestamptz as bucket, null::public.coaching_domain as domain, null::numeric as first_token_p50,
-                null::numeric as first_token_p95 where false' end
-        || ')
+        || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
         select f.bucket, f.domain, f.messages, round(f.messages / nullif(sum(f.messages) over (partition by f.bucket), 0), 4),
             round(f.confidence::numeric / nullif(f.routed, 0) / 1000000, 4), f.abstentions, l.first_token_p50, l.first_token_p95,
             case when f.priced_calls > 0 then f.cost_nanodollars end, f.unpriced_turns

@@ -47,7 +47,8 @@ begin
     select s.ledger_start into start from gateway.rollup_state s for update;
     upper := gateway.oldest_running();
     foreach name in array array[
-        'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours']
+        'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours',
+        'domain_latency_quarters', 'domain_latency_hours']
     loop
         execute format('delete from gateway.%I where $1 is null or bucket >= $1::timestamp at time zone ''UTC''', name) using start;
     end loop;

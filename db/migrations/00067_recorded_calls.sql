@@ -1,34 +1,41 @@
 -- Calls after an attempt's first are recorded before their requests leave, too: so a crash loses none of them.
 
--- Records a call (revision 0) of a running attempt or of a summary, and returns its number. gateway.book_calls ends it. Idempotent when the number is
+-- Records a call (revision 0) of an attempt or of a summary, and returns its number; NULL when its turn has been removed. gateway.book_calls ends it. Of
+-- an attempt that has ended it is ended here, because it comes from the disk of an instance that was killed, or too late. Idempotent when the number is
 -- given.
--- number: NULL: the next one. purpose: NULL: that of the turn. day: NULL: that of the turn's present attempt.
+-- number: NULL: the first of a summary, which has the numbers of the next thousand: other summaries of its turn may be made at the same time.
+-- purpose: NULL: that of the turn.
 create function gateway.record_call(uid uuid, turn_id uuid, nth integer, number integer, purpose public.usage_purpose, day date) returns integer
     language plpgsql set search_path = '' set lock_timeout = '100ms' set plan_cache_mode = force_custom_plan as $$
 declare
     account constant uuid := (select u.account_id from public.users u where u.id = gateway.user_id());
     turn public.turns;
     chosen integer := number;
+    is_running boolean := $5 is not distinct from 'summary';
 begin
     perform gateway.check_caller(uid);
-    select * into strict turn from public.turns t where t.user_id = gateway.user_id() and t.id = $2;
-    if chosen is null then
-        select greatest(1, max(l.call)) + 1 into chosen from public.usage_logs l
-        where l.account_id = account and l.day = coalesce($6, turn.day) and l.turn_id = $2 and l.attempt = nth;
+    select * into turn from public.turns t where t.user_id = gateway.user_id() and t.id = $2;
+    if not found then
+        return null;
     end if;
-    -- A record that comes after the receipt would have no end: its request does not leave any more.
-    if $5 is distinct from 'summary' then
+    if chosen is null then
+        select (coalesce(max(l.call), 0) / 1000 + 1) * 1000 into chosen from public.usage_logs l
+        where l.account_id = account and l.day = $6 and l.turn_id = $2 and l.attempt = nth;
+    end if;
+    if not is_running then
+        -- The attempt does not end before this is committed.
         perform from gateway.running_turns r
         where r.user_id = gateway.user_id() and r.conversation_id = turn.conversation_id and r.turn_id = turn.id and r.attempt = nth
         for share;
-        if not found then
-            return chosen;
-        end if;
+        is_running := found;
+    end if;
+    if not is_running then
+        -- A receipt that comes at the same time waits, and then sees the call.
+        perform from public.turns t where t.user_id = gateway.user_id() and t.id = $2 for update;
     end if;
     insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
-    values (
-        account, coalesce($6, turn.day), turn.id, nth, chosen, 0, coalesce($5, turn.purpose), turn.conversation_id, turn.message_id,
-        turn.persona_id, turn.tier)
+    select account, $6, turn.id, nth, chosen, n, coalesce($5, turn.purpose), turn.conversation_id, turn.message_id, turn.persona_id, turn.tier
+    from generate_series(0, case when is_running then 0 else 1 end) as n
     on conflict do nothing;
     if not found and number is null then
         raise exception 'the number was taken meanwhile' using errcode = 'serialization_failure';

@@ -28,6 +28,7 @@ struct AccountExport: Sendable {
         case subscription
         /// The lists that are left, and the key in the first of them.
         case rows(ArraySlice<ExportedList>, String?)
+        case avatars(PersonaID?)
         case directory
         case ended
     }
@@ -97,13 +98,20 @@ struct AccountExport: Sendable {
             return file("subscription.jsonl", [try await sources.subscription(caller)])
         case .rows(let lists, let last):
             guard let list = lists.first else {
-                stage = .directory
+                stage = .avatars(nil)
                 return try await next()
             }
             let rows = try await sources.contents.rows(caller, list, last, list.pageLimit)
             let isLast = rows.count < list.pageLimit
             stage = isLast ? .rows(lists.dropFirst(), nil) : .rows(lists, rows.last?.key)
             return page(list.rawValue, lines: rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }, isFirst: last == nil, isLast: isLast)
+        case .avatars(let last):
+            guard let avatar = try await sources.contents.avatar(caller, last) else {
+                stage = .directory
+                return try await next()
+            }
+            stage = .avatars(avatar.personaID)
+            return file("avatars/\(avatar.personaID).\(avatar.image.format.fileExtension)", bytes: avatar.image.bytes)
         case .directory:
             stage = .ended
             return archive.finish()
@@ -114,8 +122,10 @@ struct AccountExport: Sendable {
 
     /// A whole file.
     private mutating func file(_ name: String, _ resources: [some WireResource]) -> [UInt8] {
-        archive.begin(name) + archive.write(Self.lines(resources)) + archive.end()
+        file(name, bytes: Self.lines(resources))
     }
+
+    private mutating func file(_ name: String, bytes: [UInt8]) -> [UInt8] { archive.begin(name) + archive.write(bytes) + archive.end() }
 
     private mutating func page(_ name: String, _ resources: [some WireResource], isFirst: Bool, isLast: Bool) -> [UInt8] {
         page(name, lines: Self.lines(resources), isFirst: isFirst, isLast: isLast)
@@ -150,6 +160,16 @@ struct AccountExport: Sendable {
 extension ExportedList {
     /// A card has at most 1 MB, a version 60 KB.
     fileprivate var pageLimit: Int { self == .cards ? 4 : 50 }
+}
+
+extension AvatarImage.Format {
+    fileprivate var fileExtension: String {
+        switch self {
+        case .png: "png"
+        case .jpeg: "jpeg"
+        case .webp: "webp"
+        }
+    }
 }
 
 extension ConsentResource {

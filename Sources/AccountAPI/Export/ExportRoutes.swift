@@ -4,7 +4,7 @@ import HTTPEdge
 import HTTPTypes
 import Hummingbird
 
-/// `GET /api/v1/me/export`: everything of the user as one ZIP of JSON Lines files, streamed page by page.
+/// `GET /api/v1/me/export`: everything of the user as one ZIP of JSON Lines files and avatars, streamed page by page.
 public struct ExportRoutes: Feature {
     private let accounts: AccountRepository
     private let sources: AccountExport.Sources
@@ -19,7 +19,9 @@ public struct ExportRoutes: Feature {
     public func register(on routes: RouteTable) {
         routes.authenticated("Account").get(
             "/api/v1/me/export",
-            .init("Export everything of the user: a ZIP of JSON Lines files", response: .media("application/zip", .binary))
+            .init(
+                "Export everything of the user: a ZIP of JSON Lines files, and of the avatars of their personas",
+                response: .media("application/zip", .binary))
         ) { _, context in
             // Before the head: an error has its status. Later ones can only break the connection.
             let export = AccountExport(sources, context.caller, try await accounts.get(context.caller))

@@ -18,10 +18,11 @@ struct ChatCompletionRequest: Sendable {
         try body.rejectFormat("response_format")
     }
 
-    static let schema = Schema.object([
-        .init("model", .text.described("coach, or coach: with a persona's slug or id")), .init("messages", .array(of: message)),
-        .optional("stream", .boolean), .optional("stream_options", .object([.optional("include_usage", .boolean)])),
-    ]).named("ChatCompletionRequest")
+    static let body = ForeignBody(
+        Schema.object([
+            .init("model", .text.described("coach, or coach: with a persona's slug or id")), .init("messages", .array(of: message)),
+            .optional("stream", .boolean), .optional("stream_options", .object([.optional("include_usage", .boolean)])),
+        ]).named("ChatCompletionRequest"))
 
     static let message = Schema.object([
         .init("role", .values(ClientMessage.Role.allCases.map(\.rawValue))),

@@ -16,7 +16,7 @@ public struct ChatCompletionRoutes: Feature {
             .init(
                 "Answer a conversation that the client keeps; with stream: true as chunks",
                 parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
-                body: ChatCompletionRequest.schema, response: .media("application/json"))
+                body: ChatCompletionRequest.body, response: .media("application/json"))
         ) { try await create($0, $1) }
     }
 

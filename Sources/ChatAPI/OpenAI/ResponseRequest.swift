@@ -32,11 +32,12 @@ struct ResponseRequest: Sendable {
         try body.member("text")?.rejectFormat("format")
     }
 
-    static let schema = Schema.object([
-        .init("model", .text.described("coach, or coach: with a persona's slug or id")),
-        .init("input", .any.described("a text, or an array of messages")), .optional("instructions", .text),
-        .optional("previous_response_id", .text), .optional("stream", .boolean), .optional("background", .boolean),
-    ]).named("ResponseRequest")
+    static let body = ForeignBody(
+        Schema.object([
+            .init("model", .text.described("coach, or coach: with a persona's slug or id")),
+            .init("input", .any.described("a text, or an array of messages")), .optional("instructions", .text),
+            .optional("previous_response_id", .text), .optional("stream", .boolean), .optional("background", .boolean),
+        ]).named("ResponseRequest"))
 }
 
 extension ClientMessage {

@@ -24,7 +24,7 @@ public struct ResponseRoutes: Feature {
             .init(
                 "Create a response; with stream: true as events, with background: true at once",
                 parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
-                body: ResponseRequest.schema, response: .media("application/json"))
+                body: ResponseRequest.body, response: .media("application/json"))
         ) { try await create($0, $1) }
         let running = turns.counting(.beforeHandlerIfPossible)
         running.get(

@@ -24,6 +24,11 @@ extension TurnPipeline {
             turn.stop()
             return await status(after: turn)
         }
+        // Begun here, and not generating yet.
+        if registry.expects(turnID, of: http.caller.userID) {
+            registry.stop(turnID)
+            if let turn = await registry.turn(turnID, within: .seconds(2)) { return await status(after: turn) }
+        }
         try http.context.requireCounted()
         guard try await recovery.requestStop(http.caller, turnID), let known = try await recovery.load(http.caller.userID, turnID) else {
             throw GatewayError.notFound

@@ -12,7 +12,7 @@ struct ParsedTurn: Sendable {
 extension TurnPipeline {
     /// Parses and validates the body and the idempotency key. Pure.
     func parse(_ http: TurnHTTPRequest) throws(JSONFindings) -> ParsedTurn {
-        let body = try ChatRequest.parse(http.body)
+        let body = try http.previewedPersona == nil ? ChatRequest.parse(http.body) : ChatRequest.preview.value(of: http.body)
         let key: IdempotencyKey?
         do throws(JSONFinding) {
             key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: body.clientMessageID)
@@ -24,10 +24,7 @@ extension TurnPipeline {
             message: body.message, conversationID: body.conversationID.map(ConversationID.init),
             personaID: body.personaID.map(PersonaID.init), shareToken: body.shareToken, pinnedDomain: domain, idempotencyKey: key?.text,
             region: Region(country: body.country, locale: body.locale))
-        if let persona = http.previewedPersona {
-            (request.personaID, request.source) = (persona, .preview)
-            (request.conversationID, request.shareToken) = (nil, nil)
-        }
+        if let persona = http.previewedPersona { (request.personaID, request.source) = (persona, .preview) }
         return ParsedTurn(request: request, hasUnknownDomain: body.domain != nil && domain == nil)
     }
 }

@@ -7,7 +7,7 @@ import TokenRelay
 struct TurnPipeline: Sendable {
     var coaching: Coaching
     let repository: TurnRepository
-    let ledger: CallLedger
+    let records: CallRecords
     let recovery: TurnRecovery
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>
@@ -54,14 +54,14 @@ struct TurnPipeline: Sendable {
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
         _ http: TurnHTTPRequest
     ) async -> LiveTurn {
-        registry.expect(context.identity.turnID)
-        let recorder = CallRecorder(ledger, http.caller.userID, context.identity, logger: finalizer.logger)
+        registry.expect(context.identity.turnID, of: http.caller.userID)
+        let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls
         var prompt = await http.trace.step("compose") { compose(request, context, decision) }
-        prompt.trace = http.trace.startCall(decision.model.firstChoice)
+        prompt.tracing = http.trace.startCall()
         let turn = generate(prompt, decision, recorder)
         finish(turn, reservation, recorder, http)
         return turn

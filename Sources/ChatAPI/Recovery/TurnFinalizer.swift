@@ -44,7 +44,9 @@ public struct TurnFinalizer: Sendable {
         let released = turn.released
         let otherCalls =
             turn.facts.earlierCalls
-            + billing.bills(outcome.otherCalls, turn.promptTokens, on: turn.facts.day, numberedFrom: turn.facts.nextCallNumber)
+            + billing.bills(
+                outcome.otherCalls, turn.promptTokens, on: turn.facts.day, recordedAs: recorder?.numbers(of: .answer) ?? [],
+                numberedFrom: turn.facts.nextCallNumber)
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
             content: String(decoding: released.text, as: UTF8.self),
@@ -58,7 +60,7 @@ public struct TurnFinalizer: Sendable {
             crisis: CrisisRecord(
                 risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
                 versions: versions),
-            otherCalls: otherCalls.isEmpty && recorder?.numbers.isEmpty != false ? nil : otherCalls)
+            otherCalls: otherCalls.isEmpty && recorder?.hasTried != true ? nil : otherCalls)
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
@@ -115,7 +117,7 @@ public struct TurnFinalizer: Sendable {
         while true {
             do {
                 let outcome = try await repository.finish(receipt)
-                if let handle { spool.discard(handle) }
+                if let handle { await NIOThreadPool.singleton.runToEnd { [spool] in spool.discard(handle) } }
                 return .written(outcome)
             } catch {
                 if attempt == 0 {
@@ -179,17 +181,44 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// Saves the receipts that earlier processes of this instance left on disk. Returns when all are in the database.
-    public func deliverLeftovers() async {
-        let pending: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)]
-        do { pending = try spool.pending() } catch {
-            return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
-        }
-        for (handle, receipt) in pending {
-            guard case .written = await save(receipt, requestID: "spool", handle: handle) else { continue }
-            logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
+    /// Saves the receipts that earlier processes of this instance left on disk. `work` begins when all are in the database, or `patience` is
+    /// over, because one that always meets a lock or a limit must not keep the instance from starting; then the rest is delivered beside it.
+    /// When `work` ends, what is still undelivered stays on disk. Throws what `work` throws.
+    public func deliverLeftovers(within patience: Duration = .seconds(10), before work: @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            let (delivered, continuation) = AsyncStream.makeStream(of: Void.self)
+            group.addTask {
+                await deliverLeftovers()
+                continuation.finish()
+            }
+            _ = await delivered.first(within: patience)
+            try await work()
         }
     }
+
+    private func deliverLeftovers() async {
+        let pending: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)]
+        do {
+            pending = try await NIOThreadPool.singleton.runIfActive { [spool] in try spool.pending() }
+        } catch is CancellationError {
+            return
+        } catch {
+            return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (index, (handle, receipt)) in pending.enumerated() {
+                if index >= Self.deliveriesAtOnce { await group.next() }
+                group.addTask {
+                    guard case .written = await save(receipt, requestID: "spool", handle: handle) else { return }
+                    logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
+                }
+            }
+        }
+    }
+
+    /// An outage may leave a receipt for each of 2,000 turns, for which the instance waits before it is ready.
+    private static let deliveriesAtOnce = 16
 
     private func naming(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) -> Logger.Metadata {
         ["request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "error": "\(error)"]

@@ -19,7 +19,7 @@ public struct ChatRoutes: Feature {
     }
 
     public init(
-        coaching: LiveValue<Coaching>, repository: TurnRepository, ledger: CallLedger, recovery: TurnRecovery, counter: RequestCounter,
+        coaching: LiveValue<Coaching>, repository: TurnRepository, records: CallRecords, recovery: TurnRecovery, counter: RequestCounter,
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,
@@ -28,7 +28,7 @@ public struct ChatRoutes: Feature {
     ) {
         self.coaching = coaching
         common = TurnPipeline(
-            coaching: coaching.current, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
+            coaching: coaching.current, repository: repository, records: records, recovery: recovery, counter: counter, tiers: tiers,
             models: models, encoderQueue: EncoderQueue(), judge: judge, budgets: budgets, finalizer: finalizer, registry: registry,
             remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)
@@ -44,13 +44,13 @@ public struct ChatRoutes: Feature {
             "/functions/v1/chat-stream",
             .init(
                 "Start a turn and stream its answer", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
-                body: ChatRequest.schema, response: .events(StreamEvent.schema), failures: [409])
+                body: ChatRequest.body, response: .events(StreamEvent.schema), failures: [409])
         ) { try await start($0, $1) }
         routes.authenticated("Personas").require(.creator).counting(.byHandler).post(
             "/api/v1/personas/{id}/preview",
             .init(
                 "Try the draft of a persona: stream one answer to a message, of which only the cost is kept",
-                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: ChatRequest.previewSchema,
+                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: ChatRequest.preview,
                 response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             guard let persona = context.parameters.get("id").flatMap({ PersonaID(validating: $0) }) else { throw GatewayError.notFound }

@@ -32,7 +32,7 @@ public struct ConversationRoutes: Feature {
                 response: .list(ConversationResource.schema))
         ) { try await list($0, $1) }
         users.create(
-            "/api/v1/conversations", "Create an empty conversation", body: Self.draft, read: Draft.init
+            "/api/v1/conversations", "Create an empty conversation", body: Draft.body
         ) { draft, id, context in
             let record = try await conversations.create(
                 context.caller,
@@ -47,7 +47,7 @@ public struct ConversationRoutes: Feature {
         users.patch(
             "/api/v1/conversations/{id}",
             .init(
-                "Change title or domain (RFC 7396)", parameters: [.ifMatch], body: Self.change,
+                "Change title or domain (RFC 7396)", parameters: [.ifMatch], body: Change.body,
                 response: .data(ConversationResource.schema).versioned)
         ) { try await patch($0, $1) }
         users.delete("/api/v1/conversations/{id}", .init("Delete a conversation", response: .data(.any))) { try await delete($0, $1) }
@@ -56,15 +56,6 @@ public struct ConversationRoutes: Feature {
             .init("List messages", parameters: PageQuery.parameters, response: .list(MessageResource.schema))
         ) { try await messages($0, $1) }
     }
-
-    private static let change = Schema.object([
-        .optional("title", .text(maximumLength: titleLimit)), .optional("domain", .values(Domain.allCases.map(\.rawValue))),
-    ]).named("ConversationPatch")
-
-    private static let draft = Schema.object([
-        .optional("title", .text(maximumLength: titleLimit)), .optional("domain", .values(Domain.allCases.map(\.rawValue))),
-        .optional("persona_id", .id), .optional("ephemeral", .boolean.described("removed a day after its last message")),
-    ]).named("ConversationDraft")
 
     private func list(_ request: Request, _ context: Authenticated) async throws -> Response {
         let text = request.uri.queryParameters["source"].map(String.init)
@@ -80,7 +71,7 @@ public struct ConversationRoutes: Feature {
         return try await Self.versioned.edit(
             request, context, requiresVersion: false, current: { try await conversations.get(context.caller, id) }
         ) { expectedVersions in
-            let body = try JSONReader.read(requestBody: try await request.collectBytes(), Change.init)
+            let body = try await request.read(Change.body)
             var change = ConversationPatch(title: body.title, expectedVersions: expectedVersions)
             if let text = body.domain { change.domain = .some(try domain(text)) }
             return try await conversations.patch(context.caller, id, change)
@@ -121,9 +112,12 @@ public struct ConversationRoutes: Feature {
         var personaID: UUID?
         var ephemeral: Bool
 
-        init(_ body: JSONReader) throws(JSONFinding) {
+        static let body = JSONBody(
+            "ConversationDraft", descriptions: ["ephemeral": "removed a day after its last message"], Draft.init)
+
+        private init(_ body: JSONReader) throws(JSONFinding) {
             title = try body.optional("title", .text(0...titleLimit))
-            domain = try body.optional("domain", .text(0...64))
+            domain = try body.optional("domain", .domain)
             personaID = try body.optional("persona_id")
             ephemeral = try body.optional("ephemeral") ?? false
         }
@@ -134,9 +128,16 @@ public struct ConversationRoutes: Feature {
         var title: String??
         var domain: String??
 
-        init(_ body: JSONReader) throws(JSONFinding) {
+        static let body = JSONBody("ConversationPatch", Change.init)
+
+        private init(_ body: JSONReader) throws(JSONFinding) {
             if body.contains("title") { title = .some(try body.optional("title", .text(0...titleLimit))) }
-            if body.contains("domain") { domain = .some(try body.optional("domain", .text(0...64))) }
+            if body.contains("domain") { domain = .some(try body.optional("domain", .domain)) }
         }
     }
+}
+
+extension JSONField<String> {
+    /// A name that is no domain is another error than those of a body (CONTRACT §2).
+    fileprivate static var domain: Self { .text(0...64, declaredAs: Domain.allCases.map(\.rawValue)) }
 }

@@ -1,6 +1,5 @@
 import CoachCore
 import HTTPEdge
-import Logging
 import Synchronization
 import TokenRelay
 
@@ -10,23 +9,21 @@ public struct ConversationSummarizer: Sendable {
     private let coaching: LiveValue<Coaching>
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
-    private let ledger: CallLedger
+    private let records: CallRecords
     private let budgets: SharedBudgets
     private let billing: CallBilling
-    private let logger: Logger
 
     public init(
-        repository: SummaryRepository, ledger: CallLedger, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
-        budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios, logger: Logger
+        repository: SummaryRepository, records: CallRecords, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
+        budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {
         self.repository = repository
-        self.ledger = ledger
+        self.records = records
         self.budgets = budgets
         self.coaching = coaching
         self.models = models
         self.tiers = tiers
         billing = CallBilling(prices: prices, ratios: ratios)
-        self.logger = logger
     }
 
     /// One model call, in the turn's route; false when nothing is left to summarise, or a budget that users share is
@@ -44,9 +41,9 @@ public struct ConversationSummarizer: Sendable {
         }
         let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
         let model = models.model(tier, task.domain, task.personaID)
-        let recorder = CallRecorder(ledger, userID, request, task, logger: logger)
+        let recorder = CallRecorder(records, userID, request, task)
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
-        let calls = bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))
+        let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: TokenEstimate.tokens(in: prompt))
         budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
         let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
         let isReplaced = try await repository.finish(
@@ -59,7 +56,7 @@ public struct ConversationSummarizer: Sendable {
 
 extension ConversationSummarizer {
     private func bills(
-        _ answer: SummaryCall.Answer, of task: SummaryTask, _ recorded: ArraySlice<Int>, promptTokens: Int
+        _ answer: SummaryCall.Answer, of task: SummaryTask, _ recorded: [Int], promptTokens: Int
     ) -> [BilledCall] {
         let (answeredBy, usage, reasoningBytes, others) = answer.calls.ended
         let own = BilledCall(

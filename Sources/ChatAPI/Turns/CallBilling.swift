@@ -20,11 +20,13 @@ struct CallBilling: Sendable {
         }
     }
 
-    /// The other calls of one prompt, with numbers from `first` on.
+    /// The other calls of one prompt, with the numbers under which they were recorded, then, from `first` on, those after these.
     func bills(
-        _ calls: [OtherCall], _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose = .answer, numberedFrom first: Int
+        _ calls: [OtherCall], _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose = .answer, recordedAs recorded: [Int] = [],
+        numberedFrom first: Int
     ) -> [BilledCall] {
-        zip(first..., calls).map { bill($1, promptTokens, on: day, for: purpose, number: $0) }
+        let next = max(first, (recorded.last ?? 0) + 1)
+        return zip(recorded + Array(next..<(next + calls.count)), calls).map { bill($1, promptTokens, on: day, for: purpose, number: $0) }
     }
 
     func bill(_ call: OtherCall, _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose, number: Int) -> BilledCall {
@@ -39,10 +41,13 @@ struct CallBilling: Sendable {
     func bills(_ judge: JudgeCall.Result, on day: CalendarDay) -> [BilledCall] {
         let calls = judge.calls.ended
         let own = BilledCall(
-            number: BilledCall.judgeNumber, purpose: .judge, name: calls.answeredBy,
+            number: judge.numbers.first ?? BilledCall.judgeNumber, purpose: .judge, name: calls.answeredBy,
             bill: bill(
                 calls.answeredBy, calls.usage, judge.promptTokens, judge.text, reasoningBytes: calls.reasoningBytes, on: day))
-        return [own] + bills(calls.otherCalls, judge.promptTokens, on: day, for: .judge, numberedFrom: own.number + 1)
+        return [own]
+            + bills(
+                calls.otherCalls, judge.promptTokens, on: day, for: .judge, recordedAs: Array(judge.numbers.dropFirst()),
+                numberedFrom: own.number + 1)
     }
 }
 

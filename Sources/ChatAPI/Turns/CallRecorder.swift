@@ -1,82 +1,65 @@
 import CoachCore
-import Logging
 import Synchronization
 
-/// Records model calls of an attempt in the ledger before their requests leave: those of a turn after its first, which `begin_turn` records, or those
-/// of a summary. A failover waits for that as long as `CallLedger.patience`; a call that could not be recorded gets its row with the receipt.
+/// Records model calls of an attempt before their requests leave: those of a turn after its first, which `begin_turn` records, or those of a summary
+/// after its first. In the ledger, or on disk when the database does not confirm it in time; a call that neither has does not leave.
 final class CallRecorder: Sendable {
-    private let ledger: CallLedger
-    private let userID: UserID
+    private struct State {
+        /// In the order of their requests.
+        var recorded: [(number: Int, purpose: CallPurpose)] = []
+        /// The highest number that was used. A record that failed may still be committed, so its number is never that of another call.
+        var last: Int
+        /// The ledger may have a record.
+        var hasTried = false
+    }
+
+    private let records: CallRecords
     private let template: PendingCall
-    private let logger: Logger
-    /// Those of the calls that exist already, and of the recorded ones after them.
-    private let taken: Mutex<[Int]>
+    private let state: Mutex<State>
 
     /// For a turn.
-    init(_ ledger: CallLedger, _ userID: UserID, _ identity: TurnIdentity, logger: Logger) {
-        self.ledger = ledger
-        self.userID = userID
-        self.logger = logger
-        template = PendingCall(turnID: identity.turnID, attempt: identity.attempt, number: nil, purpose: .answer)
-        taken = Mutex([BilledCall.answerNumber])
+    init(_ records: CallRecords, _ userID: UserID, _ identity: TurnIdentity, on day: CalendarDay) {
+        self.records = records
+        template = PendingCall(
+            userID: userID, turnID: identity.turnID, attempt: identity.attempt, number: BilledCall.answerNumber, purpose: .answer, day: day)
+        state = Mutex(State(last: BilledCall.answerNumber))
     }
 
-    /// For a summary, whose first call is recorded. Other summaries of the same turn may be made at the same time.
-    init(_ ledger: CallLedger, _ userID: UserID, _ request: SummaryRequest, _ task: SummaryTask, logger: Logger) {
-        self.ledger = ledger
-        self.userID = userID
-        self.logger = logger
-        template = PendingCall(turnID: request.turnID, attempt: request.attempt, number: nil, purpose: .summary, day: task.day)
-        taken = Mutex([task.call])
+    /// For a summary.
+    init(_ records: CallRecords, _ userID: UserID, _ request: SummaryRequest, _ task: SummaryTask) {
+        self.records = records
+        template = PendingCall(
+            userID: userID, turnID: request.turnID, attempt: request.attempt, number: task.call, purpose: .summary, day: task.day)
+        state = Mutex(State(last: task.call))
     }
 
-    /// The numbers of the recorded calls, in the order of their requests.
-    var numbers: ArraySlice<Int> { taken.withLock { $0.dropFirst() } }
+    /// The numbers of the recorded calls of a purpose, in the order of their requests.
+    func numbers(of purpose: CallPurpose) -> [Int] { state.withLock { $0.recorded.filter { $0.purpose == purpose }.map(\.number) } }
 
-    /// Records the next call.
-    func record(_ purpose: CallPurpose) async {
+    /// Whether the ledger may have calls of which the receipt's sender knows nothing.
+    var hasTried: Bool { state.withLock(\.hasTried) }
+
+    /// Records the next call. False: its request must not leave.
+    func record(_ purpose: CallPurpose) async -> Bool {
         var call = template
         call.purpose = purpose
-        if purpose != .summary {
-            call.number = taken.withLock { taken in
-                let isFirst = taken.count == 1 && purpose == .judge
-                let number = isFirst ? BilledCall.judgeNumber : max(BilledCall.judgeNumber, taken.last ?? 0) + 1
-                taken.append(number)
-                return number
-            }
+        call.number = state.withLock { state in
+            state.hasTried = true
+            // The judge is asked before the answer, if at all.
+            state.last = max(state.last, purpose == .answer ? BilledCall.judgeNumber : 0) + 1
+            state.recorded.append((state.last, purpose))
+            return state.last
         }
-        let result = await recordInTime(call)
-        if case .failure(let error) = result {
-            logger.warning(
-                "a model call is not recorded before its request leaves",
-                metadata: ["turn_id": "\(call.turnID)", "error": "\(error)"])
-        }
-        guard call.number == nil else { return }
-        taken.withLock { $0.append((try? result.get()) ?? ($0.last ?? 0) + 1) }
+        if await records.record(call) { return true }
+        state.withLock { state in state.recorded.removeAll { $0.number == call.number } }
+        return false
     }
 
     /// For the further requests of a model call.
     func beforeRequest(_ purpose: CallPurpose) -> LanguageModel.BeforeRequest {
         { proceed in
-            // Not a child of the request, whose connection may be closed. It ends with its patience.
-            Task {
-                await self.record(purpose)
-                proceed()
-            }
-        }
-    }
-
-    private func recordInTime(_ call: PendingCall) async -> Result<Int, any Error> {
-        await withTaskGroup(of: Result<Int, any Error>.self) { group in
-            group.addTask { [ledger, userID] in
-                do { return .success(try await ledger.record(userID, call)) } catch { return .failure(error) }
-            }
-            group.addTask {
-                try? await Task.sleep(for: CallLedger.patience)
-                return .failure(StoreFault.unavailable(retryAfter: 1))
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(CancellationError())
+            // Not a child of the request, whose connection may be closed. It ends with the patience of `CallLedger`.
+            Task { proceed(await self.record(purpose)) }
         }
     }
 }

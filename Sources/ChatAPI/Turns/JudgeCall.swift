@@ -11,6 +11,8 @@ struct JudgeCall: Sendable {
         var calls = CallTally()
         var promptTokens: Int
         var text: [UInt8] = []
+        /// Under which its calls were recorded.
+        var numbers: [Int] = []
         fileprivate var hasEnded = false
     }
 
@@ -19,9 +21,14 @@ struct JudgeCall: Sendable {
 
     let judge: SafetyJudge
 
-    /// Waits for the verdict, at most the time limit; then the call is cancelled.
-    func run(_ prompt: Prompt, _ recorder: CallRecorder) async -> Result {
-        await recorder.record(.judge)
+    /// Waits for the verdict, at most the time limit, or until the turn is stopped; then the call is cancelled. nil: none was made, because it could
+    /// not be recorded in time.
+    /// - Parameter onStop: calls its argument once the turn is to stop.
+    func run(_ prompt: Prompt, _ recorder: CallRecorder, onStop: (@escaping @Sendable () -> Void) -> Void) async -> Result? {
+        let start = ContinuousClock.now
+        guard await recorder.record(.judge) else { return nil }
+        let left = judge.timeLimit - start.duration(to: .now)
+        guard left > .zero else { return nil }
         let answer = Answer(promptTokens: TokenEstimate.tokens(in: prompt))
         let (end, continuation) = AsyncStream.makeStream(of: Void.self)
         let generation = judge.model.generate(prompt, recorder.beforeRequest(.judge)) { update in
@@ -30,9 +37,11 @@ struct JudgeCall: Sendable {
             // Another provider may still answer.
             return ReleaseState(isReleased: false)
         }
-        _ = await end.first(within: judge.timeLimit)
+        onStop { generation.cancel() }
+        _ = await end.first(within: left)
         generation.cancel()
         var result = answer.result
+        result.numbers = recorder.numbers(of: .judge)
         if result.hasEnded { result.verdict = RiskAssessment(verdict: result.text) }
         return result
     }

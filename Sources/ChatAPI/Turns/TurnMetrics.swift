@@ -54,7 +54,7 @@ enum TurnMetrics {
     /// What came of a look by the judge.
     enum Verdict: String, Sendable {
         case raised, kept
-        /// Too late, or not a verdict.
+        /// Not asked because the call could not be recorded in time, too late, or not a verdict.
         case none
     }
 

@@ -5,8 +5,8 @@ import HTTPTypes
 import Synchronization
 import Tracing
 
-/// The spans of a turn: itself, and as its children its steps and its model call, with the attributes of OpenTelemetry's conventions for GenAI
-/// and no content. Costs next to nothing when no tracer is installed.
+/// The spans of a turn: itself, as its children its steps, of which `generate` is the model call, and below that one for each request to a provider
+/// (`RequestTracing+spans.swift`). No content. Costs next to nothing when no tracer is installed.
 final class TurnTrace: Sendable {
     private let turn: any Span
     private let call = Mutex<(any Span)?>(nil)
@@ -31,34 +31,26 @@ final class TurnTrace: Sendable {
         }
     }
 
-    /// Begins the span of the model call. Returns the headers that make what the provider records a part of it, or of the caller's trace; nil when
-    /// there is no trace.
-    func startCall(_ model: ModelName) -> TraceHeaders? {
-        let span = InstrumentationSystem.tracer.startSpan("chat \(model.model)", context: turn.context, ofKind: .client)
-        span.updateAttributes { attributes in
-            attributes["gen_ai.operation.name"] = "chat"
-            attributes["gen_ai.request.model"] = model.model
-        }
+    /// A span of a step that calls a model: `body` gets what makes spans of the call's requests, as children of the step's.
+    func step<T>(_ name: String, calling body: (RequestTracing) async -> T) async -> T {
+        let span = InstrumentationSystem.tracer.startSpan(name, context: turn.context)
+        defer { span.end() }
+        return await body(RequestTracing(below: span.context))
+    }
+
+    /// Begins the span of the model call of which the client reads the answer.
+    func startCall() -> RequestTracing {
+        let span = InstrumentationSystem.tracer.startSpan("generate", context: turn.context)
         call.withLock { $0 = span }
-        var headers: [String: String] = [:]
-        InstrumentationSystem.tracer.inject(span.context, into: &headers, using: DictionaryInjector())
-        return headers["traceparent"].map { TraceHeaders(parent: $0, state: headers["tracestate"]) }
+        return RequestTracing(below: span.context)
     }
 
     func endCall(_ outcome: TurnOutcome) {
         guard let span = call.withLock({ $0.take() }) else { return }
-        span.updateAttributes { attributes in
-            if let name = outcome.answeredBy {
-                attributes["gen_ai.provider.name"] = name.provider
-                attributes["gen_ai.response.model"] = name.model
-            }
-            if let input = outcome.usage.totalInput { attributes["gen_ai.usage.input_tokens"] = input }
-            // What was counted before the end is not what was used.
-            if !outcome.usage.isPartial, let output = outcome.usage.totalOutput { attributes["gen_ai.usage.output_tokens"] = output }
-            if let reason = outcome.finishReason { attributes["gen_ai.response.finish_reasons"] = [reason.rawValue] }
-            if let fault = outcome.fault { attributes["error.type"] = fault.kind.rawValue }
+        if let fault = outcome.fault {
+            span.attributes["error.type"] = fault.kind.rawValue
+            span.setStatus(SpanStatus(code: .error))
         }
-        if outcome.fault != nil { span.setStatus(SpanStatus(code: .error)) }
         span.end()
     }
 
@@ -102,8 +94,4 @@ final class TurnTrace: Sendable {
 
 private struct HeaderExtractor: Extractor {
     func extract(key: String, from headers: HTTPFields) -> String? { HTTPField.Name(key).flatMap { headers[$0] } }
-}
-
-private struct DictionaryInjector: Injector {
-    func inject(_ value: String, forKey key: String, into headers: inout [String: String]) { headers[key] = value }
 }

@@ -26,6 +26,11 @@ extension CoachClient {
         try await versioned(ResourceRequest("PATCH", "context-profile", body: fields.bytes).ifMatch(tag))
     }
 
+    /// Replaces the whole profile: fields that are not named become empty. Throws as `patchContextProfile`.
+    public func replaceContextProfile(_ fields: JSONValue, tag: String) async throws -> Versioned<ContextProfileResource> {
+        try await versioned(ResourceRequest("PUT", "context-profile", body: fields.bytes).ifMatch(tag))
+    }
+
     /// Edits the profile: reads it, applies `change`, and begins again with the newer version when another device was faster. `change` returns
     /// the fields to replace, and may be called several times.
     public func editContextProfile(
@@ -75,9 +80,16 @@ extension CoachClient {
         return try await one(.creation("reports", .object(members)))
     }
 
+    // MARK: Help
+
+    /// Crisis resources of a place: an ISO 3166-1 country, or that of a BCP 47 locale; international ones without either.
+    public func crisisResources(country: String? = nil, locale: String? = nil) async throws -> [SafetyResource] {
+        try await one(.init("resources", query: [("country", country), ("locale", locale)]))
+    }
+
     // MARK: Leaving
 
-    /// Everything of the user as a ZIP of JSON Lines files.
+    /// Everything of the user as a ZIP of JSON Lines files and pictures.
     public func export() async throws -> Data { Data(try await response(.init("me/export"), accept: "application/zip").body) }
 
     /// Prepares the removal of the account: returns a confirmation that is valid once and for ten minutes.

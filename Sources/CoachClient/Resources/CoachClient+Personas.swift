@@ -13,6 +13,13 @@ extension CoachClient {
         return try await one(.init("POST", "personas/redeem", body: body.bytes))
     }
 
+    /// The public card of the persona behind a share link, before it is redeemed.
+    public func sharedPersona(token: String) async throws -> PublishedPersonaResource {
+        var request = ResourceRequest("")
+        request.path = "p/\(token)"
+        return try await one(request)
+    }
+
     /// The picture of a persona: PNG, JPEG or WebP.
     public func avatar(of persona: UUID) async throws -> Data {
         Data(try await response(.init("personas/\(persona.canonicalText)/avatar"), accept: "image/*").body)
@@ -54,6 +61,10 @@ extension CoachClient {
 
     /// The published versions, newest first.
     public func personaVersions(_ id: UUID) -> Elements<PersonaVersionResource> { elements(.init("\(path(id))/versions")) }
+
+    public func publishedVersion(_ version: Int, of persona: UUID) async throws -> PersonaVersionResource {
+        try await one(.init("\(path(persona))/versions/\(version)"))
+    }
 
     /// The difference between two versions, or of a version and the draft.
     public func personaDifference(_ id: UUID, from: Int, to: Int? = nil) async throws -> DocumentDifferenceResource {

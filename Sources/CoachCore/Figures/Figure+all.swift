@@ -1,6 +1,6 @@
 extension Figure {
     /// The figures that have a period.
-    public static let all = [costs, usage, retention, domains, latency, providers, errors, safety]
+    public static let all = [costs, usage, retention, domains, latency, providers, errors, safety, subscriptions]
 
     /// CONTRACT §5.
     public static let costs = Figure(
@@ -38,7 +38,7 @@ extension Figure {
 
     static let domains = Figure(
         "domains",
-        "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer; latency is kept by UTC days, otherwise null",
+        "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
         groups: [Group("day"), Group("domain")], by: ["day", "domain"], isTraceable: true,
         columns: joined(
             [
@@ -47,9 +47,10 @@ extension Figure {
             ], percentiles("first_token", [50, 95]), [.measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns")]))
 
     static let latency = Figure(
-        "latency", "Milliseconds to the first token, per further token and of complete turns, by group; by domain for UTC days only",
+        "latency",
+        "Milliseconds to the first token, per further token and of complete turns, by group; domain with provider or model for UTC days only",
         groups: [Group("day"), Group("provider"), Group("model"), Group("domain")], isTraceable: true,
-        needsUTCDays: { $0.contains("domain") },
+        needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) },
         columns: joined(
             [.key("day", .time), .key("provider"), .key("model"), .key("domain"), .measure("turns")],
             percentiles("first_token", [50, 90, 95, 99]), percentiles("per_token", [50, 90, 95, 99]),
@@ -80,6 +81,18 @@ extension Figure {
             .key("day", .time), .key("tier", .integer), .key("category"), .key("jurisdiction"), .measure("referrals", .count),
             .measure("replaced", .count),
         ])
+
+    /// Of the stores' events, not of the ledger.
+    static let subscriptions = Figure(
+        "subscriptions", "Production purchases: how many are active at the end of each bucket, what happened in it, and revenue",
+        groups: [Group("day")], by: ["day"], isImmediate: true,
+        columns: joined(
+            [.key("day", .time)],
+            [
+                "active", "trials", "new_trials", "new_purchases", "conversions", "renewals", "cancellations", "churned", "trials_lost",
+                "refunds", "unpriced", "mrr_unpriced",
+            ].map { .measure($0) },
+            [.measure("revenue_usd", .money), .measure("refunded_usd", .money), .measure("mrr_usd", .money, isNullable: true)]))
 
     private static func joined(_ parts: [FigureColumn]...) -> [FigureColumn] { parts.flatMap { $0 } }
 

@@ -32,11 +32,14 @@ public struct Figure: Sendable {
     public var countsWholeWeeks: Bool
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
+    /// Whether it is counted when it is asked for, not read from the rollups.
+    public var isImmediate: Bool
 
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
-        isTraceable: Bool = false, needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false },
-        countsWholeWeeks: Bool = false, columns: [FigureColumn]
+        isTraceable: Bool = false, isImmediate: Bool = false,
+        needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
+        columns: [FigureColumn]
     ) {
         self.path = path
         self.summary = summary
@@ -44,6 +47,7 @@ public struct Figure: Sendable {
         self.groups = groups
         self.defaultGroups = defaultGroups
         self.isTraceable = isTraceable
+        self.isImmediate = isImmediate
         self.needsUTCDays = needsUTCDays
         self.countsWholeWeeks = countsWholeWeeks
         self.columns = columns

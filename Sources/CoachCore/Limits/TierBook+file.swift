@@ -30,19 +30,36 @@ extension TierBook: JSONReadable {
             tiers.isEmpty ? [Tier("")] : tiers,
             crisis: try root.optional("crisis", .object(CrisisAllowance.init)) ?? CrisisAllowance(),
             reservePerTurn: try root.optional("usd_reserved_per_turn", .dollars),
+            reservedTokensPerTurn: try root.optional("tokens_reserved_per_turn", .limit),
             installationCostPerDay: try root.optional("installation_usd_per_day", .dollars),
             personaCostPerDay: try root.optional("persona_usd_per_day", .dollars),
             graceSeconds: try root.required("grace_minutes", .integer(0...43_200)) * 60,
             unauthenticatedRequestsPerMinute: try root.optional("unauthenticated_requests_per_minute", .limit))
         // Without a reservation turns that run at the same time would spend the same rest of a budget.
-        let limitsCost =
-            installationCostPerDay != nil || personaCostPerDay != nil
-            || tiers.contains { $0.sharedCostPerDay != nil || $0.budgets.costPerDay != nil || $0.budgets.costPerMonth != nil }
-        if limitsCost, reservePerTurn ?? Nanodollars(0) <= Nanodollars(0) {
+        if !budgetsOfMoney.isEmpty, reservePerTurn ?? Nanodollars(0) <= Nanodollars(0) {
             try root.report("usd_reserved_per_turn", .invalid("must be the most that a turn can cost, because there is a budget of money"))
+        }
+        if !budgetsOfTokens.isEmpty, reservedTokensPerTurn == nil {
+            try root.report(
+                "tokens_reserved_per_turn", .invalid("must be the most that a turn can take, because there is a budget of tokens"))
+        }
+        if let reservePerTurn, budgetsOfMoney.contains(where: { $0 > Nanodollars(0) && $0 < reservePerTurn }) {
+            try root.report("usd_reserved_per_turn", .invalid("must not be more than a budget of money, which would refuse every turn"))
+        }
+        if let reservedTokensPerTurn, budgetsOfTokens.contains(where: { $0 < reservedTokensPerTurn }) {
+            try root.report(
+                "tokens_reserved_per_turn", .invalid("must not be more than a budget of tokens, which would refuse every turn"))
         }
         try root.rejectUnknown(besides: ["note"])
     }
+
+    /// One of zero is meant to refuse every turn.
+    private var budgetsOfMoney: [Nanodollars] {
+        let ofTiers = tiers.flatMap { [$0.sharedCostPerDay, $0.budgets.costPerDay, $0.budgets.costPerMonth] }
+        return (ofTiers + [installationCostPerDay, personaCostPerDay]).compactMap(\.self)
+    }
+
+    private var budgetsOfTokens: [Int] { tiers.flatMap { [$0.budgets.tokensPerDay, $0.budgets.tokensPerMonth] }.compactMap(\.self) }
 }
 
 extension Tier {

@@ -23,6 +23,8 @@ public struct TierBook: Sendable, Equatable {
     public var crisis: CrisisAllowance
     /// Reserved for each running turn in budgets of money.
     public var reservePerTurn: Nanodollars?
+    /// The same in users' budgets of tokens.
+    public var reservedTokensPerTurn: Int?
     /// Cost of a day's turns (UTC) of all users.
     public var installationCostPerDay: Nanodollars?
     /// Cost of a day's turns (UTC) with one persona.
@@ -40,13 +42,14 @@ public struct TierBook: Sendable, Equatable {
     /// By default the limits of CONTRACT §1. Of tiers that name the same entitlement the highest applies.
     public init(
         _ tiers: [Tier] = [Tier("free", messagesPerDay: 200, concurrentTurns: 5)], crisis: CrisisAllowance = CrisisAllowance(),
-        reservePerTurn: Nanodollars? = nil, installationCostPerDay: Nanodollars? = nil, personaCostPerDay: Nanodollars? = nil,
-        graceSeconds: Int = 3_600, unauthenticatedRequestsPerMinute: Int? = nil
+        reservePerTurn: Nanodollars? = nil, reservedTokensPerTurn: Int? = nil, installationCostPerDay: Nanodollars? = nil,
+        personaCostPerDay: Nanodollars? = nil, graceSeconds: Int = 3_600, unauthenticatedRequestsPerMinute: Int? = nil
     ) {
         precondition(!tiers.isEmpty, "a book has at least one tier")
         self.tiers = tiers
         self.crisis = crisis
         self.reservePerTurn = reservePerTurn
+        self.reservedTokensPerTurn = reservedTokensPerTurn
         self.installationCostPerDay = installationCostPerDay
         self.personaCostPerDay = personaCostPerDay
         self.graceSeconds = graceSeconds

@@ -1,27 +1,30 @@
 /// Port to record model calls in the ledger before their requests leave. `CoachStore` implements it on PostgreSQL. The first call of a turn's attempt
 /// is recorded by `begin_turn`; all of them end with the receipt of their turn or summary.
 public struct CallLedger: Sendable {
-    /// How long a request waits for its record: many times what the statement takes, and so little that a rejection is still reported in time
-    /// (CONTRACT §4).
+    /// How long a request waits for its record in the database: many times what the statement takes ...
     public static let patience = Duration.milliseconds(250)
+    /// ... then for the one on disk: together so little that a rejection is still reported in time (CONTRACT §4).
+    public static let diskPatience = Duration.milliseconds(250)
 
-    /// Records a call and returns its number. Idempotent when the call has one. Throws `StoreFault`.
-    public var record: @Sendable (UserID, PendingCall) async throws -> Int
+    /// Records a call; idempotent. False when its turn has been removed, so that there is nothing to record. Throws `StoreFault`.
+    public var record: @Sendable (PendingCall) async throws -> Bool
 
-    public init(record: @escaping @Sendable (UserID, PendingCall) async throws -> Int) { self.record = record }
+    public init(record: @escaping @Sendable (PendingCall) async throws -> Bool) { self.record = record }
 }
 
 /// A model call whose request has not left.
 public struct PendingCall: Sendable, Equatable {
+    public var userID: UserID
     public var turnID: TurnID
     public var attempt: Int
-    /// Its number among the calls of the attempt; nil: the next one.
-    public var number: Int?
+    /// Its number among the calls of the attempt.
+    public var number: Int
     public var purpose: CallPurpose
-    /// Of its row in the ledger (UTC); nil: that of the turn's attempt.
-    public var day: CalendarDay?
+    /// Of its row in the ledger (UTC).
+    public var day: CalendarDay
 
-    public init(turnID: TurnID, attempt: Int, number: Int?, purpose: CallPurpose, day: CalendarDay? = nil) {
+    public init(userID: UserID, turnID: TurnID, attempt: Int, number: Int, purpose: CallPurpose, day: CalendarDay) {
+        self.userID = userID
         self.turnID = turnID
         self.attempt = attempt
         self.number = number

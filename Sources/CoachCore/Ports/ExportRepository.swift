@@ -14,6 +14,8 @@ public struct ExportRepository: Sendable {
     public var personas: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
     /// Those of a list after a key.
     public var rows: @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
+    /// The avatar of the first of the user's own personas after one that has an avatar.
+    public var avatar: @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?
 
     public init(
         conversations: @escaping @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord],
@@ -22,7 +24,8 @@ public struct ExportRepository: Sendable {
         reports: @escaping @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report],
         redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
         personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord],
-        rows: @escaping @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
+        rows: @escaping @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow],
+        avatar: @escaping @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?
     ) {
         self.conversations = conversations
         self.messages = messages
@@ -31,6 +34,7 @@ public struct ExportRepository: Sendable {
         self.redemptions = redemptions
         self.personas = personas
         self.rows = rows
+        self.avatar = avatar
     }
 }
 
@@ -55,6 +59,17 @@ public struct ExportedRow: Sendable, Equatable {
     public init(key: String, json: JSONValue) {
         self.key = key
         self.json = json
+    }
+}
+
+/// A picture and the persona whose avatar it is.
+public struct ExportedAvatar: Sendable, Equatable {
+    public var personaID: PersonaID
+    public var image: AvatarImage
+
+    public init(personaID: PersonaID, image: AvatarImage) {
+        self.personaID = personaID
+        self.image = image
     }
 }
 

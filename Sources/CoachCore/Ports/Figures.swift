@@ -34,7 +34,7 @@ public struct Figures: Sendable {
 }
 
 /// Which part of a figure is wanted.
-public struct FigureQuery: Sendable, Equatable {
+public struct FigureQuery: Sendable, Hashable {
     /// The length of a bucket when grouped by day. Raw values are those of the functions.
     public enum Grain: String, Sendable, CaseIterable {
         case hour, day, week

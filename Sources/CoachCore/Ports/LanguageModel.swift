@@ -6,8 +6,9 @@ public struct LanguageModel: Sendable {
     public typealias Receiver = @Sendable (ModelUpdate) -> ReleaseState
 
     /// Called before each request of a call but its first leaves, on the thread of the updates. It must not block, and it calls `proceed` once,
-    /// from any thread, soon in any case; then the request leaves, unless the call has ended or gone on meanwhile.
-    public typealias BeforeRequest = @Sendable (_ proceed: @escaping @Sendable () -> Void) -> Void
+    /// from any thread, soon in any case. With `true` the request leaves, unless the call has ended or gone on meanwhile; with `false` it does not,
+    /// and the call ends: the next choice's request would wait as long.
+    public typealias BeforeRequest = @Sendable (_ proceed: @escaping @Sendable (_ mayLeave: Bool) -> Void) -> Void
 
     /// Starts a call and returns without waiting. Calls the receiver in order, on one thread, with one non-empty update for all data received
     /// together. The last update has the only `end`, also after a cancel; then the receiver is released.

@@ -16,7 +16,7 @@ public struct LiveFigures: Sendable {
 }
 
 /// How new figures and alerts are.
-public struct FigureState: Sendable, Equatable {
+public struct FigureState: Sendable, Hashable {
     /// As in `FigureTable`.
     public var asOf: Date?
     /// When an alert began or was resolved last; nil: there was none.

@@ -29,6 +29,16 @@ public struct RoutingReplay: Sendable, Equatable {
         messages += 1
         if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: 0] += 1 }
     }
+
+    /// What operators read of the numbers: multiples of this. By exact ones they could try a word after another, and learn what one user wrote.
+    public static let step = FigureValue.smallestCount
+
+    /// How many messages would go elsewhere, rounded down to steps; nil below the first, also when there is none.
+    public var roundedTotal: Int? { Self.rounded(changes.values.reduce(0, +)) }
+    /// The changes of a step of messages or more.
+    public var roundedChanges: [Change: Int] { changes.compactMapValues(Self.rounded) }
+
+    private static func rounded(_ count: Int) -> Int? { count < step ? nil : count / step * step }
 }
 
 /// A message whose domain the router decided.

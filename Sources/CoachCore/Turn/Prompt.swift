@@ -1,6 +1,6 @@
 /// The messages sent to a model: system messages, the same for many turns first, then the conversation, oldest first, with the new user message last.
 /// A system message directly before that overrides all others.
-public struct Prompt: Sendable, Equatable {
+public struct Prompt: Sendable {
     /// Role of a message in provider APIs.
     public enum Role: String, Sendable {
         case system, user, assistant
@@ -19,24 +19,11 @@ public struct Prompt: Sendable, Equatable {
     public var messages: [Message]
     /// Maximum tokens of the answer.
     public var maximumOutputTokens: Int
-    /// Sent with the call as headers; nil when it is not traced.
-    public var trace: TraceHeaders?
+    /// Records the requests of the call.
+    public var tracing: RequestTracing?
 
     public init(messages: [Message], maximumOutputTokens: Int) {
         self.messages = messages
         self.maximumOutputTokens = maximumOutputTokens
-    }
-}
-
-/// The headers of W3C Trace Context.
-public struct TraceHeaders: Sendable, Equatable {
-    /// `traceparent`
-    public var parent: String
-    /// `tracestate`
-    public var state: String?
-
-    public init(parent: String, state: String? = nil) {
-        self.parent = parent
-        self.state = state
     }
 }

@@ -1,6 +1,6 @@
 import JSON
 
-/// What an edited domain configuration would change: `decisions` of a dry run. Counts, without any text.
+/// What an edited domain configuration would change: `decisions` of a dry run. Counts in steps, without any text.
 public struct RoutingReplayResource: Sendable, Equatable {
     /// Messages that would go from one domain to another; nil is the generic answer.
     public struct Change: Sendable, Equatable {
@@ -17,16 +17,22 @@ public struct RoutingReplayResource: Sendable, Equatable {
 
     /// The newest messages whose domain the router decided, within 30 days: those that were tried.
     public var messages: Int
-    /// Most frequent first.
+    /// How many would go elsewhere, a multiple of `step`; nil when fewer than `step`, or none.
+    public var changed: Int?
+    /// Those of `step` messages or more, most frequent first.
     public var changes: [Change]
+    public var step: Int
 
-    public init(messages: Int, changes: [Change]) {
+    public init(messages: Int, changed: Int?, changes: [Change], step: Int) {
         self.messages = messages
+        self.changed = changed
         self.changes = changes
+        self.step = step
     }
 
     static let schema = Schema.object([
-        .init("messages", .integer), .init("changed", .integer),
+        .init("messages", .integer),
+        .init("changed", Schema.any.described("an integer in steps of five, rounded down, or \"<5\"")),
         .init(
             "changes",
             .array(of: .object([.init("from", .text.nullable), .init("to", .text.nullable), .init("messages", .integer)]))),
@@ -35,7 +41,7 @@ public struct RoutingReplayResource: Sendable, Equatable {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("messages", messages)
-            writer.member("changed", changes.reduce(0) { $0 + $1.messages })
+            if let changed { writer.member("changed", changed) } else { writer.member("changed", "<\(step)") }
             writer.key(literal: "changes")
             writer.array { writer in
                 for change in changes {

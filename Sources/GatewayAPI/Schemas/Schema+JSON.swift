@@ -14,14 +14,15 @@ extension Schema {
                     writer.member("minimum", range.lowerBound)
                     writer.member("maximum", range.upperBound)
                 }
-            case .text(let format, let values, let maximumLength): writeText(format, values, maximumLength, to: &writer)
+            case .text(let format, let values, let length): writeText(format, values, length, to: &writer)
             case .jsonText(let schema):
                 writeType("string", to: &writer)
                 writer.member("contentMediaType", "application/json")
                 writer.key("contentSchema")
                 schema.write(to: &writer)
-            case .array(let element):
+            case .array(let element, let count):
                 writeType("array", to: &writer)
+                writeBounds("minItems", "maxItems", count, to: &writer)
                 writer.key("items")
                 element.write(to: &writer)
             case .object(let fields): write(fields, to: &writer)
@@ -44,16 +45,24 @@ extension Schema {
         }
     }
 
-    private func writeText(_ format: String?, _ values: [String], _ maximumLength: Int?, to writer: inout JSONWriter) {
+    private func writeText(_ format: String?, _ values: [String], _ length: ClosedRange<Int>?, to writer: inout JSONWriter) {
         writeType("string", to: &writer)
         if let format { writer.member("format", format) }
-        if let maximumLength { writer.member("maxLength", maximumLength) }
+        writeBounds("minLength", "maxLength", length, to: &writer)
+        if let length, length.lowerBound > 0 { writer.member("pattern", "\\S") }
         guard !values.isEmpty else { return }
         writer.key("enum")
         writer.array { writer in
             for value in values { writer.string(value) }
             if isNullable { writer.null() }
         }
+    }
+
+    /// Bounds of a length. Those that every value has are left out.
+    private func writeBounds(_ minimum: StaticString, _ maximum: StaticString, _ bounds: ClosedRange<Int>?, to writer: inout JSONWriter) {
+        guard let bounds else { return }
+        if bounds.lowerBound > 0 { writer.member(minimum, bounds.lowerBound) }
+        if bounds.upperBound < .max { writer.member(maximum, bounds.upperBound) }
     }
 
     private func write(_ fields: [Field], to writer: inout JSONWriter) {

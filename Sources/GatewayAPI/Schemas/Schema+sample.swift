@@ -9,9 +9,9 @@ extension Schema {
         case .boolean: return true
         case .integer(let range): return .integer(Int64(range.map { min(max(1, $0.lowerBound), $0.upperBound) } ?? 1))
         case .number: return .number(0.75)
-        case .text(let format, let values, let maximumLength): return Self.text(format, values, maximumLength)
+        case .text(let format, let values, let length): return Self.text(format, values, length)
         case .jsonText(let schema): return schema.sample.map { .string(String(decoding: $0.bytes, as: UTF8.self)) }
-        case .array(let element): return .array(element.sample.map { [$0] } ?? [])
+        case .array(let element, _): return .array(element.sample.map { [$0] } ?? [])
         case .object(let fields):
             return .object(fields.compactMap { field in field.schema.sample.map { JSONMember(field.name, $0) } })
         case .oneOf(let schemas): return schemas.first?.sample
@@ -19,13 +19,13 @@ extension Schema {
         }
     }
 
-    private static func text(_ format: String?, _ values: [String], _ maximumLength: Int?) -> JSONValue? {
+    private static func text(_ format: String?, _ values: [String], _ length: ClosedRange<Int>?) -> JSONValue? {
         switch format {
         case "binary": nil
         case "uuid": "6b3f0b5e-6a0c-4f7e-9d0f-2f4f0c9f7b11"
         case "date-time": "2026-03-01T12:00:00.000Z"
         case "decimal": "0.000123"
-        default: .string(values.first ?? String("text".prefix(maximumLength ?? .max)))
+        default: .string(values.first ?? String("text".prefix(length?.upperBound ?? .max)))
         }
     }
 }

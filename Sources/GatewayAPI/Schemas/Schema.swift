@@ -7,12 +7,12 @@ public struct Schema: Sendable, Equatable {
         case boolean
         case integer(ClosedRange<Int>?)
         case number
-        case text(format: String?, values: [String], maximumLength: Int?)
+        case text(format: String?, values: [String], length: ClosedRange<Int>?)
         /// JSON inside a string.
         case jsonText(Schema)
-        case array(Schema)
+        case array(Schema, count: ClosedRange<Int>?)
         case object([Field])
-        /// One of several objects.
+        /// One of several.
         case oneOf([Schema])
         /// A reference to `components/schemas`.
         case named(String, Schema)
@@ -30,6 +30,9 @@ public struct Schema: Sendable, Equatable {
             self.schema = schema
             self.isRequired = isRequired
         }
+
+        /// A member of a request that may be absent or `null`.
+        public static func optional(_ name: String, _ schema: Schema) -> Self { Self(name, schema.nullable, required: false) }
     }
 
     public var form: Form
@@ -46,22 +49,24 @@ extension Schema {
     public static let boolean = Schema(.boolean)
     public static let integer = Schema(.integer(nil))
     public static let number = Schema(.number)
-    public static let text = Schema(.text(format: nil, values: [], maximumLength: nil))
+    public static let text = Schema(.text(format: nil, values: [], length: nil))
     /// A UUID in lower case.
-    public static let id = Schema(.text(format: "uuid", values: [], maximumLength: nil))
+    public static let id = Schema(.text(format: "uuid", values: [], length: nil))
     /// Bytes.
-    public static let binary = Schema(.text(format: "binary", values: [], maximumLength: nil))
+    public static let binary = Schema(.text(format: "binary", values: [], length: nil))
     /// RFC 3339 in UTC.
-    public static let time = Schema(.text(format: "date-time", values: [], maximumLength: nil))
+    public static let time = Schema(.text(format: "date-time", values: [], length: nil))
     /// A decimal number of US dollars as a string.
-    public static let money = Schema(.text(format: "decimal", values: [], maximumLength: nil))
+    public static let money = Schema(.text(format: "decimal", values: [], length: nil))
 
     public static func integer(_ range: ClosedRange<Int>) -> Schema { Schema(.integer(range)) }
     /// At most `maximumLength` Unicode scalars.
-    public static func text(maximumLength: Int) -> Schema { Schema(.text(format: nil, values: [], maximumLength: maximumLength)) }
+    public static func text(maximumLength: Int) -> Schema { text(length: 0...maximumLength) }
+    /// A length in Unicode scalars. Unless length 0 is allowed, the text is not only white space.
+    public static func text(length: ClosedRange<Int>) -> Schema { Schema(.text(format: nil, values: [], length: length)) }
     /// One of these strings.
-    public static func values(_ values: [String]) -> Schema { Schema(.text(format: nil, values: values, maximumLength: nil)) }
-    public static func array(of element: Schema) -> Schema { Schema(.array(element)) }
+    public static func values(_ values: [String]) -> Schema { Schema(.text(format: nil, values: values, length: nil)) }
+    public static func array(of element: Schema, count: ClosedRange<Int>? = nil) -> Schema { Schema(.array(element, count: count)) }
     public static func object(_ fields: [Field]) -> Schema { Schema(.object(fields)) }
     public static func oneOf(_ schemas: [Schema]) -> Schema { Schema(.oneOf(schemas)) }
 
@@ -96,7 +101,7 @@ extension Schema {
     public var references: [String: Schema] {
         switch form {
         case .any, .boolean, .integer, .number, .text: [:]
-        case .array(let element), .jsonText(let element): element.references
+        case .array(let element, _), .jsonText(let element): element.references
         case .object(let fields): Self.merged(fields.map(\.schema))
         case .oneOf(let schemas): Self.merged(schemas)
         case .named(let name, let schema): schema.references.merging([name: schema]) { first, _ in first }

@@ -99,7 +99,7 @@ struct OpenAPIDocument {
 
     private var schemas: [String: Schema] {
         let used = entries.map(\.description).flatMap { route in
-            [route.body].compactMap { $0 } + route.parameters.map(\.schema) + route.response.media.map(\.schema)
+            [route.body?.schema].compactMap { $0 } + route.parameters.map(\.schema) + route.response.media.map(\.schema)
         }
         let common = [Envelope.failureSchema, Envelope.problemSchema, StreamEvent.schema, StreamSafety.schema]
         return (used + common).reduce(into: [:]) { $0.merge($1.references) { first, _ in first } }

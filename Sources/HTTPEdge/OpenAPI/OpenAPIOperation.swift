@@ -56,7 +56,7 @@ struct OpenAPIOperation {
 
     private func writeBody(to writer: inout JSONWriter) {
         var media: [(type: String, schema: Schema)] = []
-        if let body = route.body { media.append(("application/json", body)) }
+        if let body = route.body { media.append(("application/json", body.schema)) }
         for type in route.uploads { media.append((type, .binary)) }
         guard !media.isEmpty else { return }
         writer.key(literal: "requestBody")

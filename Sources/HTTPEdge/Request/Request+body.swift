@@ -1,3 +1,4 @@
+import GatewayAPI
 import HTTPTypes
 import Hummingbird
 
@@ -13,5 +14,12 @@ extension Request {
         }
         let buffer = try await body.collect(upTo: limit)
         return Array(buffer.readableBytesView)
+    }
+
+    /// Reads and validates a JSON body; all findings at once become `VAL_3001`.
+    /// - Parameter mayBeEmpty: an empty body counts as `{}`.
+    public func read<Value>(_ body: JSONBody<Value>, mayBeEmpty: Bool = false) async throws -> Value {
+        let bytes = try await collectBytes()
+        return try body.value(of: mayBeEmpty && bytes.isEmpty ? Array("{}".utf8) : bytes)
     }
 }

@@ -9,23 +9,22 @@ extension RouteGroup where Context == Authenticated {
     /// Declares a POST that creates a resource and answers 201. With an `Idempotency-Key` header a repeated request gets the same answer;
     /// the same key with another body gets 422 `BIZ_2009`.
     /// - Parameters:
-    ///   - read: parses the body to a draft. Runs before the key is claimed, so that an invalid body does not use the key.
+    ///   - body: becomes a draft. Read before the key is claimed, so that an invalid body does not use the key. An empty one counts as `{}`.
     ///   - create: creates the resource with the given id, or returns the existing one with this id. It is called again with the same id
     ///     when the
     ///     process ended before the answer was saved.
     public func create<Draft: Sendable, Resource: WireResource>(
-        _ path: String, _ summary: String, body schema: Schema,
-        read: @escaping @Sendable (JSONReader) throws(JSONFinding) -> Draft,
+        _ path: String, _ summary: String, body: JSONBody<Draft>,
         _ create: @escaping @Sendable (Draft, UUID, Authenticated) async throws -> Resource
     ) {
         let requests = table.idempotency
         let description = RouteDescription(
-            summary, parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: schema,
+            summary, parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: body,
             response: .data(Resource.schema, status: .created))
         post(path, description) { request, context in
             let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)
             let bytes = try await request.collectBytes()
-            let draft = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes, read)
+            let draft = try body.value(of: bytes.isEmpty ? Array("{}".utf8) : bytes)
             let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in
                 let resource = try await create(draft, id, context)
                 return CreationAnswer(status: HTTPResponse.Status.created.code, data: JSONWriter.encode { resource.write(to: &$0) })

@@ -8,8 +8,8 @@ public struct RouteDescription: Sendable {
     public var summary: String
     /// Query and header parameters, and those of the path that are not ids.
     public var parameters: [RouteParameter]
-    /// Schema of the JSON request body; nil without one.
-    public var body: Schema?
+    /// The JSON request body; nil without one.
+    public var body: (any BodyDescription)?
     /// Media types of other bodies, in bytes.
     public var uploads: [String]
     public var response: RouteResponse
@@ -21,8 +21,8 @@ public struct RouteDescription: Sendable {
     var security = Security.open
 
     public init(
-        _ summary: String, parameters: [RouteParameter] = [], body: Schema? = nil, uploads: [String] = [], response: RouteResponse,
-        failures: [Int] = []
+        _ summary: String, parameters: [RouteParameter] = [], body: (any BodyDescription)? = nil, uploads: [String] = [],
+        response: RouteResponse, failures: [Int] = []
     ) {
         self.summary = summary
         self.parameters = parameters
@@ -30,6 +30,11 @@ public struct RouteDescription: Sendable {
         self.uploads = uploads
         self.response = response
         self.failures = failures
+    }
+
+    /// Of a route whose body is described by the documents of its senders.
+    public static func takingAnyBody(_ summary: String, response: RouteResponse) -> RouteDescription {
+        RouteDescription(summary, body: ForeignBody(.any), response: response)
     }
 
     enum Security: Sendable {

@@ -10,6 +10,7 @@ extension JSONField<String> {
     /// Text with a length in Unicode scalars. Unless length 0 is allowed, it must not be only white space.
     public static func text(_ length: ClosedRange<Int>) -> Self {
         Self { (json) throws(JSONFinding) in
+            if json.declares(.text(length)) { return "" }
             guard let text = json.value.string else { return try json.reject(.wrongType(expected: .string), "") }
             // A text has at most as many scalars as bytes, so most texts need no counting.
             if text.utf8.count > length.upperBound, text.unicodeScalars.count > length.upperBound {
@@ -22,12 +23,18 @@ extension JSONField<String> {
             return text
         }
     }
+
+    /// Text that is declared as one of `values`. Another one is no finding: the caller refuses it with an error of its own.
+    public static func text(_ length: ClosedRange<Int>, declaredAs values: [String]) -> Self {
+        Self { (json) throws(JSONFinding) in try json.declares(.choice(values)) ? "" : Self.text(length).read(json) }
+    }
 }
 
 extension JSONField<Int> {
     /// A whole number within bounds.
     public static func integer(_ bounds: ClosedRange<Int>) -> Self {
         Self { (json) throws(JSONFinding) in
+            if json.declares(.integer(bounds)) { return bounds.lowerBound }
             guard let number = json.value.integer.flatMap({ Int(exactly: $0) }), bounds.contains(number) else {
                 return try json.reject(
                     .invalid("must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)"), bounds.lowerBound)
@@ -41,6 +48,7 @@ extension JSONField<Double> {
     /// A number within bounds.
     public static func number(_ bounds: ClosedRange<Double>) -> Self {
         Self { (json) throws(JSONFinding) in
+            if json.declares(.number) { return bounds.lowerBound }
             guard let number = json.value.number, bounds.contains(number) else {
                 return try json.reject(.invalid("must be a number from \(bounds.lowerBound) to \(bounds.upperBound)"), bounds.lowerBound)
             }
@@ -55,6 +63,7 @@ extension JSONField where Value: RawRepresentable & CaseIterable, Value.RawValue
         Self { (json) throws(JSONFinding) in
             // Every enumeration that is read has a case.
             let placeholder = Value.allCases[Value.allCases.startIndex]
+            if json.declares(Self.declaredChoice) { return placeholder }
             let findings = json.session.findings.count
             let raw = try Value.RawValue(json)
             guard !json.isPlaceholder, json.session.findings.count == findings else { return placeholder }
@@ -65,17 +74,25 @@ extension JSONField where Value: RawRepresentable & CaseIterable, Value.RawValue
             return value
         }
     }
+
+    private static var declaredChoice: JSONDeclaration {
+        let texts = Value.allCases.compactMap { $0.rawValue as? String }
+        return texts.isEmpty ? .any : .choice(texts)
+    }
 }
 
 extension JSONField {
     /// A string that `parse` converts; nil from `parse` is a finding.
     /// - Parameters:
     ///   - expected: completes the sentence "must be …" in the finding.
-    ///   - placeholder: any value, used only while findings are collected.
+    ///   - placeholder: any value, used only while findings or declarations are collected.
+    ///   - declared: nil: a text, described by `expected`.
     public static func parsed(
-        _ expected: String, placeholder: @autoclosure @escaping () -> Value, _ parse: @escaping (String) -> Value?
+        _ expected: String, placeholder: @autoclosure @escaping () -> Value, declared: JSONDeclaration? = nil,
+        _ parse: @escaping (String) -> Value?
     ) -> Self {
         Self { (json) throws(JSONFinding) in
+            if json.declares(declared ?? .parsed(expected)) { return placeholder() }
             guard let text = json.value.string else { return try json.reject(.wrongType(expected: .string), placeholder()) }
             guard let value = parse(text) else { return try json.reject(.invalid("must be \(expected)"), placeholder()) }
             return value
@@ -85,7 +102,7 @@ extension JSONField {
     /// An object that `body` reads.
     public static func object(_ body: @escaping (JSONReader) throws(JSONFinding) -> Value) -> Self {
         Self { (json) throws(JSONFinding) in
-            if json.value.members != nil { return try body(json) }
+            if json.declares(.object([])) || json.value.members != nil { return try body(json) }
             return try body(try json.reject(.wrongType(expected: .object), json.placeholder))
         }
     }

@@ -16,12 +16,16 @@ extension String: JSONReadable {
 
 extension Int: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
+        _ = json.declares(.integer(nil))
         self = try json.scalar(.number, 0) { $0.integer.flatMap { Int(exactly: $0) } }
     }
 }
 
 extension Int64: JSONReadable {
-    public init(_ json: JSONReader) throws(JSONFinding) { self = try json.scalar(.number, 0, \.integer) }
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        _ = json.declares(.integer(nil))
+        self = try json.scalar(.number, 0, \.integer)
+    }
 }
 
 extension Double: JSONReadable {
@@ -35,13 +39,14 @@ extension Bool: JSONReadable {
 extension UUID: JSONReadable {
     /// The canonical form, in either case.
     public init(_ json: JSONReader) throws(JSONFinding) {
-        self = try JSONField.parsed("a UUID", placeholder: UUID(0)) { UUID(canonical: $0) }.read(json)
+        self = try JSONField.parsed("a UUID", placeholder: UUID(0), declared: .uuid) { UUID(canonical: $0) }.read(json)
     }
 }
 
 extension Timestamp: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
-        let field = JSONField.parsed("a time stamp (RFC 3339)", placeholder: Timestamp(millisecondsSince1970: 0)) { Timestamp(rfc3339: $0) }
+        let epoch = Timestamp(millisecondsSince1970: 0)
+        let field = JSONField.parsed("a time stamp (RFC 3339)", placeholder: epoch, declared: .time) { Timestamp(rfc3339: $0) }
         self = try field.read(json)
     }
 }

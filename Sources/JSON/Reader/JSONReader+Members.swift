@@ -24,13 +24,14 @@ extension JSONReader {
     /// The reader of a required object, for objects whose member names are data and not declared.
     public func object(_ name: String) throws(JSONFinding) -> JSONReader {
         let member = try requiredMember(name)
+        if member.declares(.object([])) { return member }
         guard member.value.members == nil else { return member }
         return try member.reject(.wrongType(expected: .object), member.placeholder)
     }
 
     /// A member of any type; nil when it is absent or `null`. A flaw anywhere inside is a finding where flaws are rejected.
     public func value(_ name: String) throws(JSONFinding) -> JSONValue? {
-        guard let member = try member(name) else { return nil }
+        guard let member = try member(name), !member.declares(.any) else { return nil }
         let inside = member.textPath + "."
         let element = member.textPath + "["
         if let flaw = session.flaws.first(where: { $0.path.hasPrefix(inside) || $0.path.hasPrefix(element) }) {
@@ -46,6 +47,7 @@ extension JSONReader {
 
     /// The elements of this array. Another type, and a number of elements outside `count`, is a finding.
     func elements(_ count: ClosedRange<Int> = 0...Int.max) throws(JSONFinding) -> [JSONReader] {
+        if declares(.list(.any, count)) { return [JSONReader(.null, path: "\(path)[]", textPath: "", session, isPlaceholder: false)] }
         guard let elements = value.elements else { return try reject(.wrongType(expected: .array), []) }
         if !count.contains(elements.count) {
             try report(.invalid("must have \(count.lowerBound) to \(count.upperBound) elements, has \(elements.count)"))
@@ -61,6 +63,7 @@ extension JSONReader {
     /// Whether the object has the member, also with the value `null`. A merge patch (RFC 7396) removes a member that is `null` and keeps
     /// one that is absent.
     public func contains(_ name: String) -> Bool {
+        if session.recorder != nil { return true }
         let spellings = spellings(of: name)
         return value.members?.contains { spellings.contains($0.key) } ?? false
     }
@@ -74,6 +77,10 @@ extension JSONReader {
     /// A member; nil when it is absent or `null`.
     public func member(_ name: String) throws(JSONFinding) -> JSONReader? {
         if isPlaceholder { return nil }
+        if let recorder = session.recorder {
+            recorder.recordMember(name, of: path, isRequired: false)
+            return declaredMember(name)
+        }
         guard let members = value.members else { return try reject(.wrongType(expected: .object), nil) }
         session.markRead(name, of: path)
         var found: JSONReader?
@@ -89,7 +96,10 @@ extension JSONReader {
     }
 
     private func requiredMember(_ name: String) throws(JSONFinding) -> JSONReader {
-        if let member = try member(name) { return member }
+        if let member = try member(name) {
+            session.recorder?.recordMember(name, of: path, isRequired: true)
+            return member
+        }
         // The type of the object is reported by `member`.
         if value.members != nil { try report(name, .missing) }
         return JSONReader(.null, path: path(to: name), textPath: "", session, isPlaceholder: true)

@@ -107,6 +107,7 @@ extension JSONReader {
 
     /// Reports a problem of a member.
     public func report(_ name: String, _ problem: JSONFinding.Problem) throws(JSONFinding) {
+        if problem == .missing { session.recorder?.recordMember(name, of: path, isRequired: true) }
         if !isPlaceholder { try session.report(JSONFinding(path(to: name), problem)) }
     }
 
@@ -122,6 +123,7 @@ extension JSONReader {
     public func scalar<Value>(
         _ kind: JSONKind, _ placeholder: @autoclosure () -> Value, _ read: (JSONValue) -> Value?
     ) throws(JSONFinding) -> Value {
+        if declares(JSONDeclaration(kind)) { return placeholder() }
         guard let value = read(value) else { return try reject(.wrongType(expected: kind), placeholder()) }
         return value
     }
@@ -142,6 +144,8 @@ final class ReadingSession {
     /// The findings of the document that reading a value reports.
     let flaws: [JSONError]
     let collects: Bool
+    /// Records declarations instead of reading values; nil: values are read.
+    let recorder: DeclarationRecorder?
     /// The most findings; more are dropped. Each new one is compared with the others, and an untrusted text may have thousands.
     private let limit: Int
     private(set) var findings: [JSONFinding]
@@ -153,10 +157,21 @@ final class ReadingSession {
         findings: [JSONFinding] = []
     ) {
         self.collects = collects
+        recorder = nil
         self.limit = limit
         self.spelling = spelling
         self.flaws = flaws
         self.findings = findings
+    }
+
+    /// A session without a text. Its findings are dropped.
+    init(_ recorder: DeclarationRecorder) {
+        collects = true
+        self.recorder = recorder
+        limit = 0
+        spelling = .exact
+        flaws = []
+        findings = []
     }
 
     func report(_ finding: JSONFinding) throws(JSONFinding) {

@@ -29,8 +29,9 @@ private struct ModelFileReader {
     mutating func configuration(_ root: JSONReader) throws(JSONFinding) -> ModelConfiguration? {
         let providers = try root.object("providers")
         var entries: [String: ProviderEntry] = [:]
-        for name in providers.names { entries[name] = try provider(name, try providers.object(name)) }
-        if try root.optional("require_zero_retention") ?? false {
+        let requiresZeroRetention = try root.optional("require_zero_retention") ?? false
+        for name in providers.names { entries[name] = try provider(name, try providers.object(name), requiresZeroRetention) }
+        if requiresZeroRetention {
             for (name, entry) in entries where entry.provider?.hasZeroRetention == false {
                 entries[name]?.isUsable = false
                 entries[name]?.remedy = "models: providers.\(name).zero_retention"
@@ -74,8 +75,10 @@ private struct ModelFileReader {
         return JudgeSettings(route: route, lowestScore: Float(lowestScore), timeLimit: .milliseconds(milliseconds))
     }
 
-    private mutating func provider(_ name: String, _ json: JSONReader) throws(JSONFinding) -> ProviderEntry {
-        var reader = ProviderReader(json, environment: environment)
+    private mutating func provider(
+        _ name: String, _ json: JSONReader, _ requiresZeroRetention: Bool
+    ) throws(JSONFinding) -> ProviderEntry {
+        var reader = ProviderReader(json, environment: environment, requiresZeroRetention: requiresZeroRetention)
         let entry = try reader.provider(name)
         environmentFindings += reader.environmentFindings
         return entry
@@ -112,10 +115,7 @@ private struct ModelFileReader {
         let model = try json.required("model", .text(1...200))
         let overridingModel = try json.optional("model_env", .text(1...200)).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
         let format = entries[provider]?.dialect.format
-        let parameters = json.contains("parameters") ? try json.object("parameters").value.members ?? [] : []
-        for parameter in parameters where format?.reserved.contains(parameter.key) == true {
-            try json.report("parameters", .invalid("must not set \(parameter.key)"))
-        }
+        let parameters = try entries[provider]?.dialect.parameters(json) ?? []
         let choice = ModelChoice(
             name: ModelName(provider: provider, model: overridingModel ?? model),
             maximumOutputTokens: try json.required("max_output_tokens", .integer(1...1_000_000)),

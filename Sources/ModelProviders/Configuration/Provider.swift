@@ -1,3 +1,4 @@
+import JSON
 import TokenRelay
 
 /// A service that runs models.
@@ -32,7 +33,7 @@ public struct Provider: Sendable, Equatable {
     public var dialect: Dialect
     /// Without a slash at its end; the dialect appends its path.
     public var baseURL: String
-    /// The environment variable that holds the key, or several separated by commas; nil: none is sent.
+    /// The environment variable that holds the key, or several separated by commas; nil: none is sent, unless a dialect has its own settings for it.
     public var keyVariable: String?
     /// A file of keys, one a line, in place of the variable; read again when it changes.
     public var keyFile: String?
@@ -43,6 +44,8 @@ public struct Provider: Sendable, Equatable {
     /// It keeps neither prompts nor answers, by contract.
     public var hasZeroRetention = false
     public var headers: [Field] = []
+    /// Further members of each request's body, as they are; a model's own win.
+    public var parameters: [JSONMember] = []
     public var query: [Field] = []
     /// PEM file of the only authorities to trust; nil: those of the system.
     public var authorityFile: String?

@@ -4,8 +4,8 @@ import TokenRelay
 /// The secrets that providers get: API keys, and fields from the environment. `print`, `dump` and string interpolation do not show them.
 public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let values: [String: String]
-    /// Path by provider.
-    private let files: [String: String]
+    /// By provider.
+    private let files: [String: (path: String, dialect: Dialect)]
     /// By provider.
     private let rings: Mutex<[String: KeyRing]>
 
@@ -15,7 +15,10 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
         let names = Set(providers.flatMap(\.variables))
         let values = environment.filter { names.contains($0.key) }.mapValues(Self.trimmed).filter { !$0.value.isEmpty }
         self.values = values
-        files = Dictionary(uniqueKeysWithValues: providers.compactMap { provider in provider.keyFile.map { (provider.name, $0) } })
+        files = Dictionary(
+            uniqueKeysWithValues: providers.compactMap { provider in
+                provider.keyFile.map { (provider.name, (path: $0, dialect: provider.dialect)) }
+            })
         rings = Mutex(
             Dictionary(
                 uniqueKeysWithValues: providers.compactMap { provider in
@@ -39,13 +42,13 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
         rings.withLock { $0[provider]?.reject(key, until: now + rest, isRefused: isRefused, at: now) ?? false }
     }
 
-    /// Reads the files again. A file that cannot be read, or has no key, changes nothing. Returns the providers whose keys have changed, and
-    /// those whose file was of no use.
+    /// Reads the files again. A file that cannot be read, or has no key or one of a wrong form, changes nothing. Returns the providers whose keys
+    /// have changed, and those whose file was of no use.
     public func reload() -> (changed: [String], unreadable: [String]) {
         var changed: [String] = []
         var unreadable: [String] = []
         for (provider, file) in files.sorted(by: { $0.key < $1.key }) {
-            guard let keys = KeyFile.read(file) else {
+            guard let keys = KeyFile.read(file.path), keys.allSatisfy({ file.dialect.format.isKey($0) }) else {
                 unreadable.append(provider)
                 continue
             }
@@ -67,7 +70,7 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// Several keys of one variable; a key has no comma.
-    private static func split(_ value: String) -> [String] {
+    static func split(_ value: String) -> [String] {
         value.split(separator: ",").map { trimmed(String($0)) }.filter { !$0.isEmpty }
     }
 }

@@ -17,13 +17,15 @@ struct ProviderEntry {
 struct ProviderReader {
     private let json: JSONReader
     private let environment: [String: String]
+    private let requiresZeroRetention: Bool
     /// Findings in variables of the environment, which have no path in the file.
     private(set) var environmentFindings: [String] = []
 
     /// - Parameter environment: without empty values.
-    init(_ json: JSONReader, environment: [String: String]) {
+    init(_ json: JSONReader, environment: [String: String], requiresZeroRetention: Bool) {
         self.json = json
         self.environment = environment
+        self.requiresZeroRetention = requiresZeroRetention
     }
 
     mutating func provider(_ name: String) throws(JSONFinding) -> ProviderEntry {
@@ -39,12 +41,17 @@ struct ProviderReader {
         let headers = try fields("headers")
         let query = try fields("query")
         let settings = try settings(of: dialect)
+        let parameters = try dialect.parameters(json)
         let needs = try needs()
         try json.rejectUnknown(besides: ["note"])
         if let keyHeader, HeaderName.isReserved(keyHeader) {
             try json.report("api_key_header", .invalid("must be a field that may be set"))
         }
         for header in headers { try check(header) }
+        if requiresZeroRetention, hasZeroRetention, dialect.format.needsStatedOptOut, !json.contains("parameters") {
+            try json.report(
+                "parameters", .invalid("must have what tells this server not to keep prompts, or be {} when it knows no such member"))
+        }
 
         let overridingURL = urlVariable.flatMap { environment[$0] }
         let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0), path: dialect.format.basePath) }
@@ -62,9 +69,14 @@ struct ProviderReader {
         provider?.settings = settings
         provider?.keyHeader = keyHeader.map { .field($0) }
         provider?.headers = headers
+        provider?.parameters = parameters
         provider?.query = query
         var missing = missingVariable(provider?.variables ?? [], optional: overridingURL == nil && keyFile == nil ? nil : keyVariable)
         if let keyFile, KeyFile.read(keyFile) == nil { missing = missing ?? keyFile }
+        let keys = keyFile.map { KeyFile.read($0) ?? [] } ?? keyVariable.flatMap { environment[$0] }.map { ProviderKeys.split($0) } ?? []
+        if let source = keyFile ?? keyVariable, !keys.allSatisfy({ dialect.format.isKey($0) }) {
+            environmentFindings.append("\(source): has a key that is of no form of \(dialect.name)")
+        }
         let isUsable = provider != nil && missing == nil
         if isUsable, let baseURL { provider?.route = try route(to: baseURL, needs) }
         return ProviderEntry(
@@ -171,6 +183,17 @@ extension ProviderReader {
         if own?.contains("@") == true { try json.report("proxy", .invalid("must not hold credentials: set proxy_env")) }
         guard let text = variable.flatMap({ environment[$0] }).map(ProviderKeys.trimmed) ?? own else { return .environment }
         return text == "none" ? .none : .url(text)
+    }
+}
+
+extension Dialect {
+    /// Further members of requests' bodies, in an entry of a provider or of a model.
+    func parameters(_ json: JSONReader) throws(JSONFinding) -> [JSONMember] {
+        let parameters = json.contains("parameters") ? try json.object("parameters").value.members ?? [] : []
+        for parameter in parameters where format.reserved.contains(parameter.key) {
+            try json.report("parameters", .invalid("must not set \(parameter.key)"))
+        }
+        return parameters
     }
 }
 

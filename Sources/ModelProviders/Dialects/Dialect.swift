@@ -50,7 +50,8 @@ extension Dialect {
         var body = JSONWriter.encode { json in
             json.object { json in
                 format.write(call, to: &json)
-                for parameter in choice.parameters {
+                let own = Set(choice.parameters.map(\.key))
+                for parameter in provider.parameters.filter({ !own.contains($0.key) }) + choice.parameters {
                     json.key(parameter.key)
                     parameter.value.write(to: &json)
                 }
@@ -66,13 +67,10 @@ extension Dialect {
         var request = TransferRequest(
             url: provider.url(path, query, keys), headers: headers, body: body, connectTimeout: connectTimeout,
             authorityFile: provider.authorityFile, route: provider.route)
-        if let key {
-            switch provider.keyHeader ?? format.keyHeader {
-            case .bearer: request.headers.append(TransferHeader("Authorization", "Bearer \(key)"))
-            case .field(let name): request.headers.append(TransferHeader(name, key))
-            }
-        } else {
-            format.sign(&request, call, at: now)
+        guard !format.sign(&request, call, key: key, at: now), let key, format.isKey(key) else { return request }
+        switch provider.keyHeader ?? format.keyHeader {
+        case .bearer: request.headers.append(TransferHeader("Authorization", "Bearer \(key)"))
+        case .field(let name): request.headers.append(TransferHeader(name, key))
         }
         return request
     }

@@ -14,8 +14,11 @@ protocol WireFormat: Sendable {
     static var settings: [DialectSetting] { get }
     /// Reads what only this dialect has in a model's entry of a route.
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
-    /// Members of the body that `parameters` of a model must not set, because `write` or `encode` do.
+    /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
+    /// Whether the member of the body that forbids the provider to keep prompts differs from server to server, so that the provider's entry must
+    /// state it in `parameters`. Else the dialect sends it, or has none.
+    static var needsStatedOptOut: Bool { get }
     /// Type of the streamed answer.
     static var mediaType: String { get }
     /// Header fields of each request, beside those common to all.
@@ -31,8 +34,11 @@ protocol WireFormat: Sendable {
     static func write(_ call: DialectCall, to json: inout JSONWriter)
     /// The path below the base address, encoded, and the parameters of the URL.
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)])
-    /// Authenticates a request that carries no key.
-    static func sign(_ request: inout TransferRequest, _ call: DialectCall, at now: Timestamp)
+    /// Signs a request instead of sending the key with it. False: nothing was done.
+    static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool
+
+    /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
+    static func isKey(_ key: String) -> Bool
 
     static func makeReader(model: String) -> any AnswerReader
     /// What an error response says.
@@ -48,7 +54,9 @@ extension WireFormat {
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
     static var headers: [TransferHeader] { [] }
-    static func sign(_ request: inout TransferRequest, _ call: DialectCall, at now: Timestamp) {}
+    static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool { false }
+    static func isKey(_ key: String) -> Bool { true }
+    static var needsStatedOptOut: Bool { false }
 }
 
 /// A member of a provider's entry that one dialect has.

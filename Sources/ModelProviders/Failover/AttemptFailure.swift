@@ -11,7 +11,7 @@ struct AttemptFailure: Equatable {
     var retryAfter: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
-    /// The request was at fault: no other provider is asked.
+    /// The request was at fault, or could not be recorded: no other provider is asked.
     var blamesRequest = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
     var keyRest: Duration?

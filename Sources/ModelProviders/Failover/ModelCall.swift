@@ -18,7 +18,6 @@ final class ModelCall {
 
     /// The prompt in each form that the route needs; empty after the first released text: no other provider is called after that.
     private var prompts: [PromptForm: EncodedPrompt]
-    private let trace: TraceHeaders?
     /// The request that is out.
     private var transfer: Transfer?
     private var askedAt = Moment.now
@@ -28,6 +27,11 @@ final class ModelCall {
     private let beforeRequest: LanguageModel.BeforeRequest?
     /// `beforeRequest` is told of the next request.
     private var announces = false
+    private let tracing: RequestTracing?
+    private var isHedge = false
+    /// Of the request that is out, and the status of its response.
+    private var trace: RequestTrace?
+    private var status: Int?
 
     /// Encodes the prompt on the caller's thread.
     init(
@@ -35,7 +39,7 @@ final class ModelCall {
     ) {
         self.beforeRequest = beforeRequest
         prompts = router.encode(prompt)
-        trace = prompt.trace
+        tracing = prompt.tracing
         self.router = router
         self.receive = receive
         machine = ModelCallMachine(choices: router.route.choices, limits: router.limits, start: .now)
@@ -48,6 +52,7 @@ final class ModelCall {
     func begin(trying choices: [ModelChoice]? = nil, since start: Moment? = nil, isSecond: Bool = false) {
         let now = Moment.now
         announces = isSecond
+        isHedge = isSecond
         machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
         health.began()
         perform(machine.begin(at: now, since: start))
@@ -81,9 +86,15 @@ extension ModelCall {
     private func perform(_ action: ModelCallMachine.Action) {
         switch action {
         case .none: return
-        case .send(let choice): announce(choice)
-        case .cancelTransfer: cancelTransfer()
-        case .letTransferEnd: letTransferEnd()
+        case .send(let choice):
+            endTrace()
+            announce(choice)
+        case .cancelTransfer:
+            endTrace()
+            cancelTransfer()
+        case .letTransferEnd:
+            endTrace()
+            letTransferEnd()
         case .readAnswer(let model): reader = router.provider(of: machine.current)?.dialect.makeReader(for: model.model)
         case .judge(let head, let body, let choice):
             let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
@@ -103,10 +114,10 @@ extension ModelCall {
             return send(to: choice)
         }
         let (attempt, call) = (machine.attempt, router.transfers.bind(self))
-        beforeRequest {
+        beforeRequest { mayLeave in
             call.submit { call in
                 guard call.machine.attempt == attempt else { return }
-                call.send(to: choice)
+                if mayLeave { call.send(to: choice) } else { call.endUnrecorded(choice) }
                 call.deliver()
             }
         }
@@ -114,11 +125,21 @@ extension ModelCall {
 
     /// Goes on without a request when every key of the provider was refused lately: none is sent twice.
     private func skipsRefused(_ choice: ModelChoice) -> Bool {
-        let provider = choice.name.provider
-        guard router.keys.areRefused(of: provider, at: .now) else { return false }
-        let fault = ModelFault(kind: .refused, detail: "\(provider): its keys were refused")
-        perform(machine.failed(AttemptFailure(fault: fault), at: .now))
+        guard router.keys.areRefused(of: choice.name.provider, at: .now) else { return false }
+        skip(choice, "its keys were refused")
         return true
+    }
+
+    /// Goes on without the request that is due.
+    private func skip(_ choice: ModelChoice, _ reason: String) {
+        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)")
+        perform(machine.failed(AttemptFailure(fault: fault), at: .now))
+    }
+
+    /// Ends the call without the request that is due. Another choice's request would wait for its record as long as this one has.
+    private func endUnrecorded(_ choice: ModelChoice) {
+        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): the call could not be recorded")
+        perform(machine.failed(AttemptFailure(fault: fault, blamesRequest: true), at: .now))
     }
 
     private func send(to choice: ModelChoice) {
@@ -131,9 +152,17 @@ extension ModelCall {
         key = router.keys.key(of: provider.name, at: .now)
         var request = provider.dialect.request(
             prompt, to: choice, at: provider, key: key, keys: router.keys, connectTimeout: router.limits.connect)
-        request.trace(trace)
+        trace = tracing?.begin(choice.name, isHedge)
+        request.trace(trace?.traceparent)
         askedAt = .now
         transfer = router.transfers.start(request, handlers(machine.attempt))
+    }
+
+    /// The request is not used any more, or its answer is complete: the machine knows why.
+    private func endTrace() {
+        guard let trace, let end = machine.attemptEnd else { return }
+        trace.end(RequestResult(status: status, end: end, usage: machine.openRequest?.usage ?? TokenUsage()))
+        (self.trace, status) = (nil, nil)
     }
 
     private func handlers(_ attempt: Int) -> TransferHandlers {
@@ -228,6 +257,7 @@ extension ModelCall {
     }
 
     private func head(_ head: TransferHead) {
+        status = head.status
         perform(machine.received(head, at: .now))
         setAlarm()
     }

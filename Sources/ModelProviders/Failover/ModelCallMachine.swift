@@ -86,6 +86,8 @@ struct ModelCallMachine {
                 name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes, reasoningBytes: sentReasoningBytes)
         }
     }
+    /// How the attempt ended that the last action has ended; nil when there was none.
+    var attemptEnd: ModelEnd? { pendingFields?.end ?? failover.lastFault.map(ModelEnd.failed) }
     /// Whether there is anything to deliver.
     @inline(__always) var hasDelivery: Bool { pendingText > 0 || pendingFields != nil }
 

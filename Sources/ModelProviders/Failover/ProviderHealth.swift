@@ -40,15 +40,15 @@ final class ProviderHealth {
     func mayRetry() -> Bool { retries.takes() }
 
     /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit, and
-    /// before those that have asked for a pause.
-    func order(_ choices: [ModelChoice], at now: Moment) -> [ModelChoice] {
+    /// before those that have asked for a pause. One that cannot be called uses up no probe, because the call passes it over.
+    func order(_ choices: [ModelChoice], at now: Moment, canCall: (ModelChoice) -> Bool = { _ in true }) -> [ModelChoice] {
         var admitted: [ModelChoice] = []
         var last: [ModelChoice] = []
         for choice in choices {
             // Only the first choice uses up a probe: no other is sure to be called.
             let isPaused = pauses[choice.name].map { $0 > now } ?? false
             let isAdmitted =
-                !isPaused && (admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true)
+                !isPaused && canCall(choice) && (admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true)
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
         }
         return admitted + last

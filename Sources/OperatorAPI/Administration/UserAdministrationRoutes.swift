@@ -25,33 +25,32 @@ public struct UserAdministrationRoutes: Feature {
         }
         let suspension = RouteDescription(
             "Suspend a user; all their requests are refused within 10 s",
-            body: Schema.object([.init("reason", .text(maximumLength: 1000))]).named("Suspension"),
-            response: .data(AccountStatusResource.schema))
+            body: Self.suspension, response: .data(AccountStatusResource.schema))
         operators.post("/api/v1/operator/users/{id}/suspend", suspension) { request, context in
             let id = try id(context)
-            let reason = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                let reason = try body.required("reason", .text(1...1000))
-                if reason == UserAdministration.reservedReason { try body.report("reason", .invalid("is reserved")) }
-                return reason
-            }
+            let reason = try await request.read(Self.suspension)
             guard try await users.suspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
             return try await status(id, context)
         }
         operators.post(
             "/api/v1/operator/users/{id}/unsuspend",
             .init(
-                "End a suspension", body: Schema.object([.reason]).named("EndOfSuspension"),
-                response: .data(AccountStatusResource.schema))
+                "End a suspension", body: Self.endOfSuspension, response: .data(AccountStatusResource.schema))
         ) { request, context in
             let id = try id(context)
-            let bytes = try await request.collectBytes()
-            let reason = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
-                try body.reason
-            }
+            let reason = try await request.read(Self.endOfSuspension, mayBeEmpty: true)
             guard try await users.unsuspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
             return try await status(id, context)
         }
     }
+
+    private static let suspension = JSONBody("Suspension") { (body) throws(JSONFinding) in
+        let reason = try body.required("reason", .text(1...1000))
+        if reason == UserAdministration.reservedReason { try body.report("reason", .invalid("is reserved")) }
+        return reason
+    }
+
+    private static let endOfSuspension = JSONBody("EndOfSuspension") { (body) throws(JSONFinding) in try body.reason }
 
     private func status(_ id: UserID, _ context: Authenticated) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }

@@ -8,9 +8,9 @@ struct DocumentBody: Sendable {
     var body: JSONValue
     var reason: String?
 
-    static let schema = Schema.object([.init("body", .any.described("the document, a JSON object")), .reason]).named("DocumentBody")
+    static let body = JSONBody("DocumentBody", descriptions: ["body": "the document, a JSON object"], DocumentBody.init)
 
-    init(_ json: JSONReader) throws(JSONFinding) {
+    private init(_ json: JSONReader) throws(JSONFinding) {
         let value = try json.value("body")
         if value == nil { try json.report("body", .missing) }
         body = value ?? .null
@@ -23,9 +23,9 @@ struct DocumentRollback: Sendable {
     var version: Int
     var reason: String?
 
-    static let schema = Schema.object([.init("version", .integer), .reason]).named("DocumentRollback")
+    static let body = JSONBody("DocumentRollback", DocumentRollback.init)
 
-    init(_ json: JSONReader) throws(JSONFinding) {
+    private init(_ json: JSONReader) throws(JSONFinding) {
         version = try json.required("version", .integer(1...Int(Int32.max)))
         reason = try json.reason
     }
@@ -36,11 +36,6 @@ extension JSONReader {
     var reason: String? {
         get throws(JSONFinding) { try optional("reason", .text(0...1000)) }
     }
-}
-
-extension Schema.Field {
-    /// Why something is changed, for the audit log.
-    static let reason = Self.optional("reason", .text(maximumLength: 1000))
 }
 
 extension DocumentVersionResource {
@@ -60,10 +55,11 @@ public typealias DocumentReplay = @Sendable (Caller, _ id: String, _ body: JSONV
 
 extension RoutingReplayResource {
     init(_ replay: RoutingReplay) {
-        let changes = replay.changes.map { Change(from: $0.key.from?.rawValue, to: $0.key.to?.rawValue, messages: $0.value) }
+        let changes = replay.roundedChanges.map { Change(from: $0.key.from?.rawValue, to: $0.key.to?.rawValue, messages: $0.value) }
         self.init(
-            messages: replay.messages,
-            changes: changes.sorted { ($1.messages, $0.from ?? "", $0.to ?? "") < ($0.messages, $1.from ?? "", $1.to ?? "") })
+            messages: replay.messages, changed: replay.roundedTotal,
+            changes: changes.sorted { ($1.messages, $0.from ?? "", $0.to ?? "") < ($0.messages, $1.from ?? "", $1.to ?? "") },
+            step: RoutingReplay.step)
     }
 }
 

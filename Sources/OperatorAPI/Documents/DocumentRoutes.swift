@@ -50,13 +50,13 @@ public struct DocumentRoutes: Feature {
                     .init(
                         "dry_run", in: .query, .boolean.described("only validate, and answer with the difference and what it would change")),
                 ],
-                body: DocumentBody.schema,
+                body: DocumentBody.body,
                 response: .data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned)
         ) { try await put($0, $1) }
         operators.post(
             "\(item)/rollback",
             .init(
-                "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch], body: DocumentRollback.schema,
+                "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch], body: DocumentRollback.body,
                 response: .data(DocumentResource.schema).versioned)
         ) { try await rollBack($0, $1) }
         operators.get(
@@ -94,7 +94,7 @@ public struct DocumentRoutes: Feature {
     private func put(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
-        let body = try JSONReader.read(requestBody: try await request.collectBytes(), DocumentBody.init)
+        let body = try await request.read(DocumentBody.body)
         try editor.validate(body.body, of: id)
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
@@ -112,7 +112,7 @@ public struct DocumentRoutes: Feature {
     private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
-        let body = try JSONReader.read(requestBody: try await request.collectBytes(), DocumentRollback.init)
+        let body = try await request.read(DocumentRollback.body)
         guard let former = try await editor.version(id, body.version) else { throw UnknownVersion() }
         // This release may be stricter than the one that accepted it.
         try editor.validate(former.body, of: id)

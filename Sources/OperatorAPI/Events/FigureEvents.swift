@@ -6,11 +6,12 @@ import Synchronization
 public final class FigureEvents: Sendable {
     /// A bound of what one instance serves: each viewer has a connection.
     public static let maximumViewers = 64
-    /// Of the fold, which the state follows.
-    static let interval = Duration.seconds(2)
+    /// When `tick` is to be called: twice the interval of the fold, which the state follows.
+    public static let schedule = PeriodicSchedule(every: .seconds(2), firstAfter: .seconds(2))
 
     private let live: LiveFigures
     private let isOpen: @Sendable () -> Bool
+    private let last = Mutex(FigureState(asOf: nil, alertsChangedAt: nil))
     private let viewers = Mutex<(next: Int, states: [Int: AsyncStream<FigureState>.Continuation])>((0, [:]))
 
     /// - Parameter isOpen: false once the instance shuts down: the streams end.
@@ -19,21 +20,21 @@ public final class FigureEvents: Sendable {
         self.isOpen = isOpen
     }
 
-    /// Until cancelled.
-    public func run() async throws {
-        var last = FigureState(asOf: nil, alertsChangedAt: nil)
-        while true {
-            try await Task.sleep(for: Self.interval)
-            let states = viewers.withLock { Array($0.states.values) }
-            guard !states.isEmpty else { continue }
-            guard isOpen() else {
-                for viewer in states { viewer.finish() }
-                continue
-            }
-            // While the database is away, nothing changes.
-            if let state = try? await live.state() { last = state }
-            for viewer in states { viewer.yield(last) }
+    /// Hands the state to the viewers, also when it is the same: the streams count ticks.
+    public func tick() async {
+        let states = viewers.withLock { Array($0.states.values) }
+        guard !states.isEmpty else { return }
+        guard isOpen() else {
+            for viewer in states { viewer.finish() }
+            return
         }
+        // While the database is away, nothing changes.
+        let state = try? await live.state()
+        let newest = last.withLock { last in
+            if let state { last = state }
+            return last
+        }
+        for viewer in states { viewer.yield(newest) }
     }
 
     /// The present state. Throws `StoreFault`.
@@ -59,7 +60,7 @@ public final class FigureEvents: Sendable {
 
 /// One viewer, who leaves when this is released: a response of which no byte was read ends so, too.
 final class FigureViewer: Sendable {
-    /// The state every `FigureEvents.interval`, the newest for a slow reader.
+    /// The state at every `FigureEvents.tick`, the newest for a slow reader.
     let states: AsyncStream<FigureState>
     private let leave: @Sendable () -> Void
 

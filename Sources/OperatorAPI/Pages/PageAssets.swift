@@ -1,6 +1,6 @@
-import Crypto
 import HTTPEdge
 import Hummingbird
+import OpenSSLCrypto
 
 /// The scripts and style sheets of a page, under an address that has their version: browsers load them once for each release.
 struct PageAssets: Sendable {
@@ -12,12 +12,8 @@ struct PageAssets: Sendable {
     init(folder: String, _ files: [String: PageFile]) {
         self.folder = folder
         self.files = files
-        var hash = SHA256()
-        for (name, file) in files.sorted(by: { $0.key < $1.key }) {
-            hash.update(data: Array(name.utf8))
-            hash.update(data: file.bytes)
-        }
-        version = hash.finalize().prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let content = files.sorted { $0.key < $1.key }.flatMap { name, file in Array(name.utf8) + file.bytes }
+        version = SHA256.hash(content).prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     func path(_ name: String) -> String { "\(folder)/\(version)/\(name)" }

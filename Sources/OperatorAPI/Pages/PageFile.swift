@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
 import HTTPEdge
 import HTTPTypes
 import Hummingbird
+import OpenSSLCrypto
 
 /// A file that browsers load from the gateway.
 struct PageFile: Sendable {
@@ -28,7 +28,7 @@ struct PageFile: Sendable {
     }
 
     /// As Content-Security-Policy and subresource integrity write it.
-    var hash: String { "sha256-\(Data(SHA256.hash(data: bytes)).base64EncodedString())" }
+    var hash: String { "sha256-\(Data(SHA256.hash(bytes)).base64EncodedString())" }
 
     /// A page whose scripts and styles come from this server alone; `scriptHash`: of a script that is none of ours.
     func page(status: HTTPResponse.Status = .ok, scriptHash: String? = nil) -> Response {

@@ -15,6 +15,8 @@ public struct TryRoutes: Feature {
         ])
     private let mint: @Sendable (UserID) throws -> String
 
+    private static let user = JSONBody("TryUser") { (body) throws(JSONFinding) in try body.required("user", as: UserID.self) }
+
     /// `mint` makes a token for a user of the page.
     public init(mint: @escaping @Sendable (UserID) throws -> String) { self.mint = mint }
 
@@ -29,15 +31,12 @@ public struct TryRoutes: Feature {
         group.post(
             "/try/token",
             .init(
-                "Make a token for a user of the page", body: Schema.object([.init("user", .id)]).named("TryUser"),
+                "Make a token for a user of the page", body: Self.user,
                 response: .data(Schema.object([.init("token", .text)]).named("TryToken")))
         ) { request, context in
             // Only the page itself can send JSON from a browser: other origins need a preflight, which is not answered for them.
             guard request.isLocal, request.headers[.contentType]?.hasPrefix("application/json") == true else { throw GatewayError.notFound }
-            let user = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                try body.required("user", as: UserID.self)
-            }
-            let token = try mint(user)
+            let token = try mint(try await request.read(Self.user))
             return .envelope(context) { writer in writer.object { $0.member("token", token) } }
         }
     }

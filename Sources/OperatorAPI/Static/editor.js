@@ -98,7 +98,7 @@ function decisions({ decisions: replay }) {
     ({ was: groupName("domain", from), would_be: groupName("domain", to), messages }));
   return h("div", {}, h("h3", {}, "Routing"), messages === 0
     ? empty("No message was routed within 30 days, so there was nothing to try.")
-    : empty(`${count(changed)} of the latest ${count(messages)} routed messages would go elsewhere.`),
+    : empty(`${typeof changed === "string" ? changed : `About ${count(changed)}`} of the latest ${count(messages)} routed messages would go elsewhere.`),
   rows.length > 0 && table(rows, { caption: "Messages that would go elsewhere" }));
 }
 

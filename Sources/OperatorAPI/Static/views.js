@@ -72,6 +72,8 @@ const domains = cards({
 /** Percentiles of latency. */
 const percentiles = ["p50", "p90", "p95", "p99"];
 
+const waits = ["turns", ...["first_token", "per_token", "whole_turn"].flatMap((name) => [`${name}_p50_ms`, `${name}_p95_ms`])];
+
 const latency = cards(
   {
     title: "Time to the first token", route: "latency", query: byDay(),
@@ -80,9 +82,9 @@ const latency = cards(
     chart: { type: "line", unit: "milliseconds", keys: ["first_token_p50_ms", "first_token_p95_ms", "first_token_p99_ms"] },
   },
   {
-    title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns",
-    only: ["model", "turns", ...["first_token", "per_token", "whole_turn"].flatMap((name) => [`${name}_p50_ms`, `${name}_p95_ms`])],
-  });
+    title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns", only: ["model", ...waits],
+  },
+  { title: "By domain", route: "latency", query: grouped("domain"), sort: "turns", only: ["domain", ...waits] });
 
 const providers = cards(
   {
@@ -122,7 +124,7 @@ function unpublishing(rows) {
 }
 
 const subscriptions = cards({
-  title: "Active subscriptions", route: "subscriptions", query: range,
+  title: "Active subscriptions", route: "subscriptions", query: byDay(),
   first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
   chart: { type: "line", keys: ["active", "trials"] },
 });
@@ -152,7 +154,7 @@ export const views = [
   },
   {
     name: "subscriptions", title: "Subscriptions", group: "Figures", period: true, live: true, render: subscriptions,
-    lead: "Production purchases by UTC day.",
+    lead: "Production purchases of all stores.",
   },
   {
     name: "latency", title: "Latency", group: "Service", period: true, live: true, render: latency,

@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/operator/subscriptions`: figures by day; `…/users/{id}/grant` and `…/revoke`: entitlements by hand, which are in the audit log.
+/// `/api/v1/operator/users/{id}/grant` and `…/revoke`: entitlements by hand, which are in the audit log.
 public struct SubscriptionAdministrationRoutes: Feature {
     private let subscriptions: SubscriptionAdministration
     private let now: @Sendable () -> Date
@@ -17,46 +17,40 @@ public struct SubscriptionAdministrationRoutes: Feature {
 
     public func register(on routes: RouteTable) {
         let operators = routes.authenticated("Operators").require(.operator)
-        operators.get(
-            "/api/v1/operator/subscriptions",
-            .init(
-                "List figures of subscriptions by UTC day; the last 30 days by default", parameters: ReportDays.parameters,
-                response: .list(SubscriptionFiguresResource.schema).figures)
-        ) { request, context in
-            // Counted when it is asked for, not read from the rollups.
-            let asOf = now()
-            let days = try ReportDays(request, now: asOf)
-            let figures = try await subscriptions.figures(context.caller, days.first, days.last)
-            return .list(
-                request, context, Page(items: figures, nextCursor: nil), figures: FigureMeta(asOf: Timestamp(asOf)),
-                SubscriptionFiguresResource.init)
-        }
         operators.post(
             "/api/v1/operator/users/{id}/grant",
             .init(
                 "Grant an entitlement by hand; another grant of it replaces the earlier one",
-                body: Schema.object([.init("entitlement", .text(maximumLength: 255)), .optional("until", .time), .reason]).named("Grant"),
-                response: .data(SubscriptionResource.schema))
+                body: grant(at: instant), response: .data(SubscriptionResource.schema))
         ) { request, context in
             let instant = instant
-            let grant = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
-                (try body.required("entitlement", .text(1...255)), try body.expiry(after: instant), try body.reason)
-            }
-            return try await change(.grant(entitlement: grant.0, until: grant.1), at: instant, reason: grant.2, context)
+            let body = try await request.read(grant(at: instant))
+            return try await change(.grant(entitlement: body.entitlement, until: body.until), at: instant, reason: body.reason, context)
         }
         operators.post(
             "/api/v1/operator/users/{id}/revoke",
             .init(
                 "End an entitlement, or all of them, whoever gave it; a later purchase or renewal is valid again",
-                body: Schema.object([.optional("entitlement", .text(maximumLength: 255)), .reason]).named("Revocation"),
-                response: .data(SubscriptionResource.schema))
+                body: Self.revocation, response: .data(SubscriptionResource.schema))
         ) { request, context in
-            let bytes = try await request.collectBytes()
-            let revocation = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
-                (try body.optional("entitlement", .text(1...255)), try body.reason)
-            }
-            return try await change(.revocation(entitlement: revocation.0), at: instant, reason: revocation.1, context)
+            let revocation = try await request.read(Self.revocation, mayBeEmpty: true)
+            return try await change(.revocation(entitlement: revocation.entitlement), at: instant, reason: revocation.reason, context)
         }
+    }
+
+    /// - Parameter instant: `until` must be later.
+    private func grant(at instant: BillingInstant) -> JSONBody<(entitlement: String, until: Expiry, reason: String?)> {
+        JSONBody("Grant", descriptions: ["until": "absent: without end"], examples: ["until": "2099-01-01T00:00:00.000Z"]) {
+            (body) throws(JSONFinding) in
+            (
+                entitlement: try body.required("entitlement", .text(1...255)), until: try body.expiry(after: instant),
+                reason: try body.reason
+            )
+        }
+    }
+
+    private static let revocation = JSONBody("Revocation", descriptions: ["entitlement": "absent: all of them"]) {
+        (body) throws(JSONFinding) in (entitlement: try body.optional("entitlement", .text(1...255)), reason: try body.reason)
     }
 
     private var instant: BillingInstant { BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000)) }
@@ -81,19 +75,5 @@ extension JSONReader {
             return .never
         }
         return .at(end)
-    }
-}
-
-extension SubscriptionFiguresResource {
-    fileprivate init(_ figures: SubscriptionFigures) {
-        self.init(
-            day: figures.day.description,
-            counts: [
-                figures.active, figures.trials, figures.newTrials, figures.newPurchases, figures.conversions, figures.renewals,
-                figures.cancellations, figures.churned, figures.trialsLost, figures.refunds, figures.unpriced,
-                figures.monthlyRecurringUnpriced,
-            ],
-            revenue: MoneyText.format(nanodollars: figures.revenue.raw), refunded: MoneyText.format(nanodollars: figures.refunded.raw),
-            monthlyRecurring: figures.monthlyRecurring.map { MoneyText.format(nanodollars: $0.raw) })
     }
 }

@@ -24,6 +24,6 @@ public struct OTLPTracer: TraceContextTracer {
         return RecordedSpan(record, context: context) { exporter.add($0) }
     }
 
-    /// Spans are sent within `SpanExporter.interval`, and before the process ends.
+    /// Spans are sent by the next `SpanExporter.flush`.
     public func forceFlush() {}
 }

@@ -1,7 +1,7 @@
 import Tracing
 
-/// A tracer that records nothing and passes a caller's `traceparent` and `tracestate` on unchanged: what the caller and the providers record stays one
-/// trace (W3C Trace Context §3.1).
+/// A tracer that records nothing and passes a caller's context on unchanged: what the caller and the providers record stays one trace (W3C Trace
+/// Context §3.1).
 public struct PassThroughTracer: TraceContextTracer {
     public init() {}
 

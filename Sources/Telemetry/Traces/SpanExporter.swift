@@ -8,8 +8,6 @@ public final class SpanExporter: Sendable {
     /// Returns whether the collector accepted an `ExportTraceServiceRequest` in JSON.
     public typealias Send = @Sendable (_ body: [UInt8]) async -> Bool
 
-    /// Between two batches.
-    static let interval = Duration.seconds(1)
     private static let capacity = 4096
     private static let batch = 512
 
@@ -36,12 +34,10 @@ public final class SpanExporter: Sendable {
         if !isAdded { dropped.increment() }
     }
 
-    /// Sends until the task is cancelled, then what is left, once.
-    public func run() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.interval)
-            while await sendBatch() {}
-        }
+    /// Sends the spans that wait, up to the first batch that is not accepted, also in a cancelled task. To be called periodically, and before
+    /// the process ends.
+    public func flush() async {
+        while await sendBatch() {}
     }
 
     /// Returns whether more is to be sent at once. A batch that is not accepted is dropped: the next spans may be, and memory is bounded.

@@ -30,11 +30,9 @@ public struct TransferRequest: Sendable {
 }
 
 extension TransferRequest {
-    /// Adds the headers of a traced call.
-    public mutating func trace(_ trace: TraceHeaders?) {
-        guard let trace else { return }
-        headers.append(TransferHeader("traceparent", trace.parent))
-        if let state = trace.state { headers.append(TransferHeader("tracestate", state)) }
+    /// Adds the header of a traced call.
+    public mutating func trace(_ traceparent: String?) {
+        if let traceparent { headers.append(TransferHeader("traceparent", traceparent)) }
     }
 }
 

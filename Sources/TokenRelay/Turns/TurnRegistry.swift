@@ -3,13 +3,19 @@ import Synchronization
 
 /// The turns that run in this process, by id. It keeps a turn until the turn is saved, whether or not clients are connected. Any thread.
 public final class TurnRegistry: Sendable {
+    private struct Expected {
+        var userID: UserID
+        var isStopped = false
+        var onStop: (@Sendable () -> Void)?
+    }
+
     private struct State {
         var turns: [TurnID: LiveTurn] = [:]
         /// Callers of `turn(_:within:)` that wait for a turn to be inserted, by a number for each.
         var waiters: [TurnID: [Int: AsyncStream<LiveTurn>.Continuation]] = [:]
         var lastWaiter = 0
-        /// Turns that have begun and are not inserted yet; true: they are to stop.
-        var expected: [TurnID: Bool] = [:]
+        /// Turns that have begun and are not inserted yet.
+        var expected: [TurnID: Expected] = [:]
     }
 
     private let state = Mutex(State())
@@ -18,7 +24,19 @@ public final class TurnRegistry: Sendable {
     public init() {}
 
     /// Announces a turn that will be inserted: `stop` reaches it already.
-    public func expect(_ id: TurnID) { state.withLock { $0.expected[id] = false } }
+    public func expect(_ id: TurnID, of userID: UserID) { state.withLock { $0.expected[id] = Expected(userID: userID) } }
+
+    /// Whether a turn of this user has begun here and is not inserted yet.
+    public func expects(_ id: TurnID, of userID: UserID) -> Bool { state.withLock { $0.expected[id]?.userID == userID } }
+
+    /// Calls `body` once when an expected turn is stopped before it is inserted; at once when it was stopped already.
+    public func onStop(of id: TurnID, _ body: @escaping @Sendable () -> Void) {
+        let isStopped = state.withLock { state in
+            state.expected[id]?.onStop = body
+            return state.expected[id]?.isStopped == true
+        }
+        if isStopped { body() }
+    }
 
     /// Adds a turn; it stays until `remove`. One that was to stop before is stopped.
     public func insert(_ turn: LiveTurn) {
@@ -26,7 +44,7 @@ public final class TurnRegistry: Sendable {
         let (isNew, waiters, isStopped) = state.withLock { state in
             (
                 state.turns.updateValue(turn, forKey: id) == nil, state.waiters.removeValue(forKey: id) ?? [:],
-                state.expected.removeValue(forKey: id) ?? false
+                state.expected.removeValue(forKey: id)?.isStopped ?? false
             )
         }
         if isStopped { turn.stop() }
@@ -36,10 +54,12 @@ public final class TurnRegistry: Sendable {
 
     /// Stops a turn that runs here, or is about to.
     public func stop(_ id: TurnID) {
-        let turn = state.withLock { state in
-            if state.expected[id] != nil { state.expected[id] = true }
-            return state.turns[id]
+        let (turn, onStop) = state.withLock { state in
+            let isFirst = state.expected[id]?.isStopped == false
+            state.expected[id]?.isStopped = true
+            return (state.turns[id], isFirst ? state.expected[id]?.onStop : nil)
         }
+        onStop?()
         turn?.stop()
     }
 

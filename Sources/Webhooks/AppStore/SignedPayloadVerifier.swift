@@ -1,8 +1,7 @@
 import CoachCore
-import Crypto
 import Foundation
 import JSON
-@_spi(FixedExpiryValidationTime) import X509
+import OpenSSLCrypto
 
 /// Verifies payloads that Apple signs: a compact JWS with ES256 and a chain of exactly three certificates in `x5c` that ends in a pinned
 /// root (facts: Apple's app-store-server-library, ChainVerifier).
@@ -28,10 +27,18 @@ public struct SignedPayloadVerifier: Sendable {
     private let roots: [Certificate]
 
     /// - Parameter roots: DER certificates. Production pins Apple Root CA - G3 alone.
-    public init(roots: [[UInt8]]) throws { self.roots = try roots.map { try Certificate(derEncoded: $0) } }
+    public init(roots: [[UInt8]]) throws {
+        self.roots = try roots.map {
+            guard let root = Certificate(der: $0) else { throw UnreadableRoot() }
+            return root
+        }
+    }
+
+    /// The bytes are no certificate.
+    public struct UnreadableRoot: Error {}
 
     /// The verified payload. Certificates must be valid at its `signedDate`, and without one now.
-    public func payload(of text: String, now: Date) async throws(Rejection) -> JSONValue {
+    public func payload(of text: String, now: Date) throws(Rejection) -> JSONValue {
         let parts =
             text.utf8.count <= Self.longestPayload ? text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) : []
         guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap({ try? JSONValue(parsing: $0) }),
@@ -39,34 +46,31 @@ public struct SignedPayloadVerifier: Sendable {
             let signature = Base64URL.decode(parts[2])
         else { throw .malformed }
         guard header["alg"]?.string == "ES256", header["crit"] == nil else { throw .algorithm }
-        // Not verified yet: a year that X.509 cannot write would stop the process in the library.
+        // Not verified yet: X.509 cannot write every year.
         let signed = payload["signedDate"]?.integer
         let signedAt = signed.flatMap { BillingInstant(milliseconds: $0) }
         guard signed == nil || signedAt != nil else { throw .malformed }
-        let leaf = try await leaf(
-            of: header["x5c"], at: signedAt.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } ?? now)
-        guard let key = P256.Signing.PublicKey(leaf.publicKey),
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-            key.isValidSignature(signature, for: Data(parts[0]) + [UInt8(ascii: ".")] + Data(parts[1]))
-        else { throw .signature }
+        let leaf = try leaf(of: header["x5c"], at: signedAt.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } ?? now)
+        guard let key = leaf.p256Key, key.isSignature(signature, of: Array(text.utf8)[..<(parts[0].count + 1 + parts[1].count)]) else {
+            throw .signature
+        }
         return payload
     }
 
-    private func leaf(of x5c: JSONValue?, at date: Date) async throws(Rejection) -> Certificate {
+    private func leaf(of x5c: JSONValue?, at date: Date) throws(Rejection) -> Certificate {
         let texts = x5c?.elements?.compactMap(\.string) ?? []
-        let certificates = texts.compactMap { text in
-            Data(base64Encoded: text).flatMap { try? Certificate(derEncoded: [UInt8]($0)) }
+        guard texts.count == 3, x5c?.elements?.count == 3 else { throw .certificates }
+        // The third is the root, of which only our own copy counts.
+        let certificates = texts.prefix(2).compactMap { text in
+            Data(base64Encoded: text).flatMap { Certificate(untrusted: [UInt8]($0)) }
         }
-        guard texts.count == 3, certificates.count == 3 else { throw .certificates }
-        var verifier = Verifier(rootCertificates: CertificateStore(roots)) { RFC5280Policy(fixedExpiryValidationTime: date) }
-        let result = await verifier.validate(leaf: certificates[0], intermediates: CertificateStore([certificates[1]]))
-        guard case .validCertificate(let chain) = result, chain.count == 3, Array(chain)[0] == certificates[0],
-            Array(chain)[1] == certificates[1]
-        else { throw .untrusted }
+        guard certificates.count == 2 else { throw .certificates }
+        let (leaf, intermediate) = (certificates[0], certificates[1])
+        guard leaf.isTrusted(through: intermediate, roots: roots, atUnixSeconds: Int(date.timeIntervalSince1970)) else { throw .untrusted }
         // Apple PKI: Mac App Store receipt signing, and Worldwide Developer Relations.
-        guard certificates[0].extensions[oid: [1, 2, 840, 113635, 100, 6, 11, 1]] != nil,
-            certificates[1].extensions[oid: [1, 2, 840, 113635, 100, 6, 2, 1]] != nil
-        else { throw .certificates }
-        return certificates[0]
+        guard leaf.hasExtension("1.2.840.113635.100.6.11.1"), intermediate.hasExtension("1.2.840.113635.100.6.2.1") else {
+            throw .certificates
+        }
+        return leaf
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import OpenSSLCrypto
 
 /// Verifies, and signs, bodies with HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
 /// Stripe's scheme (facts: their documentation). Several secrets and several `v1` allow a rotation; other schemes in the header are ignored.
@@ -9,10 +9,10 @@ public struct SignedBody: Sendable {
     /// A header has one `v1` for each secret that is valid during a rotation.
     private static let mostSignatures = 16
 
-    private let secrets: [SymmetricKey]
+    private let secrets: [AuthenticationKey]
 
     /// The UTF-8 bytes of each secret are the key, a prefix such as `whsec_` included.
-    public init(secrets: [String]) { self.secrets = secrets.map { SymmetricKey(data: Data($0.utf8)) } }
+    public init(secrets: [String]) { self.secrets = secrets.map { AuthenticationKey($0.utf8) } }
 
     /// Whether the header signs the body at this time. Compares in constant time, and every signature with every secret.
     public func isValid(header: String?, body: [UInt8], unixSeconds now: Int64) -> Bool {
@@ -23,7 +23,7 @@ public struct SignedBody: Sendable {
         var isValid = false
         for secret in secrets {
             let expected = Self.code(of: body, at: parsed.time, secret)
-            for signature in parsed.signatures where expected == signature { isValid = true }
+            for signature in parsed.signatures where ConstantTime.areEqual(expected, signature) { isValid = true }
         }
         return isValid
     }
@@ -36,11 +36,8 @@ public struct SignedBody: Sendable {
         return (["t=\(now)"] + codes).joined(separator: ",")
     }
 
-    private static func code(of body: [UInt8], at time: String, _ secret: SymmetricKey) -> HMAC<SHA256>.MAC {
-        var code = HMAC<SHA256>(key: secret)
-        code.update(data: Array((time + ".").utf8))
-        code.update(data: body)
-        return code.finalize()
+    private static func code(of body: [UInt8], at time: String, _ secret: AuthenticationKey) -> [UInt8] {
+        secret.code(of: Array((time + ".").utf8) + body)
     }
 
     private struct Header {

@@ -1,16 +1,16 @@
-import Crypto
-import Foundation
+import OpenSSLCrypto
 
 /// What a RevenueCat webhook must present: a fixed `Authorization` header, a signature, or both when both are configured.
 public struct WebhookCredentials: Sendable {
-    private let authorization: SHA256.Digest?
+    /// The hash of the header.
+    private let authorization: [UInt8]?
     private let signature: SignedBody?
 
     /// - Parameters:
     ///   - authorization: the whole value of the header as the sender's dashboard has it; nil or empty when not configured.
     ///   - secrets: signing secrets, more than one during a rotation; empty when not configured.
     public init(authorization: String?, secrets: [String]) {
-        self.authorization = authorization.flatMap { $0.isEmpty ? nil : SHA256.hash(data: Data($0.utf8)) }
+        self.authorization = authorization.flatMap { $0.isEmpty ? nil : SHA256.hash(Array($0.utf8)) }
         signature = secrets.isEmpty ? nil : SignedBody(secrets: secrets)
     }
 
@@ -23,7 +23,7 @@ public struct WebhookCredentials: Sendable {
         var isValid = true
         if let authorization {
             // Digests have one length, so that the comparison does not reveal that of the secret.
-            isValid = SHA256.hash(data: Data((header ?? "").utf8)) == authorization
+            isValid = ConstantTime.areEqual(SHA256.hash(Array((header ?? "").utf8)), authorization)
         }
         if let signature {
             isValid = signature.isValid(header: signatureHeader, body: body, unixSeconds: now) && isValid

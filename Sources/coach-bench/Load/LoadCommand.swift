@@ -30,6 +30,7 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Requests per second, independent of the answers; 0: each client sends its next request after an answer.") var rate = 0.0
     @Option(help: "Share of answers (0...1) during which the client closes the connection.") var drop = 0.0
     @Flag(help: "Each user continues their conversation of the benchmark's data.") var conversations = false
+    @Option(help: "Id of the persona that users of the gateway talk to.") var persona: String?
     @Flag(help: "Shuffle the users, in the same order in every run.") var shuffle = false
     @Option(help: "Seconds after which the run ends and incomplete answers count as lost.") var timeLimit = 120.0
 
@@ -53,7 +54,7 @@ struct LoadCommand: ParsableCommand {
                 (0..<(users ?? streams)).map {
                     Requests.gateway(
                         host: authority, path: path ?? "/functions/v1/chat-stream", user: firstUser + $0, secret: secret,
-                        inConversation: conversations)
+                        inConversation: conversations, persona: persona)
                 }
             }
         if shuffle {

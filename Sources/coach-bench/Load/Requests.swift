@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import OpenSSLCrypto
 
 /// Builds the bytes of requests before the run.
 enum Requests {
@@ -15,10 +15,13 @@ enum Requests {
     }
 
     /// A request to the gateway by a user, in a new conversation or in the one that `deploy/python/coach_tools/bench/history.py` creates for the user.
-    static func gateway(host: String, path: String, user: Int, secret: String, inConversation: Bool) -> [UInt8] {
+    /// - Parameter persona: the id of the persona that answers; nil: none.
+    static func gateway(host: String, path: String, user: Int, secret: String, inConversation: Bool, persona: String? = nil) -> [UInt8] {
         let conversation = inConversation ? #","conversation_id":"\#(identifier("be9cc000", user))""# : ""
+        let persona = persona.map { #","persona_id":"\#($0)""# } ?? ""
         return post(
-            host: host, path: path, bearer: token(user: user, secret: secret), body: #"{"message":"\#(message)"\#(conversation)}"#)
+            host: host, path: path, bearer: token(user: user, secret: secret),
+            body: #"{"message":"\#(message)"\#(conversation)\#(persona)}"#)
     }
 
     /// The id of a user or conversation; `deploy/python/coach_tools/bench/history.py` computes the same ids in SQL.
@@ -41,8 +44,7 @@ enum Requests {
         let now = Int(Date().timeIntervalSince1970)
         let claims = #"{"aud":"authenticated","exp":\#(now + 14_400),"iat":\#(now),"role":"authenticated","sub":"\#(id)"}"#
         let signed = base64URL(Data(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + base64URL(Data(claims.utf8))
-        let code = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: SymmetricKey(data: Data(secret.utf8)))
-        return signed + "." + base64URL(Data(code))
+        return signed + "." + base64URL(Data(AuthenticationKey(secret.utf8).code(of: Array(signed.utf8))))
     }
 
     private static func base64URL(_ data: Data) -> String {

@@ -6,6 +6,7 @@ import Identity
 import Logging
 import PostgresClient
 import ServiceLifecycle
+import Telemetry
 import TokenRelay
 
 /// A service that works beside the requests until a graceful shutdown cancels it, after the last chat turn is saved.
@@ -51,11 +52,26 @@ struct SharedBudgetService: Service {
     }
 }
 
-/// Registers this instance in the database, then renews its lease and saves checkpoints. Receipts that an earlier process left on disk are
-/// delivered before the orphan collector looks for that process's turns. Throws `LeaseLost` when another process has registered as this instance.
+/// Sends the spans of turns each second, and at the shutdown the last ones. Nil: nothing is traced.
+struct SpanService: Service {
+    let exporter: SpanExporter?
+    let logger: Logger
+
+    func run() async throws {
+        guard let exporter else { return try await gracefulShutdown() }
+        try await PeriodicJob("spans", PeriodicSchedule(every: .seconds(1)), logger: logger) { await exporter.flush() }.run()
+        await exporter.flush()
+    }
+}
+
+/// Registers this instance in the database, then renews its lease, saves checkpoints and delivers records of model calls from disk. Receipts that
+/// an earlier process left on disk are delivered before, as far as the finalizer's patience allows: the new epoch proves to all instances that the
+/// earlier process is dead, and whichever looks first would finalize its turns without their receipts, and tell their readers that the rest is
+/// lost. Throws `LeaseLost` when another process has registered as this instance.
 struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance
     let finalizer: TurnFinalizer
+    let calls: CallDelivery
     let leases: LeaseRenewer
     let checkpointer: Checkpointer
     let orphanCollector: OrphanCollector
@@ -63,14 +79,16 @@ struct InstanceLifecycle: Sendable {
     let logger: Logger
 
     func run() async throws {
+        try await finalizer.deliverLeftovers { try await serve() }
+    }
+
+    private func serve() async throws {
         try await instance.registerWhenReachable { startFailures.report($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await leases.run() }
             group.addTask { try await checkpointer.run() }
-            group.addTask {
-                await finalizer.deliverLeftovers()
-                try await orphanCollector.run()
-            }
+            group.addTask { try await calls.run() }
+            group.addTask { try await orphanCollector.run() }
             // Whichever is first: neither ends by itself, so it has failed.
             defer { group.cancelAll() }
             do {

@@ -8,8 +8,10 @@ import ServiceLifecycle
 struct Databases {
     /// For turns, and for all that is answered in a few milliseconds.
     let short: PostgresClient
-    /// For operators' figures, search, export, billing events, removal of users, and maintenance.
+    /// For operators' figures, search, export, removal of users, and maintenance.
     let long: PostgresClient
+    /// For billing events, which senders may repeat by the thousand at once.
+    let intake: PostgresClient
     private let longReactor: Reactor
 
     /// - Parameter reactor: of the short statements, started and stopped by the caller.
@@ -34,17 +36,26 @@ struct Databases {
         options.sharedConnections = Self.longConnections
         longReactor = try Reactor(name: "long statements")
         long = PostgresClient(options, reactor: longReactor)
+        options.applicationName = "coach-gateway-intake"
+        options.sharedConnections = Self.intakeConnections
+        intake = PostgresClient(options, reactor: longReactor)
     }
 
-    /// So that a slow statement does not stop the others, and the commits of many billing events are written together.
+    /// So that a slow statement does not stop the others.
     private static let longConnections = 4
+    /// As many transactions of billing events run at the same time; the others wait, in order. More would take the database's processors and disk
+    /// from turns. With two, one is computed while the commit of the other is written.
+    private static let intakeConnections = 2
 
-    var areReachable: Bool { short.status.isReachable && long.status.isReachable }
+    /// By the names of their metrics.
+    var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("intake", intake)] }
+
+    var areReachable: Bool { all.allSatisfy { $0.client.status.isReachable } }
 
     func start() { longReactor.start() }
 
     /// After the end of `service`.
     func stop() { longReactor.stop() }
 
-    var service: some Service { DatabaseService(clients: [short, long]) }
+    var service: some Service { DatabaseService(clients: all.map { $0.client }) }
 }

@@ -65,7 +65,13 @@ struct Gateway {
         let recovery = TurnRecovery.postgres(
             client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
             exhausted: { budgets.exhausted })
-        let ledger = CallLedger.postgres(client: database)
+        let records = CallRecords(
+            ledger: .postgres(client: database),
+            spool: try FileCallSpool(folder: slot.calls).spool { unreadable in
+                logger.critical(
+                    "a spooled record of a model call cannot be read: it stays on disk",
+                    metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
+            }, logger: logger)
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let providerHealth = ProviderHealthReport(models: files.models, logger: logger)
@@ -90,19 +96,20 @@ struct Gateway {
             recovery: recovery, repository: repository, prices: documents.prices, ratios: ratios, registry: registry, logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
         let lifecycle = InstanceLifecycle(
-            instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
-            startFailures: startFailures, logger: logger)
+            instance: instance, finalizer: finalizer, calls: CallDelivery(records: records), leases: leases, checkpointer: checkpointer,
+            orphanCollector: orphanCollector, startFailures: startFailures, logger: logger)
 
         // Work beside the requests.
         let housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
         let queue = JobQueue(client: database, instance: slot.instance)
-        let inbox = BillingInbox.postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
+        let inbox = BillingInbox.postgres(
+            client: databases.long, intake: databases.intake, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let refolding = EntitlementRefolding(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let summarizer = ConversationSummarizer(
-            repository: .postgres(client: databases.long, consents: configuration.requiredConsents), ledger: ledger,
+            repository: .postgres(client: databases.long, consents: configuration.requiredConsents), records: records,
             coaching: documents.coaching,
-            models: models, tiers: tiers, budgets: budgets, prices: documents.prices, ratios: ratios, logger: logger)
+            models: models, tiers: tiers, budgets: budgets, prices: documents.prices, ratios: ratios)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
             summarizer: summarizer, queue: queue, refolding: refolding, reconciliation: reconciliation,
@@ -111,7 +118,7 @@ struct Gateway {
         ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let resourceMetrics = ResourceMetrics(databases)
-        metrics.addSpoolMetrics(of: slot.receipts)
+        metrics.addSpoolMetrics(of: [slot.receipts, slot.calls])
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
         let figures = FigureUpdates(
             rollups: Rollups(client: databases.long),
@@ -140,7 +147,7 @@ struct Gateway {
             figureEvents: figureEvents)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
-            coaching: documents.coaching, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
+            coaching: documents.coaching, repository: repository, records: records, recovery: recovery, counter: counter, tiers: tiers,
             models: models, judge: judge, budgets: budgets,
             finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission,
@@ -171,7 +178,7 @@ struct Gateway {
         services = [
             databases.service,
             SharedBudgetService(budgets: budgets, logger: logger),
-            Background { if let spans { await spans.run() } else { try await gracefulShutdown() } },
+            SpanService(exporter: spans, logger: logger),
             Background { if let userKeys { await userKeys.run() } else { try await gracefulShutdown() } },
             Background { if let googleKeys { await googleKeys.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
@@ -186,12 +193,8 @@ struct Gateway {
                 case nil: break
                 }
             },
-            Background {
-                var events = DocumentEvents(logger: logger)
-                try await DocumentReloader(documents: documentStore, types: documents.types).run { event in
-                    if case .applied = event { documentsAreLoaded.replace(with: true) }
-                    events.log(event)
-                }
+            DocumentReloader(documents: documentStore, types: documents.types).job(logger: logger) {
+                documentsAreLoaded.replace(with: true)
             },
             Background { for await turnID in database.stopRequests() { registry.stop(turnID) } },
             Background { try await remoteTurns.run() },
@@ -224,7 +227,7 @@ struct Gateway {
             },
             PeriodicJob("resource metrics", PeriodicSchedule(every: .seconds(1)), logger: logger) { await resourceMetrics.sample() },
             figures,
-            Background { try await figureEvents.run() },
+            PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { await figureEvents.tick() },
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
             Background {
                 try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry, logger: logger)

@@ -31,7 +31,8 @@ struct PassThrough {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: documents.coaching, repository: NullPorts.repository, ledger: NullPorts.ledger, recovery: recovery,
+                    coaching: documents.coaching, repository: NullPorts.repository,
+                    records: CallRecords(ledger: NullPorts.ledger, spool: NullPorts.callSpool, logger: logger), recovery: recovery,
                     counter: NullPorts.counter,
                     tiers: documents.tiers,
                     models: TierModels.routes(
@@ -76,7 +77,7 @@ struct PassThrough {
 /// Ports that allow every request and save nothing.
 private enum NullPorts {
     static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in })
-    static let ledger = CallLedger { _, _ in BilledCall.answerNumber }
+    static let ledger = CallLedger { _ in true }
     static let repository = TurnRepository(
         begin: { _, request, _ in
             let identity = TurnIdentity(
@@ -101,6 +102,7 @@ private enum NullPorts {
         claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _, _ in })
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
+    static let callSpool = CallSpool(keep: { _ in CallSpool.Handle(name: "") }, discard: { _ in }, reject: { _ in }, pending: { [] })
 
     static let slices = BudgetSlices(take: { _, _, _, want in want }, giveBack: { _, _, _ in })
 

@@ -58,7 +58,8 @@ struct ResourceFeatures {
             DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
             DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
             AuditRoutes(log: .postgres(client: databases.long)), UserAdministrationRoutes(users: .postgres(client: databases.long)),
-            FigureRoutes(figures: .postgres(client: databases.long)), SafetyFigureRoutes(reports: .postgres(client: databases.long)),
+            FigureRoutes(figures: .postgres(client: databases.long).shared(following: .postgres(client: databases.long))),
+            SafetyFigureRoutes(reports: .postgres(client: databases.long)),
             EventRoutes(events: figureEvents),
             SubscriptionAdministrationRoutes(
                 subscriptions: .postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)),

@@ -16,7 +16,7 @@ struct ResourceMetrics {
     private let pools: [Pool]
 
     init(_ databases: Databases) {
-        pools = [("short", databases.short), ("long", databases.long)].map { name, client in
+        pools = databases.all.map { name, client in
             func gauge(_ label: String) -> Gauge { Gauge(label: label, dimensions: [("pool", name)]) }
             return Pool(
                 client: client, connections: gauge("coach_database_connections"), inUse: gauge("coach_database_connections_in_use"),
@@ -38,14 +38,16 @@ struct ResourceMetrics {
 }
 
 extension PrometheusMetricsFactory {
-    /// Adds gauges of the files in the folder of receipts, read at every rendering. They keep their last values while it cannot be read.
-    func addSpoolMetrics(of folder: URL) {
+    /// Adds gauges of the files in the folders of what waits for the database, read at every rendering. They keep their last values while one cannot
+    /// be read.
+    func addSpoolMetrics(of folders: [URL]) {
         let files = Meter(label: "coach_spool_files", factory: self)
         let bytes = Meter(label: "coach_spool_bytes", factory: self)
         beforeRender {
-            guard let contents = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey]) else {
-                return
+            let contents = try? folders.flatMap {
+                try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: [.fileSizeKey])
             }
+            guard let contents else { return }
             files.set(contents.count)
             bytes.set(contents.reduce(0) { $0 + ((try? $1.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0) })
         }

@@ -46,7 +46,9 @@ struct SettingKey: Sendable {
         meaning: "when set, `migrate` gives the login role `coach_gateway` this password", secret: true)
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
-        meaning: "shared pipelined connections; a user's statements keep to one. Four more serve figures, search, webhooks and maintenance")
+        meaning:
+            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, two more webhooks"
+    )
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
     static let jwtSecret = SettingKey(
@@ -65,7 +67,7 @@ struct SettingKey: Sendable {
     static let stateDirectory = SettingKey(
         name: "COACH_STATE_DIR", fallback: nil,
         meaning:
-            "folder of this machine's instances: identity, and receipts that wait for the database; default `.coach/state` under the root")
+            "folder of this machine's instances: identity, and what waits on disk for the database; default `.coach/state` under the root")
     static let drainSeconds = SettingKey(
         name: "COACH_DRAIN_SECONDS", fallback: "30", meaning: "how long SIGTERM lets running turns end, seconds")
     static let drainNotice = SettingKey(

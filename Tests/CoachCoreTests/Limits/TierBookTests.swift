@@ -24,9 +24,9 @@ struct TierBookTests {
         let json = """
             {"tiers": [{"name": "free", "requests_per_minute": 9},
               {"name": "paid", "entitlements": ["pro"], "requests_per_minute": 60, "messages_per_day": 7, "concurrent_turns": 3,
-               "tokens_per_day": 1, "tokens_per_month": 2, "usd_per_day": "0.5", "usd_per_month": "3", "domains": ["fitness", "mindset"],
+               "tokens_per_day": 8, "tokens_per_month": 9, "usd_per_day": "0.5", "usd_per_month": "3", "domains": ["fitness", "mindset"],
                "models": ["m"], "history": {"tokens": 5, "messages": 6}, "published_personas": 0}],
-             "grace_minutes": 2, "crisis": {"model_calls_per_day": 4}, "usd_reserved_per_turn": "0.000000001"}
+             "grace_minutes": 2, "crisis": {"model_calls_per_day": 4}, "usd_reserved_per_turn": "0.000000001", "tokens_reserved_per_turn": 8}
             """
         let (book, findings) = TierBook.read(Array(json.utf8))
         #expect(findings.isEmpty)
@@ -36,20 +36,42 @@ struct TierBookTests {
                 Tier(
                     "paid", entitlements: ["pro"], requestsPerMinute: 60, messagesPerDay: 7, concurrentTurns: 3,
                     budgets: .init(
-                        tokensPerDay: 1, tokensPerMonth: 2, costPerDay: Nanodollars(500_000_000), costPerMonth: Nanodollars(3_000_000_000)),
+                        tokensPerDay: 8, tokensPerMonth: 9, costPerDay: Nanodollars(500_000_000), costPerMonth: Nanodollars(3_000_000_000)),
                     domains: [.fitness, .mindset], models: ["m"], history: .init(tokens: 5, messages: 6), publishedPersonas: 0),
-            ], crisis: .init(modelCallsPerDay: 4, concurrentTurns: 20), reservePerTurn: Nanodollars(1), graceSeconds: 120)
+            ], crisis: .init(modelCallsPerDay: 4, concurrentTurns: 20), reservePerTurn: Nanodollars(1), reservedTokensPerTurn: 8,
+            graceSeconds: 120)
         #expect(book == expected)
         // As an edited document: the database's JSON keeps only the order of arrays.
         #expect(try TierBook(JSONReader(JSONValue(parsing: Array(json.utf8)))) == expected)
     }
 
-    @Test("a budget of money needs a reservation: turns that run at once would overspend it", arguments: ["usd_per_day", "usd_per_month"])
-    func reservation(_ budget: String) {
-        let tiers = #""tiers": [{"name": "free", "requests_per_minute": 1, "\#(budget)": "1"}], "grace_minutes": 0"#
+    @Test(
+        "a budget needs a reservation: turns that run at once would overspend it",
+        arguments: [
+            ("usd_per_day", #""1""#, "usd_reserved_per_turn", #""0.1""#), ("usd_per_month", #""1""#, "usd_reserved_per_turn", #""0.1""#),
+            ("tokens_per_day", "9", "tokens_reserved_per_turn", "2"), ("tokens_per_month", "9", "tokens_reserved_per_turn", "2"),
+        ])
+    func reservation(budget: String, value: String, member: String, reserve: String) {
+        let tiers = #""tiers": [{"name": "free", "requests_per_minute": 1, "\#(budget)": \#(value)}], "grace_minutes": 0"#
         let findings = TierBook.read(Array("{\(tiers)}".utf8)).findings
-        #expect(findings.count == 1 && findings[0].hasPrefix("tiers: usd_reserved_per_turn must be the most"), "\(findings)")
-        #expect(TierBook.read(Array("{\(tiers), \"usd_reserved_per_turn\": \"0.1\"}".utf8)).findings == [])
+        #expect(findings.count == 1 && findings[0].hasPrefix("tiers: \(member) must be the most"), "\(findings)")
+        #expect(TierBook.read(Array("{\(tiers), \"\(member)\": \(reserve)}".utf8)).findings == [])
+    }
+
+    @Test(
+        "a reservation that is more than a budget is a finding, as no turn would begin; a budget of no money is meant",
+        arguments: [
+            ("usd_per_day", #""0.09""#, false), ("usd_per_month", #""0.09""#, false), ("shared_usd_per_day", #""0.09""#, false),
+            ("tokens_per_day", "8", false), ("tokens_per_month", "8", false), ("tokens_per_day", "9", true),
+            ("usd_per_day", #""0.1""#, true), ("usd_per_day", #""0""#, true),
+        ])
+    func tooLargeReservation(budget: String, value: String, isSound: Bool) {
+        let file = #"""
+            {"tiers": [{"name": "free", "requests_per_minute": 1, "\#(budget)": \#(value)}], "grace_minutes": 0,
+             "usd_reserved_per_turn": "0.1", "tokens_reserved_per_turn": 9}
+            """#
+        let findings = TierBook.read(Array(file.utf8)).findings
+        #expect(isSound ? findings == [] : findings.count == 1 && findings[0].contains("must not be more than a budget"), "\(findings)")
     }
 
     @Test("all findings are reported")

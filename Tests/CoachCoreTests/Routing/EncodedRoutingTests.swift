@@ -60,4 +60,12 @@ struct EncodedRoutingTests {
                     == [0, 1].map { _ in assessor().assessFully(message).domains })
         }
     }
+
+    @Test("numbers of a dry run are rounded down to steps of five, and smaller ones hidden", arguments: [0, 1, 4, 5, 9, 10, 23])
+    func steps(count: Int) {
+        let change = RoutingReplay.Change(from: .fitness, to: nil)
+        let replay = RoutingReplay(messages: 100, changes: [change: count, .init(from: nil, to: .fitness): 1])
+        #expect(replay.roundedChanges == (count < 5 ? [:] : [change: count - count % 5]))
+        #expect(replay.roundedTotal == (count < 4 ? nil : (count + 1) - (count + 1) % 5))
+    }
 }

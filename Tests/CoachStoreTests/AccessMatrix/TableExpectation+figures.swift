@@ -19,6 +19,8 @@ extension TableExpectation {
         "latency_quarters": ("values (now(), '', '', 'first_token', 1)", "turns"),
         "latency_hours": ("values (now(), '', '', 'first_token', 1)", "turns"),
         "latency_days": ("values (now(), '', '', null, 'first_token', 1)", "turns"),
+        "domain_latency_quarters": ("values (now(), null, 'first_token', 1)", "turns"),
+        "domain_latency_hours": ("values (now(), null, 'first_token', 1)", "turns"),
         "rollup_state": ("default values", "as_of"),
         "rollup_marks": ("values (now(), '1')", "at"),
         "alerts": ("(rule, measure, severity, threshold, value) values ('', '', '', 0, 0)", "value"),

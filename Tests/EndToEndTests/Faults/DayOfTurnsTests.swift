@@ -125,8 +125,22 @@ struct DayOfTurnsTests {
         // The screen shows the same.
         if PageScript.canRun {
             let (cost, billed) = (try #require(counts["cost"]), try #require(counts.number("billed")))
+            let rows = try await database.row(
+                """
+                select jsonb_object_agg(g.name, g.rows)::text as rows from (
+                    select f.name, jsonb_agg(f.figures) as rows from (
+                        select k.name, jsonb_build_array(
+                            count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures
+                        from model_calls m
+                        cross join lateral (values ('model', m.model), ('domain', m.domain::text), ('tier', m.tier::text)) as k (name, value)
+                        group by k.name, k.value) as f
+                    group by f.name) as g
+                """)
             try await PageScript.run(
-                "figures.py", ["http://127.0.0.1:\(gateways[0].port)", PageScript.operatorToken(), cost, "\(billed)"])
+                "figures.py",
+                [
+                    "http://127.0.0.1:\(gateways[0].port)", PageScript.operatorToken(), cost, "\(billed)", try #require(rows["rows"]),
+                ])
         }
 
         // Each instance counts what it did.
@@ -135,6 +149,7 @@ struct DayOfTurnsTests {
             #expect(page.sum("coach_turns_total") == Double(sent.turns))
             #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="input""#) == Double(sent.input))
             #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="output""#) == Double(sent.output))
+            #expect(page.sum("coach_cost_nanodollars_total") == Double(sent.nanodollars))
         }
         #expect(pages.map { $0.sum("coach_cost_nanodollars_total") }.reduce(0, +) == counts.number("nanodollars").map(Double.init))
         #expect(
@@ -156,10 +171,17 @@ struct DayOfTurnsTests {
 
 /// What clients sent to each gateway and were answered.
 private final class Sent: Sendable {
-    private let state = Mutex((begun: 0, all: [(turns: 0, input: 0, output: 0), (turns: 0, input: 0, output: 0)]))
+    struct Sums {
+        var turns = 0
+        var input = 0
+        var output = 0
+        var nanodollars = 0
+    }
 
-    /// By gateway: ended turns, and the tokens of their `usage` events.
-    var all: [(turns: Int, input: Int, output: Int)] { state.withLock { $0.all } }
+    private let state = Mutex((begun: 0, all: [Sums(), Sums()]))
+
+    /// By gateway: ended turns, and the tokens and costs of their `usage` events.
+    var all: [Sums] { state.withLock { $0.all } }
 
     /// Whether another turn begins.
     func begins(atMost turns: Int) -> Bool {
@@ -171,8 +193,11 @@ private final class Sent: Sendable {
 
     func add(_ usage: JSONObject?, to place: Int) {
         let (input, output) = (usage?.number("input_tokens") ?? 0, usage?.number("output_tokens") ?? 0)
+        let cost = usage?["cost_usd"].flatMap { Decimal(string: $0) } ?? 0
+        let nanodollars = NSDecimalNumber(decimal: cost * 1_000_000_000).intValue
         state.withLock { state in
             state.all[place].turns += 1
+            state.all[place].nanodollars += nanodollars
             state.all[place].input += input
             state.all[place].output += output
         }

@@ -3,42 +3,88 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The ledger against what the provider counted: two gateways with a hedged route of two models, random faults of both, and kills.
-/// COACH_TEST_LEDGER_TURNS sets the number of turns; 10,000 take several minutes.
+/// The ledger against what the provider counted: two gateways with hedged routes of two models in four dialects, a judge and rolling summaries, random
+/// faults of all, and kills. COACH_TEST_LEDGER_TURNS sets the number of turns; 10,000 take several minutes.
 @Suite("The ledger against the provider", .paced)
 struct LedgerReconciliationTests {
     private static let turns = ProcessInfo.processInfo.environment["COACH_TEST_LEDGER_TURNS"].flatMap { Int($0) } ?? 240
     private static let people = 8
     /// One kill for so many turns.
     private static let turnsPerKill = 60
+    /// Of a conversation, whose history is summarised after the first ones.
+    private static let turnsPerConversation = 6
+    private static let mostWords = 300
 
-    private static let models = ["sim-first", "sim-second"]
+    private static let domains = ["", "mindset", "fitness", "creativity"]
+
+    /// Each route has two dialects, and each dialect is in two routes.
+    private static func root(_ simulator: Simulator) throws -> Folder {
+        let root = try Folder.copyOfRoot()
+        let dialects = ["openai", "anthropic", "gemini", "bedrock"]
+        func choice(_ index: Int, _ model: String) -> [String: Any] {
+            ["provider": "sim-\(dialects[index % dialects.count])", "model": model, "max_output_tokens": 1024]
+        }
+        let routes = domains.indices.map { [choice($0, "sim-first"), choice($0 + 1, "sim-second")] }
+        try root.edit("deploy/models.json") { file in
+            file["providers"] = Dictionary(
+                uniqueKeysWithValues: dialects.map { dialect -> (String, [String: Any]) in
+                    var provider: [String: Any] = [
+                        "dialect": dialect, "base_url": "http://127.0.0.1:\(simulator.port)", "api_key_env": "KEY",
+                    ]
+                    if dialect == "bedrock" { provider.merge(["region": "us-east-1", "api_key_env": "AWS_KEY"]) { $1 } }
+                    return ("sim-\(dialect)", provider)
+                })
+            let names = domains.map { $0.isEmpty ? "default" : "domain.\($0)" }
+            file["routes"] = Dictionary(uniqueKeysWithValues: zip(names, routes)).merging(["judge": [choice(0, ProviderJournal.judgeModel)]]
+            ) {
+                $1
+            }
+            file["hedged_routes"] = names
+            file["judge"] = ["route": "judge", "lowest_score": 0]
+        }
+        try root.edit("deploy/prices.json") { file in
+            let rows = file["prices"] as? [[String: Any]] ?? []
+            let simulated = rows.filter { $0["provider"] as? String == "simulator" }
+            file["prices"] = rows + dialects.flatMap { dialect in simulated.map { $0.merging(["provider": "sim-\(dialect)"]) { $1 } } }
+        }
+        try root.edit("deploy/tiers.json") { file in
+            var tiers = file["tiers"] as? [[String: Any]] ?? []
+            for index in tiers.indices {
+                tiers[index]["history"] = ["tokens": 500, "messages": 100]
+                tiers[index]["tokens_per_day"] = 100_000_000
+            }
+            file["tiers"] = tiers
+            file["tokens_reserved_per_turn"] = 20_000
+            file["usd_reserved_per_turn"] = "0.01"
+        }
+        return root
+    }
 
     /// What the models are told to do with one turn, and to report for it.
     private struct Plan: Sendable {
-        var mark: String
-        var input: Int
-        var cached: Int
-        var output: Int
         var message: String
 
-        init() {
-            mark = marker()
-            (input, cached, output) = (.random(in: 1...5_000), .random(in: 0...500), .random(in: 1...2_000))
-            let usage = [
-                "prompt_tokens": input + cached, "completion_tokens": output, "cached_tokens": cached, "reasoning_tokens": 0,
-            ]
+        init(_ words: SimulatorWords) {
             // The second model is slower to begin, so that it also runs when its gateway is killed.
-            let first = Self.script("sim-first", usage, faults: 6)
-            let second = Self.script("sim-second", usage, faults: 3).merging(["first_token_ms": Int.random(in: 0...400)]) { $1 }
-            message = "Hello \(mark) \(sim(first)) \(sim(second))"
+            let first = Self.script("sim-first", words, faults: 6)
+            let second = Self.script("sim-second", words, faults: 3).merging(["first_token_ms": Int.random(in: 0...400)]) { $1 }
+            message = "Hello \(marker()) \(sim(first)) \(sim(second))"
         }
 
         /// With a fault in so many of ten turns.
-        private static func script(_ model: String, _ usage: [String: Int], faults: Int) -> [String: Any] {
+        private static func script(_ model: String, _ sample: SimulatorWords, faults: Int) -> [String: Any] {
             // Some are long enough that a kill loses a part of them only.
             let isLong = Int.random(in: 0..<6) == 0
-            let words = isLong ? Int.random(in: 200...300) : Int.random(in: 3...40)
+            let words = isLong ? Int.random(in: 200...mostWords) : Int.random(in: 3...40)
+            // What a gateway would estimate, so that no ratio is learnt and estimates can be compared with what was sent; anything where it is too
+            // short to be learnt from.
+            let estimate = sample.estimate(of: words)
+            let cached = Int.random(in: 0...500)
+            let usage = [
+                "prompt_tokens": Int.random(in: 1...5_000) + cached,
+                "completion_tokens": estimate >= 32 ? estimate : .random(in: 1...2_000),
+                "cached_tokens": cached, "reasoning_tokens": 0,
+            ]
             var script: [String: Any] = ["model": model, "words": words, "pace_ms": isLong ? 8 : Int.random(in: 0...8), "usage": usage]
             guard Int.random(in: 0..<10) < faults else { return script }
             switch Int.random(in: 0..<7) {
@@ -58,22 +104,23 @@ struct LedgerReconciliationTests {
     @Test("agree on every call: exact where usage was reported, estimated where a turn was cut")
     func reconciliation() async throws {
         let simulator = try await Simulator()
+        try await simulator.always(ProviderJournal.judgeScript)
+        let words = try await SimulatorWords(Self.mostWords, of: simulator)
         let database = try await Database.ofItsOwn()
-        let root = try Folder.routing(Self.models, through: simulator, hedged: true)
+        let root = try Self.root(simulator)
         let places = try [Place(root), Place(root)]
         for place in places { try await place.start(database) }
-        let plans = (0..<Self.turns).map { _ in Plan() }
+        let plans = (0..<Self.turns).map { _ in Plan(words) }
         let begun = Count()
-        let journal = Journal(simulator)
+        let journal = ProviderJournal(simulator)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.people {
                 group.addTask {
+                    var talk = Talk()
                     while true {
                         let index = begun.next()
                         guard index < plans.count else { return }
-                        let place = places.randomElement() ?? places[0]
-                        // A gateway that is killed breaks the stream; its turn is ended by the other one.
-                        do { _ = try await place.user().chat(plans[index].message, timeout: 20) } catch is Wire.Failure {}
+                        try await talk.say(plans[index].message, at: places.randomElement() ?? places[0])
                         if index % 50 == 0 { try await journal.read() }
                     }
                 }
@@ -90,84 +137,41 @@ struct LedgerReconciliationTests {
             }
             try await group.waitForAll()
         }
-        try await eventually(within: .seconds(30), "the end of all turns") {
-            try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
-        }
+        try await settle(database, places)
         try await journal.read()
-
+        let ledger = try await LedgerRows(database)
         let calls = Dictionary(grouping: journal.calls) { $0.mark }
-        let turns = try await database.rows(
-            "select t.id, t.status, t.attempt, t.finalized_by, m.content from turns t join messages m on m.id = t.user_message_id")
-        let bills = Dictionary(grouping: try await database.rows("select * from model_calls")) { $0["turn_id"] ?? "" }
-        let rows = Dictionary(
-            grouping: try await database.rows(
-                """
-                select turn_id, call, count(*) filter (where revision = 0) as recorded, max(revision) as last, max(model) as model
-                from usage_logs group by turn_id, attempt, call
-                """)
-        ) { $0["turn_id"] ?? "" }
-        let plansByMark = Dictionary(uniqueKeysWithValues: plans.map { ($0.mark, $0) })
-        var (exact, estimated, booked, counted, second, crashed, unrecorded) = (0, 0, [0, 0, 0], [0, 0, 0], 0, 0, 0)
-        for turn in turns {
-            let mark = try #require(journal.mark(in: turn["content"] ?? ""))
-            let (id, all) = (turn["id"] ?? "", calls[mark] ?? [])
-            let own = rows[id] ?? []
-            #expect(own.allSatisfy { $0.number("last") ?? 0 > 0 }, "ended: \(own)")
-            unrecorded += own.count { $0.number("recorded") != 1 }
-            #expect(own.count { $0.number("call") == 1 } == turn.number("attempt"))
-            if turn["finalized_by"] == "owner" {
-                // A hedge may be recorded and not needed any more: its row has no model.
-                let made = own.count { $0.number("call") == 1 || $0["model"] != nil }
-                #expect(made == all.count, "each request has a row: \(own), \(all)")
-            } else {
-                // Killed when calls were recorded and their requests had not left.
-                #expect((all.count...all.count + 2).contains(own.count), "each request has a row: \(own), \(all)")
-                crashed += max(0, all.count - 1)
-            }
-            second += all.count > 1 ? 1 : 0
-        }
-        for turn in turns {
-            let mark = journal.mark(in: turn["content"] ?? "") ?? ""
-            guard let plan = plansByMark[mark] else { continue }
-            for bill in bills[turn["id"] ?? ""] ?? [] {
-                let seen = (calls[mark] ?? []).filter { $0.isAccepted && $0.model == bill["model"] }
-                #expect(!seen.isEmpty, "billed, and the provider saw nothing: \(bill)")
-                if bill.flag("estimated") == true {
-                    estimated += 1
-                    #expect(
-                        turn["status"] != "complete" || bill.number("call") != 1 || seen.contains { !$0.reportsUsage },
-                        "a whole answer is not estimated: \(turn)")
-                    // An owner has all that its own call was sent. Else what was sent beyond the last checkpoint, or was on its way, is missing: a
-                    // quarter of a second, on a busy machine one, at 8 ms a token at most 125. A token has four bytes and more, and the learnt
-                    // ratio is from 0.5 to 2.
-                    let sent = seen.map(\.tokens).max() ?? 0
-                    let tokens = bill.number("output_tokens") ?? 0
-                    let isWhole = turn["finalized_by"] == "owner" && bill.number("call") == 1 && turn["status"] != "failed"
-                    let missing = isWhole ? 8 : 125
-                    #expect(tokens <= 4 * sent + 8 && 4 * tokens >= sent - missing, "\(tokens) of \(sent): \(bill)")
-                } else {
-                    exact += 1
-                    #expect(seen.contains { $0.isFinished }, "exact, but the provider did not finish: \(bill)")
-                    let figures = ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
-                    booked = zip(booked, figures).map(+)
-                    counted = zip(counted, [plan.input, plan.cached, plan.output]).map(+)
-                    #expect(figures == [plan.input, plan.cached, plan.output], "\(bill)")
-                }
-            }
-        }
-        #expect(booked == counted)
-        // A request does not wait for a database that is slow: on a busy machine one in hundreds leaves without its record.
-        #expect(unrecorded <= 1 + turns.count / 200, "\(unrecorded) calls were recorded only with their receipt")
-        let marks = Set(turns.compactMap { journal.mark(in: $0["content"] ?? "") })
+        var sums = Sums()
+        for turn in ledger.turns { try sums.add(turn, ledger, calls[ProviderJournal.mark(in: turn["content"] ?? "") ?? ""] ?? [], words) }
+        try sums.addSummaries(ledger, journal.calls.filter { $0.purpose == .summary }, words)
+        #expect(sums.booked == sums.counted)
+        let marks = Set(ledger.turns.compactMap { ProviderJournal.mark(in: $0["content"] ?? "") })
         #expect(Set(calls.keys).subtracting(marks).isEmpty, "a call without a turn")
         #expect(try await database.isBalanced())
-        #expect(
-            exact > turns.count / 8 && estimated > 0 && second > turns.count / 12,
-            "\(exact) exact, \(estimated) estimated, \(second) second"
-        )
-        print(
-            "\(turns.count) turns, \(second) with second calls, \(crashed) of those in crashed turns, \(journal.calls.count) calls: "
-                + "\(exact) exact (\(booked) tokens), \(estimated) estimated")
+        #expect(sums.models.count == 8, "each dialect in both places: \(sums.models)")
+        let count = ledger.turns.count
+        #expect(sums.exact > count / 8 && sums.estimated > 0 && sums.second > count / 12, "\(sums)")
+        #expect(sums.judged > count / 2 && sums.summaries > count / 24, "\(sums)")
+        // A checkpoint is a quarter of a second old, a busy machine's one second: what was sent meanwhile is all that is missing.
+        let missing = sums.missingMilliseconds.sorted()
+        #expect(missing.isEmpty || missing[missing.count / 2] <= 500, "\(missing)")
+        print("\(count) turns, \(journal.calls.count) calls: \(sums)")
+    }
+
+    /// Waits for the end of all turns and summaries, and for what is on disk.
+    private func settle(_ database: Database, _ places: [Place]) async throws {
+        try await eventually(within: .seconds(60), "the end of all turns") {
+            try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
+        }
+        let jobs = "gateway.jobs where kind = 'summarise_conversation' and state = 'ready'"
+        try await eventually(within: .seconds(120), "the end of all summaries") {
+            // Without the pauses between tries.
+            _ = try await database.fresh.psql(
+                "update gateway.jobs set due_at = now() where id in (select id from \(jobs) and due_at > now())")
+            return try await database.rows("select 1 as one from \(jobs)").isEmpty
+        }
+        try await eventually(within: .seconds(30), "empty spools") { places.allSatisfy { !$0.hasSpooled } }
+        _ = try await database.fresh.psql("select gateway.end_lost_summaries()")
     }
 
     private final class Count: Sendable {
@@ -180,6 +184,33 @@ struct LedgerReconciliationTests {
             count.withLock { count in
                 defer { count += 1 }
                 return count
+            }
+        }
+    }
+
+    /// A conversation of a user, and the next one after some turns, or after a turn that was not answered.
+    private struct Talk {
+        private var domain = ""
+        private var user: TestUser?
+        private var conversation: String?
+        private var turns = 0
+
+        mutating func say(_ message: String, at place: Place) async throws {
+            if turns == turnsPerConversation || user == nil {
+                (domain, user, conversation, turns) = (domains.randomElement() ?? "", nil, nil, 0)
+            }
+            var more: [String: String] = domain.isEmpty ? [:] : ["domain": domain]
+            more["conversation_id"] = conversation
+            do {
+                let present = try place.user(user)
+                user = present
+                let answer = try await present.chat(message, more, timeout: 20)
+                turns += 1
+                conversation = answer.first("start")?["conversation_id"]
+                if conversation == nil { user = nil }
+            } catch is Wire.Failure {
+                // A gateway that is killed breaks the stream; its turn is ended by the other one.
+                user = nil
             }
         }
     }
@@ -197,53 +228,19 @@ struct LedgerReconciliationTests {
 
         func start(_ database: Database) async throws {
             let started = try await Gateway(
-                database: database.gatewayURL, simulator: nil, environment: folder.state(root.environment))
+                database: database.gatewayURL, simulator: nil,
+                environment: folder.state(["COACH_ROOT": root.path, "KEY": "any", "AWS_KEY": "AKIDSIM:secret"]))
             gateway.withLock { $0 = started }
         }
 
         func kill() async throws { try await gateway.withLock { $0 }?.program.kill9() }
 
-        func user() throws -> TestUser { TestUser(gateway: try #require(gateway.withLock { $0 })) }
-    }
+        var hasSpooled: Bool { folder.files.contains { $0.hasSuffix(".call") || $0.hasSuffix(".receipt") } }
 
-    /// The calls that the provider has seen. Its journal is bounded, so it is read while it fills.
-    private final class Journal: Sendable {
-        struct Call {
-            var mark: String
-            var model: String?
-            var reportsUsage: Bool
-            var isAccepted: Bool
-            var isFinished: Bool
-            var tokens: Int
-        }
-
-        private let state = Mutex<(calls: [Int: Call], after: Int)>(([:], 0))
-        private let simulator: Simulator
-
-        init(_ simulator: Simulator) { self.simulator = simulator }
-
-        var calls: [Call] { state.withLock { Array($0.calls.values) } }
-
-        func mark(in text: String) -> String? { text.firstMatch(of: /mark[0-9a-f]{12}/).map { String($0.0) } }
-
-        /// From the oldest call on that ran when it was read last.
-        func read() async throws {
-            let after = state.withLock { $0.after }
-            let answer = try await Browser(port: simulator.port).send("GET", "/simulator/requests?after=\(after)")
-            let entries = answer.json.objects("requests")
-            for entry in entries {
-                guard let text = entry.objects("messages").last?["content"], let mark = mark(in: text) else { continue }
-                let model = entry["model"]
-                let script = text.split(separator: "[[sim ").first { $0.contains("\"model\":\"\(model ?? "-")\"") }
-                let sequence = entry.number("sequence") ?? 0
-                let call = Call(
-                    mark: mark, model: model, reportsUsage: script?.contains("no_usage") != true, isAccepted: entry.number("status") == 200,
-                    isFinished: entry.flag("finished") == true,
-                    tokens: entry.number("tokens_sent") ?? 0)
-                state.withLock { $0.calls[sequence] = call }
-            }
-            let running = entries.first { $0["outcome"] == "running" }?.number("sequence").map { $0 - 1 }
-            state.withLock { $0.after = running ?? entries.last?.number("sequence") ?? after }
+        /// The same user here; nil: a new one.
+        func user(_ user: TestUser?) throws -> TestUser {
+            let gateway = try #require(gateway.withLock { $0 })
+            return user?.at(gateway.port) ?? TestUser(gateway: gateway)
         }
     }
 }

@@ -88,7 +88,7 @@ extension Database {
         let sums = try await row(
             """
             select coalesce((select sum(spent_usd) from budgets), 0) = coalesce((select sum(cost_usd) from usage_logs), 0)
-                and coalesce((select sum(reserved_usd) from budgets), 0) = 0 as balanced
+                and coalesce((select sum(reserved_usd + reserved_tokens) from budgets), 0) = 0 as balanced
             """)
         return sums.flag("balanced") ?? false
     }

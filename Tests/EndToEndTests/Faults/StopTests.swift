@@ -4,15 +4,6 @@ import Testing
 
 @Suite("Stop", .paced)
 struct StopTests {
-    /// When the provider saw the end of a request, by this machine's clock.
-    private func end(of word: String, _ simulator: Simulator) async throws -> (outcome: String, at: Date) {
-        try await eventually("the end of the call") { try await simulator.requests(containing: word).first?.entry["outcome"] != "running" }
-        let entry = try #require(try await simulator.requests(containing: word).first?.entry)
-        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let began = try format.parse(try #require(entry["time"]))
-        return (entry["outcome"] ?? "", began.addingTimeInterval((entry.real("ended_after_ms") ?? 0) / 1000))
-    }
-
     @Test("reaches the provider within 100 ms, keeps and bills the text, and ends the streams of all subscribers")
     func immediate() async throws {
         let pair = try await Pair.shared()
@@ -27,7 +18,7 @@ struct StopTests {
             let asked = Date()
             let answer = try await testUser.stop(first.turnID)
             #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
-            let (outcome, closed) = try await end(of: word, pair.simulator)
+            let (outcome, closed) = try await pair.simulator.end(of: word)
             #expect(outcome == "client_closed")
             delays.append(closed.timeIntervalSince(asked))
 
@@ -69,7 +60,7 @@ struct StopTests {
         let asked = Date()
         let answer = try await testUser.at(pair.other.port).stop(first.turnID)
         #expect(answer.status == 200)
-        let (outcome, closed) = try await end(of: word, pair.simulator)
+        let (outcome, closed) = try await pair.simulator.end(of: word)
         #expect(outcome == "client_closed" && closed.timeIntervalSince(asked) < 1, "\(closed.timeIntervalSince(asked)) s")
         #expect(try await first.toEnd().end?["finish_reason"] == "stopped")
         let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
@@ -131,7 +122,7 @@ struct StopTests {
         let far = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         let deleted = try await testUser.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
         #expect((200...299).contains(deleted.status), "\(deleted.text)")
-        #expect(try await end(of: word, pair.simulator).outcome == "client_closed")
+        #expect(try await pair.simulator.end(of: word).outcome == "client_closed")
         for listening in [first, far] { #expect(try await listening.toEnd().end?["finish_reason"] == "stopped") }
         try await eventually("the bill") { try await pair.database.usage(of: testUser.id).count == 1 }
     }

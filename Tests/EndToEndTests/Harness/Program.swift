@@ -57,6 +57,8 @@ final class Program: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
+    var identifier: Int32 { process.identifier }
+
     func signal(_ number: Int32) { process.signal(number) }
 
     /// Kills it and waits until it has ended and its files are closed.

@@ -1,4 +1,6 @@
 import Foundation
+import TestSupport
+import Testing
 
 /// A process of the provider simulator, with its journal.
 final class Simulator: Sendable {
@@ -26,6 +28,15 @@ final class Simulator: Sendable {
             let messages = entry.objects("messages").map { ($0["role"] ?? "", $0["content"] ?? "") }
             return messages.contains { $0.1.contains(text) } ? Request(entry: entry, messages: messages) : nil
         }
+    }
+
+    /// How the only request whose messages contain a text ended, and when, by this machine's clock.
+    func end(of text: String) async throws -> (outcome: String, at: Date) {
+        try await eventually("the end of the call") { try await requests(containing: text).first?.entry["outcome"] != "running" }
+        let entry = try #require(try await requests(containing: text).first?.entry)
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let began = try format.parse(try #require(entry["time"]))
+        return (entry["outcome"] ?? "", began.addingTimeInterval((entry.real("ended_after_ms") ?? 0) / 1000))
     }
 }
 

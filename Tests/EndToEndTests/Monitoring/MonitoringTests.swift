@@ -61,7 +61,19 @@ struct MonitoringTests {
                 return named.subtracting(scraped).isSubset(of: rare)
             }
         }
-        #expect(JSONObject(try text("grafana.json")).objects("panels").count > 15)
+        let queries = JSONObject(try text("grafana.json")).objects("panels").flatMap { $0.objects("targets") }.compactMap { $0["expr"] }
+        #expect(queries.count > 30)
+        for query in queries {
+            let asked = query.replacing("$job", with: ".*").replacing("$instance", with: ".*").replacing("$__rate_interval", with: "1m")
+            let encoded = try #require(asked.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            // What has not happened has no rows.
+            let isRare = rare.contains { query.contains($0) } || query.contains(#"status=~""#) || query.contains("error_type")
+            try await eventually("an answer to \(query)") {
+                let answer = try await browser.send("GET", "/api/v1/query?query=\(encoded)")
+                try #require(answer.status == 200, "\(query): \(answer.text)")
+                return isRare || !answer.data.objects("result").isEmpty
+            }
+        }
     }
 
     @Test("whatever clients send, the metrics have a bounded number of series")

@@ -1,7 +1,9 @@
 """Generates a client from the document and runs a persona's life with it: persona_life.py URL CREATOR_TOKEN USER_TOKEN."""
 
+import base64
 import compileall
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -24,15 +26,18 @@ user = AuthenticatedClient(base_url=url, token=user_token)
 
 def call(client, name, *arguments, expect=200, **named):
     """Calls an operation by its id; returns the parsed answer."""
-    for tag in ["personas", "turns", "conversations", "account"]:
-        try:
-            operation = importlib.import_module(f"coach.api.{tag}.{name}")
-            break
-        except ModuleNotFoundError:
-            continue
-    answer = operation.sync_detailed(*arguments, client=client, **named)
+    answer = operation(name).sync_detailed(*arguments, client=client, **named)
     assert answer.status_code == expect, f"{name}: {answer.status_code} {answer.content[:500]}"
     return answer
+
+
+def operation(name):
+    for tag in ["personas", "turns", "conversations", "account"]:
+        try:
+            return importlib.import_module(f"coach.api.{tag}.{name}")
+        except ModuleNotFoundError:
+            continue
+    raise AssertionError(f"the generated client has no {name}")
 
 
 draft = models.PersonaDraft(name="Ada", description="Kind and precise.", starters=["Where do I start?"], languages=["en"])
@@ -44,10 +49,36 @@ draft.name = "Bea"
 changed = call(creator, "put_api_v1_personas_id", persona, body=draft, if_match=tag).parsed.data
 assert changed.name == "Bea"
 call(creator, "put_api_v1_personas_id", persona, body=draft, if_match=tag, expect=412)
+# The generator sends the request, but reads no event streams.
+preview = creator.get_httpx_client().request(
+    **operation("post_api_v1_personas_id_preview")._get_kwargs(persona, body=models.PreviewRequest(message="Hello")))
+assert preview.status_code == 200 and preview.headers["content-type"].startswith("text/event-stream")
+assert '"type":"done"' in preview.text, preview.text
+# It leaves out bodies of pictures.
+picture = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+sent = creator.get_httpx_client().put(f"/api/v1/personas/{persona}/avatar", content=picture, headers={"Content-Type": "image/png"})
+assert sent.status_code == 200, sent.text
+assert call(creator, "get_api_v1_personas_id_avatar", persona).content == picture
 published = call(creator, "post_api_v1_personas_id_publish", persona, body=models.Publication()).parsed.data
 assert published.status == "published" and published.published_version == 1
 versions = call(creator, "get_api_v1_personas_id_versions", persona).parsed.data
 assert [version.version for version in versions] == [1]
+assert call(creator, "get_api_v1_personas_id_versions_version", persona, 1).parsed.data.name == "Bea"
+draft.name = "Cea"
+tag = call(creator, "get_api_v1_personas_id", persona).headers["etag"]
+tag = call(creator, "put_api_v1_personas_id", persona, body=draft, if_match=tag).headers["etag"]
+difference = call(creator, "get_api_v1_personas_id_diff", persona, from_=1).parsed.data
+assert [operation["path"] for operation in json.loads(json.dumps(difference.to_dict()))["operations"]] == ["/name"], difference
+back = call(creator, "post_api_v1_personas_id_rollback", persona, body=models.PersonaRollback(version=1), if_match=tag).parsed.data
+assert back.name == "Bea" and back.published_version == 1, "what is published already is no new version"
+assert call(creator, "get_api_v1_personas_id_stats", persona).parsed.data.users is None
+card = json.loads(call(creator, "get_api_v1_personas_id_card", persona).content)
+assert card["data"]["name"] == "Bea"
+tag = call(creator, "get_api_v1_personas_id", persona).headers["etag"]
+imported = call(creator, "put_api_v1_personas_id_card", persona, body=models.CharacterCard.from_dict(card), if_match=tag).parsed.data
+assert imported.name == "Bea" and imported.starters == ["Where do I start?"]
+assert any(own.id == persona for own in call(creator, "get_api_v1_me_personas", limit=100).parsed.data)
 link = call(creator, "post_api_v1_personas_id_share_links", persona, body=models.ShareLinkDraft(max_uses=2), expect=201).parsed.data
 redeemed = call(user, "post_api_v1_personas_redeem", body=models.Redemption(share_token=link.token)).parsed.data
 assert redeemed.name == "Bea" and redeemed.id == persona

@@ -53,6 +53,16 @@ struct FigureTests {
         #expect(
             streamed.text.split(separator: "\n").map { JSONObject(String($0))["domain"] } == ["mindset", "fitness"], "\(streamed.text)")
 
+        // Latency by domain in the hours of a time zone, in each form.
+        let latency = "latency?group_by=day,domain&grain=hour&tz=Asia/Kolkata&compare=previous"
+        let byDomain = try await get(latency).json.objects("data")
+        #expect(byDomain.compactMap { $0.number("turns") }.reduce(0, +) == 4 && Set(byDomain.compactMap { $0["domain"] }).count == 2)
+        #expect(byDomain.allSatisfy { $0["day"]?.hasSuffix(":30:00.000Z") == true && !$0.isNull("first_token_p95_ms") }, "\(byDomain)")
+        let table = try await get(latency, accept: "text/csv").text.split(separator: "\r\n").map(String.init)
+        #expect(table.first?.hasPrefix("day,provider,model,domain,turns,previous_turns,") == true && table.count == byDomain.count + 1)
+        let objects = try await get(latency, accept: "application/x-ndjson").text.split(separator: "\n").map { JSONObject(String($0)) }
+        #expect(objects.map { $0.number("turns") } == byDomain.map { $0.number("turns") })
+
         // Formats without an envelope say in headers how far they are, and where their rows are.
         for answer in [byUser, streamed] {
             let date = answer.headers["x-figures-as-of"].flatMap {
@@ -83,7 +93,7 @@ struct FigureTests {
         let usage = try await get("usage").json.objects("data").last
         #expect(usage?.number("active_users") == 3 && usage?.number("messages") == 4 && usage?.number("monthly_active_users") == 3)
         for path in [
-            "latency", "providers", "usage/retention", "latency?group_by=day,domain", "errors", "reports", "alerts", "alert-rules",
+            "latency", "providers", "usage/retention", "latency?group_by=day,domain,model", "errors", "reports", "alerts", "alert-rules",
             "usage?grain=week", "errors?grain=hour&tz=Asia/Kolkata", "latency?from=2026-11-01T10:15:00Z&to=2026-11-01T10:45:00Z",
         ] {
             let answer = try await get(path)
@@ -99,9 +109,10 @@ struct FigureTests {
             ("costs?tz=BST", "tz"), ("costs?tz=GMT%2B3", "tz"), ("calls?model=%00", "model"),
             ("calls?cursor=2026-11-23/\(noID)/\(noID)/1/99999999999", "cursor"), ("prices/diff?from=1&to=99", "to"),
             ("costs?group_by=user&tz=Europe/Berlin", "tz"), ("costs?compare=next", "compare"), ("costs?limit=0", "limit"),
-            ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain&grain=hour", "grain"),
-            ("usage?grain=hour", "grain"), ("subscriptions?grain=week", "grain"), ("subscriptions?tz=Europe/Berlin", "tz"),
-            ("subscriptions?compare=previous", "compare"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
+            ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain,model&grain=hour", "grain"),
+            ("latency?group_by=domain,provider&tz=Europe/Berlin", "tz"), ("usage?grain=hour", "grain"),
+            ("subscriptions?grain=minute", "grain"), ("subscriptions?tz=BST", "tz"), ("subscriptions?group_by=store", "group_by"),
+            ("subscriptions?compare=next", "compare"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
             ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"),
         ])
     func wrong(path: String, field: String) async throws {

@@ -43,10 +43,19 @@ struct SubscriptionAdministrationTests {
         let month = try await editor.browser.send("GET", path)
         #expect(month.status == 200 && month.json.objects("data").count == 31, "\(month.text)")
         let day = try await editor.browser.send("GET", path + "?from=2026-01-05&to=2026-01-05T23:00:00Z").json.objects("data")
-        #expect(day.count == 1 && day[0]["day"] == "2026-01-05" && day[0].number("active") == 0)
+        #expect(day.count == 1 && day[0]["day"] == "2026-01-05T00:00:00.000Z" && day[0].number("active") == 0)
         #expect(day[0]["revenue_usd"] == "0.000000" && day[0].isNull("mrr_usd"))
         let csv = try await editor.browser.send("GET", path + "?from=2026-01-05&to=2026-01-06", headers: ["Accept": "text/csv"])
         #expect(csv.text.hasPrefix("day,active,trials,") && csv.text.split(separator: "\r\n").count == 3, "\(csv.text)")
+        // 24 hours of India, of which the first begins within an hour of UTC.
+        let hours = path + "?from=2026-01-04T18:30:00Z&to=2026-01-05T18:30:00Z&grain=hour&tz=Asia/Kolkata&compare=previous"
+        let rows = try await editor.browser.send("GET", hours).json.objects("data")
+        #expect(rows.count == 24 && rows[0]["day"] == "2026-01-04T18:30:00.000Z" && rows[0].number("previous_trials") == 0, "\(rows)")
+        let lines = try await editor.browser.send("GET", hours, headers: ["Accept": "application/x-ndjson"]).text.split(separator: "\n")
+        #expect(lines.map { JSONObject(String($0))["day"] } == rows.map { $0["day"] })
+        let weeks = try await editor.browser.send(
+            "GET", path + "?from=2026-01-05&to=2026-01-17&grain=week&tz=Europe/Berlin", headers: ["Accept": "text/csv"])
+        #expect(weeks.text.split(separator: "\r\n").dropFirst().map { $0.prefix(20) } == ["2026-01-04T23:00:00.", "2026-01-11T23:00:00."])
         for (query, field) in [
             ("from=x", "from"), ("to=2026-02-30", "to"), ("from=2020-01-01", "from"), ("from=2026-02-01&to=2026-01-01", "from"),
         ] {

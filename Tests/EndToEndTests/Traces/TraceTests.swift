@@ -8,7 +8,7 @@ struct TraceTests {
     private static let python = ProcessInfo.processInfo.environment["COACH_TEST_PYTHON"]
 
     @Test(
-        "a turn is a span below the caller's, its steps and its model call are its children, and the provider gets the call's",
+        "a turn is a span below the caller's, its steps are its children, and the provider gets the request's",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
     func tree() async throws {
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Traces/otlp_collector.py").path
@@ -20,7 +20,7 @@ struct TraceTests {
         ])
         let user = gateway.testUser()
         let (trace, caller, text) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", marker())
-        let answer = try await user.chat("Help me plan \(text)", headers: ["traceparent": "00-\(trace)-\(caller)-01"])
+        let answer = try await user.chat("Help me plan \(text)", headers: ["traceparent": "00-\(trace)-\(caller)-01", "tracestate": "a=1"])
         #expect(answer.events.last?["type"] == "done")
         // Not recorded by the caller, so not here.
         _ = try await user.chat("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
@@ -32,16 +32,18 @@ struct TraceTests {
         #expect(turn["parent"] == caller && turn["service"] == "coach" && turn["key"] == "a key")
         #expect(spans.allSatisfy { $0["trace"] == trace })
         let children = spans.filter { $0["parent"] == turn["span"] }
-        #expect(Set(children.compactMap { $0["name"] }) == ["assess", "begin", "decide", "compose", "chat sim-coach-1", "finish"])
-        #expect(spans.count == children.count + 1)
-        let call = try #require(children.first { $0["name"]?.hasPrefix("chat ") == true })
-        #expect(
-            call.object("attributes")["gen_ai.provider.name"] == "simulator"
-                && call.object("attributes")["gen_ai.usage.input_tokens"] != nil)
+        #expect(Set(children.compactMap { $0["name"] }) == ["assess", "begin", "decide", "compose", "generate", "finish"])
+        let step = try #require(children.first { $0["name"] == "generate" })
+        let call = try #require(spans.first { $0["name"] == "chat sim-coach-1" })
+        #expect(spans.count == children.count + 2 && call["parent"] == step["span"] && call.number("kind") == 3)
+        let attributes = call.object("attributes")
+        #expect(attributes["gen_ai.provider.name"] == "simulator" && attributes["gen_ai.response.finish_reasons"]?.contains("stop") == true)
+        #expect(attributes["gen_ai.usage.input_tokens"] != nil && attributes["http.response.status_code"] == "200")
         #expect(try #require(call.number("start")) >= #require(turn.number("start")))
         #expect(!collector.output.contains(text))
         let sent = try #require(await testBed.simulator.requests(containing: text).first)
         #expect(sent.entry.object("headers")["traceparent"] == "00-\(trace)-\(call["span"] ?? "")-01")
+        #expect(sent.entry.object("headers")["tracestate"] == nil)
     }
 
     @Test(
@@ -75,14 +77,74 @@ struct TraceTests {
         }
     }
 
-    @Test("without export a caller's trace is passed on to the provider")
+    @Test(
+        "each request to a provider is a span of its own, of a failover and of a hedge, and each provider gets its own",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
+    func requests() async throws {
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Traces/otlp_collector.py").path
+        let collector = try Program([script], executable: URL(fileURLWithPath: try #require(Self.python)))
+        let simulator = try await Simulator()
+        let roots = try [true, false].map { try Folder.routing(["sim-first", "sim-second"], through: simulator, hedged: $0) }
+        func gateway(_ root: Folder) async throws -> Gateway {
+            try await Gateway(
+                database: TestBed.shared().database.gatewayURL, simulator: nil,
+                environment: root.environment.merging([
+                    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces"
+                ]) { $1 })
+        }
+        let (hedging, plain) = (try await gateway(roots[0]), try await gateway(roots[1]))
+        /// The spans of the requests of a turn, in the order in which they began. `first`: what is different about the first model's answer.
+        func turn(_ gateway: Gateway, _ first: [String: Any]) async throws -> [JSONObject] {
+            let (trace, mark) = ((0..<32).map { _ in "123456789abcdef".randomElement().map(String.init) ?? "" }.joined(), marker())
+            let scripts = [("sim-first", first), ("sim-second", [String: Any]())].map { model, script in
+                sim(["text": "This is \(model)."].merging(script) { $1 }.merging(["model": model]) { $1 })
+            }
+            let answer = try await gateway.testUser().chat(
+                "Hello \(mark) \(scripts.joined(separator: " "))", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b7-01"])
+            expectDone(answer)
+            guard !first.isEmpty else { return [] }
+            #expect(answer.content == "This is sim-second.")
+            func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) }.filter { $0["trace"] == trace } }
+            try await eventually("the spans\n\(collector.output)") {
+                spans().contains { $0["name"] == "turn" } && spans().filter { $0["name"]?.hasPrefix("chat ") == true }.count == 2
+            }
+            let turn = spans().first { $0["name"] == "turn" }
+            let step = spans().first { $0["name"] == "generate" }
+            let requests = spans().filter { $0["name"]?.hasPrefix("chat ") == true }
+                .sorted { ($0.number("start") ?? 0) < ($1.number("start") ?? 0) }
+            #expect(step?["parent"] == turn?["span"] && step?.flag("error") == false)
+            #expect(requests.allSatisfy { $0["parent"] == step?["span"] && $0.object("attributes")["gen_ai.provider.name"] == "simulator" })
+            #expect(requests.map { $0["name"] } == ["chat sim-first", "chat sim-second"])
+            let sent = try await simulator.requests(containing: mark).compactMap { $0.entry.object("headers")["traceparent"] }
+            #expect(sent.sorted() == requests.map { "00-\(trace)-\($0["span"] ?? "")-01" }.sorted())
+            return requests
+        }
+        // As many as are needed to know the usual time of the first.
+        for _ in 1...20 { _ = try await turn(hedging, [:]) }
+        let hedge = try await turn(hedging, ["stall_after_tokens": 0, "stall_ms": 20_000])
+        let (late, second) = (hedge[0].object("attributes"), hedge[1].object("attributes"))
+        #expect(late["coach.request.cancelled"] == "True" && late["error.type"] == nil && late["gen_ai.response.finish_reasons"] == nil)
+        #expect(second["coach.request.hedge"] == "True" && second["gen_ai.response.finish_reasons"]?.contains("stop") == true)
+        #expect(hedge.allSatisfy { $0.flag("error") == false })
+        #expect(try #require(hedge[1].number("start")) < #require(hedge[0].number("end")), "they ran at the same time")
+
+        let failover = try await turn(plain, ["http_error": ["status": 503]])
+        let (failed, answered) = (failover[0].object("attributes"), failover[1].object("attributes"))
+        #expect(failed["http.response.status_code"] == "503" && failed["error.type"] == "refused" && failover[0].flag("error") == true)
+        #expect(failed["gen_ai.request.model"] == "sim-first" && failed["gen_ai.response.model"] == nil)
+        #expect(answered["http.response.status_code"] == "200" && answered["gen_ai.response.model"] == "sim-second")
+        #expect(answered["coach.request.hedge"] == nil && answered["error.type"] == nil && failover[1].flag("error") == false)
+        #expect(try #require(failover[1].number("start")) >= #require(failover[0].number("end")), "one after the other")
+    }
+
+    @Test("without export a caller's trace is passed on to the provider, but not what its vendors have written into it")
     func passed() async throws {
         let testBed = try await TestBed.shared()
         let (parent, text) = ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", marker())
         let headers = ["traceparent": parent, "tracestate": "a=1"]
         expectDone(try await testBed.testUser().chat("Hello \(text) \(sim(["words": 2]))", headers: headers))
         let sent = try #require(try await testBed.simulator.requests(containing: text).first).entry.object("headers")
-        #expect(sent["traceparent"] == parent && sent["tracestate"] == "a=1")
+        #expect(sent["traceparent"] == parent && sent["tracestate"] == nil)
         let own = marker()
         expectDone(try await testBed.testUser().chat("Hello \(own) \(sim(["words": 2]))"))
         #expect(try await testBed.simulator.requests(containing: own).first?.entry.object("headers")["traceparent"] == nil)

@@ -5,6 +5,7 @@ Other paths answer 404. Prints its port first.
 import http.server
 import json
 import threading
+import time
 
 answers, requests, lock = {}, [], threading.Lock()
 
@@ -24,14 +25,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             answer = json.loads(body)
             with lock:
                 answers[answer["path"]] = answer
-            return self.reply(200, {}, b"{}")
+            return self.reply(200, {}, json.dumps(time.monotonic()).encode())
         return self.stub(body)
 
     def stub(self, body):
         with lock:
             requests.append({
                 "method": self.command, "path": self.path, "authorization": self.headers.get("Authorization"), "body": body.decode(),
-                "headers": {name.lower(): value for name, value in self.headers.items()}})
+                "at": time.monotonic(), "headers": {name.lower(): value for name, value in self.headers.items()}})
             answer = answers.get(self.path, {"status": 404, "body": "{}"})
         self.reply(answer["status"], answer.get("headers", {}), answer["body"].encode())
 

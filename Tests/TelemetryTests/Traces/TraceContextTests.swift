@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import Tracing
 
@@ -27,13 +28,41 @@ struct TraceContextTests {
         #expect(TraceContext(traceparent: text) == nil)
     }
 
+    private func record(_ count: Int, _ exporter: SpanExporter) {
+        let tracer = OTLPTracer(exporter: exporter)
+        for _ in 0..<count {
+            tracer.startSpan("x", context: .topLevel, ofKind: .internal, at: DefaultTracerClock.now, function: "", file: "", line: 0).end()
+        }
+    }
+
     @Test("spans that nobody collects are dropped above a bound, and the process goes on")
     func bounded() async {
         let exporter = SpanExporter(serviceName: "test") { _ in false }
-        let tracer = OTLPTracer(exporter: exporter)
-        for _ in 0..<10_000 {
-            tracer.startSpan("x", context: .topLevel, ofKind: .internal, at: DefaultTracerClock.now, function: "", file: "", line: 0).end()
-        }
+        record(10_000, exporter)
         #expect(exporter.waiting == 4096)
+    }
+
+    @Test("a flush sends all spans that wait, in batches, also in a cancelled task; a batch that is refused is dropped")
+    func flush() async {
+        let answers = Mutex([true, true, false, true])
+        let exporter = SpanExporter(serviceName: "test") { _ in
+            // A cancelled request would be refused.
+            !Task.isCancelled && answers.withLock { $0.removeFirst() }
+        }
+        record(512 + 512 + 100, exporter)
+        let cancelled = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await exporter.flush()
+        }
+        cancelled.cancel()
+        await cancelled.value
+        #expect(exporter.waiting == 0 && answers.withLock { $0 } == [true])
+
+        answers.withLock { $0 = [false, true] }
+        record(600, exporter)
+        await exporter.flush()
+        #expect(exporter.waiting == 88, "the rest waits for the next flush")
+        await exporter.flush()
+        #expect(exporter.waiting == 0)
     }
 }

@@ -221,7 +221,7 @@ struct StreamWriterTests {
     }
 
     @Test(
-        "writing to 256 streams at the same time delays other work of the thread by less than 5 ms",
+        "writing to 256 streams at the same time delays other work of the thread, and tokens of another stream, by less than 5 ms",
         arguments: Load.allCases)
     func manyWriters(_ load: Load) async throws {
         // No heartbeats during the test.
@@ -232,9 +232,10 @@ struct StreamWriterTests {
         let clients = try (0..<256).map { _ in try bench.subscribe(turn, deliversAtEnd: true, limit: 256) }
         for client in clients { client.read(until: "<") }
         script.send(String(repeating: "0123456789abcdef", count: 4 * 1024))
-        let probe = ThreadProbe(bench.reactor)
-        try await eventually { probe.rounds > 10 }
+        let (probe, stream) = (ThreadProbe(bench.reactor), try ProbeStream(bench.reactor))
+        try await eventually { probe.rounds > 10 && stream.tokens > 10 }
         probe.reset()
+        stream.reset()
         switch load {
         case .deliveredAtEnd:
             script.end(.stop)
@@ -243,7 +244,9 @@ struct StreamWriterTests {
         case .handOver: bench.streamLoop.handOver()
         }
         for client in clients { #expect(await client.end() == (load == .handOver ? .handedOver : .complete)) }
+        try await eventually { stream.tokens > 1 }
         #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        #expect(stream.longest < .milliseconds(5), "\(stream.longest)")
         let text = load == .handOver ? "!" : String(repeating: "0123456789abcdef", count: 4 * 1024) + ">"
         for client in clients { #expect(client.readAll() == text) }
         bench.reactor.stop()

@@ -21,11 +21,11 @@ final class PoolBench: Sendable {
     let pool: TransferPool
     private let driver: DriverKind
 
-    init(_ driver: DriverKind = .direct) throws {
+    init(_ driver: DriverKind = .direct, _ configuration: TransferConfiguration = TransferConfiguration()) throws {
         self.driver = driver
         reactor = try Reactor(name: "transfers")
         reactor.start()
-        pool = TransferPool(reactor: reactor)
+        pool = TransferPool(reactor: reactor, configuration: configuration)
     }
 
     deinit {

@@ -1,4 +1,5 @@
 import CoachCore
+import Synchronization
 import Testing
 
 @testable import TokenRelay
@@ -35,13 +36,27 @@ struct TurnRegistryTests {
     func stoppedBefore() {
         let registry = TurnRegistry()
         let (stopped, other, late) = (LiveTurn(facts: .sample), LiveTurn(facts: .sample), LiveTurn(facts: .sample))
-        for turn in [stopped, other] { registry.expect(turn.facts.identity.turnID) }
+        for turn in [stopped, other] { registry.expect(turn.facts.identity.turnID, of: turn.facts.userID) }
         registry.stop(stopped.facts.identity.turnID)
         registry.stop(late.facts.identity.turnID)
         for turn in [stopped, other, late] { registry.insert(turn) }
         #expect(stopped.isStopping && !other.isStopping && !late.isStopping)
         registry.stop(other.facts.identity.turnID)
         #expect(other.isStopping)
+    }
+
+    @Test("what waits for a stop before the turn is inserted learns of it once, also when it came first")
+    func stopListener() {
+        let registry = TurnRegistry()
+        let (early, late) = (LiveTurn(facts: .sample).facts, LiveTurn(facts: .sample).facts)
+        let stops = Mutex<[TurnID]>([])
+        for facts in [early, late] { registry.expect(facts.identity.turnID, of: facts.userID) }
+        #expect(registry.expects(early.identity.turnID, of: early.userID) && !registry.expects(early.identity.turnID, of: late.userID))
+        registry.onStop(of: late.identity.turnID) { stops.withLock { $0.append(late.identity.turnID) } }
+        for _ in 1...2 { for facts in [early, late] { registry.stop(facts.identity.turnID) } }
+        #expect(stops.withLock { $0 } == [late.identity.turnID])
+        registry.onStop(of: early.identity.turnID) { stops.withLock { $0.append(early.identity.turnID) } }
+        #expect(stops.withLock { $0 } == [late.identity.turnID, early.identity.turnID])
     }
 
     @Test("drained returns when its task is cancelled")

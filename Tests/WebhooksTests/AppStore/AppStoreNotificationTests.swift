@@ -20,9 +20,9 @@ struct AppStoreNotificationTests {
             policy: AppStorePolicy(bundleID: "com.example.coach", appAppleID: 1_234_567_890, catalogue: catalogue))
     }
 
-    private func rejection(_ body: [UInt8], _ reader: AppStoreNotification) async -> SignedPayloadVerifier.Rejection? {
+    private func rejection(_ body: [UInt8], _ reader: AppStoreNotification) -> SignedPayloadVerifier.Rejection? {
         do throws(SignedPayloadVerifier.Rejection) {
-            _ = try await reader.parse(body, now: now)
+            _ = try reader.parse(body, now: now)
             return nil
         } catch {
             return error
@@ -45,15 +45,15 @@ struct AppStoreNotificationTests {
             ("GRACE_PERIOD_EXPIRED", nil, .expired(paused: false)), ("REFUND", nil, .refunded), ("REVOKE", nil, .refunded),
             ("REFUND_REVERSED", nil, .refundReversed), ("RENEWAL_EXTENDED", nil, .extended), ("OFFER_REDEEMED", nil, .purchased),
         ] as [(String, String?, PurchaseEvent)])
-    func types(type: String, subtype: String?, expected: PurchaseEvent) async throws {
+    func types(type: String, subtype: String?, expected: PurchaseEvent) throws {
         let body = try signer.body(type, subtype: subtype, renewal: ["autoRenewProductId": "yearly"])
-        let intake = try await reader().parse(body, now: now)
+        let intake = try reader().parse(body, now: now)
         #expect(change(intake)?.event == expected && intake.id == "002e14d5-51f5-4503-b5a8-c3a1af68eb20" && intake.type == type)
     }
 
     @Test("the purchase, its user, its entitlement, its grace period and its refund are read from the signed content")
-    func content() async throws {
-        let intake = try await reader().parse(signer.body("SUBSCRIBED", transaction: ["offerDiscountType": "FREE_TRIAL"]), now: now)
+    func content() throws {
+        let intake = try reader().parse(signer.body("SUBSCRIBED", transaction: ["offerDiscountType": "FREE_TRIAL"]), now: now)
         guard case .event(let event) = intake.outcome, case .purchase(let reference, _, let period) = event.change else {
             Issue.record("ignored")
             return
@@ -63,88 +63,90 @@ struct AppStoreNotificationTests {
         #expect(period.entitlements == ["pro"] && period.isTrial && period.renews && period.product == "monthly")
         let grace = SignedNotification.milliseconds + 16 * 86_400_000
         let failed = try signer.body("DID_FAIL_TO_RENEW", renewal: ["gracePeriodExpiresDate": .integer(grace)])
-        #expect(change(try await reader().parse(failed, now: now))?.event == .billingIssue(graceUntil: BillingInstant(milliseconds: grace)))
+        #expect(change(try reader().parse(failed, now: now))?.event == .billingIssue(graceUntil: BillingInstant(milliseconds: grace)))
         let revokedAt = SignedNotification.milliseconds - 5
         let refund = try signer.body("REFUND", transaction: ["revocationDate": .integer(revokedAt)])
-        let refunded = change(try await reader().parse(refund, now: now))
+        let refunded = change(try reader().parse(refund, now: now))
         #expect(refunded?.period.expiry?.instant == BillingInstant(milliseconds: revokedAt))
     }
 
     @Test("a lifetime product needs an entry in the catalogue, because consumables have the same fields")
-    func lifetime() async throws {
+    func lifetime() throws {
         var product: [String: JSONValue] = ["type": "Non-Consumable", "expiresDate": .null, "productId": "life"]
-        let life = try await reader().parse(signer.body("ONE_TIME_CHARGE", transaction: product), now: now)
+        let life = try reader().parse(signer.body("ONE_TIME_CHARGE", transaction: product), now: now)
         #expect(change(life)?.period.expiry == .never)
         product["productId"] = "coins"
-        let coins = try await reader().parse(signer.body("ONE_TIME_CHARGE", transaction: product), now: now)
+        let coins = try reader().parse(signer.body("ONE_TIME_CHARGE", transaction: product), now: now)
         #expect(coins.outcome == .ignored(.consumable))
     }
 
     @Test("types without effect, unknown types and missing content are ignored")
-    func ignored() async throws {
+    func ignored() throws {
         for type in ["TEST", "PRICE_INCREASE", "CONSUMPTION_REQUEST", "REFUND_DECLINED", "RENEWAL_EXTENSION", "METADATA_UPDATE"] {
-            let intake = try await reader().parse(signer.body(type, transaction: nil), now: now)
+            let intake = try reader().parse(signer.body(type, transaction: nil), now: now)
             #expect(intake.outcome == .ignored(.informational))
         }
-        let unknown = try await reader().parse(signer.body("SOMETHING_NEW"), now: now)
+        let unknown = try reader().parse(signer.body("SOMETHING_NEW"), now: now)
         #expect(unknown.outcome == .ignored(.unknownType))
-        let empty = try await reader().parse(signer.body("DID_RENEW", transaction: nil), now: now)
+        let empty = try reader().parse(signer.body("DID_RENEW", transaction: nil), now: now)
         #expect(empty.outcome == .ignored(.missing("data.signedTransactionInfo")))
     }
 
     @Test("sandbox notifications give sandbox purchases; other apps and unsigned environments are rejected")
-    func environments() async throws {
+    func environments() throws {
         let sandbox = try signer.body("DID_RENEW", data: ["environment": "Sandbox", "appAppleId": .null])
-        let intake = try await reader().parse(sandbox, now: now)
+        let intake = try reader().parse(sandbox, now: now)
         #expect(intake.environment == .sandbox)
         let others: [[String: JSONValue]] = [
             ["environment": "Xcode"], ["environment": "LocalTesting"], ["bundleId": "com.other"], ["appAppleId": 1],
         ]
         for data in others {
-            #expect(await rejection(try signer.body("DID_RENEW", data: data), try reader()) == .otherApp)
+            #expect(rejection(try signer.body("DID_RENEW", data: data), try reader()) == .otherApp)
         }
     }
 
     @Test("a chain to another root, of the wrong length, or without Apple's markers is rejected")
-    func chains() async throws {
-        #expect(await rejection(try signer.body("DID_RENEW"), try reader(try SignedNotification())) == .untrusted)
+    func chains() throws {
+        #expect(rejection(try signer.body("DID_RENEW"), try reader(try SignedNotification())) == .untrusted)
         let noLeafMarker = try SignedNotification(hasLeafMarker: false)
-        #expect(await rejection(try noLeafMarker.body("DID_RENEW"), try reader(noLeafMarker)) == .certificates)
+        #expect(rejection(try noLeafMarker.body("DID_RENEW"), try reader(noLeafMarker)) == .certificates)
         let noIntermediateMarker = try SignedNotification(hasIntermediateMarker: false)
-        #expect(await rejection(try noIntermediateMarker.body("DID_RENEW"), try reader(noIntermediateMarker)) == .certificates)
+        #expect(rejection(try noIntermediateMarker.body("DID_RENEW"), try reader(noIntermediateMarker)) == .certificates)
+        let noAuthority = try SignedNotification(hasAuthority: false)
+        #expect(rejection(try noAuthority.body("DID_RENEW"), try reader(noAuthority)) == .untrusted)
         let payload: JSONValue = ["notificationUUID": "u", "signedDate": .integer(SignedNotification.milliseconds)]
         for chain in [[], [signer.leaf, signer.intermediate], [signer.leaf, signer.intermediate, signer.root, signer.root]] {
             let short = SignedNotification.body(signedPayload: try signer.sign(payload, chain: chain))
-            #expect(await rejection(short, try reader()) == .certificates)
+            #expect(rejection(short, try reader()) == .certificates)
         }
         let swapped = try signer.sign(payload, chain: [signer.intermediate, signer.leaf, signer.root])
-        #expect(await rejection(SignedNotification.body(signedPayload: swapped), try reader()) == .untrusted)
+        #expect(rejection(SignedNotification.body(signedPayload: swapped), try reader()) == .untrusted)
     }
 
     @Test("certificates must be valid at the time of the signature")
-    func dates() async throws {
+    func dates() throws {
         let expired = try SignedNotification(validFrom: 2 * 86_400)
-        #expect(await rejection(try expired.body("DID_RENEW"), try reader(expired)) == .untrusted)
+        #expect(rejection(try expired.body("DID_RENEW"), try reader(expired)) == .untrusted)
         let future = try SignedNotification(validFrom: -3600)
-        #expect(await rejection(try future.body("DID_RENEW"), try reader(future)) == .untrusted)
+        #expect(rejection(try future.body("DID_RENEW"), try reader(future)) == .untrusted)
     }
 
     @Test("another algorithm, a changed payload, and inner content with another signer are rejected")
-    func forged() async throws {
+    func forged() throws {
         let payload: JSONValue = ["notificationUUID": "u", "signedDate": .integer(SignedNotification.milliseconds)]
         let none = SignedNotification.body(signedPayload: try signer.sign(payload, algorithm: "none"))
-        #expect(await rejection(none, try reader()) == .algorithm)
+        #expect(rejection(none, try reader()) == .algorithm)
         let parts = try signer.sign(payload).split(separator: ".")
         let changed = "\(parts[0]).\(Base64URL.encode(#"{"notificationUUID":"v","signedDate":1767225600000}"#.utf8)).\(parts[2])"
-        #expect(await rejection(SignedNotification.body(signedPayload: changed), try reader()) == .signature)
+        #expect(rejection(SignedNotification.body(signedPayload: changed), try reader()) == .signature)
         for year in [-62_200_000_000_000, 253_402_300_800_000, Int64.max] {
             let impossible = try signer.sign(["notificationUUID": "u", "signedDate": .integer(year)])
-            #expect(await rejection(SignedNotification.body(signedPayload: impossible), try reader()) == .malformed)
+            #expect(rejection(SignedNotification.body(signedPayload: impossible), try reader()) == .malformed)
         }
         let stranger: JSONValue = .string(try SignedNotification().sign(["originalTransactionId": "1"]))
-        #expect(await rejection(try signer.body("DID_RENEW", data: ["signedTransactionInfo": stranger]), try reader()) == .untrusted)
+        #expect(rejection(try signer.body("DID_RENEW", data: ["signedTransactionInfo": stranger]), try reader()) == .untrusted)
         for body in ["", "{}", #"{"signedPayload":1}"#, #"{"signedPayload":"a.b"}"#, #"{"signedPayload":"a.b.c"}"#] {
-            #expect(await rejection(Array(body.utf8), try reader()) == .malformed)
+            #expect(rejection(Array(body.utf8), try reader()) == .malformed)
         }
     }
 }

@@ -75,6 +75,25 @@ struct ReconciliationTests {
         #expect(ContinuousClock.now - held >= .milliseconds(100))
     }
 
+    @Test("subscribers that are due at once are asked for one after another: the server receives no more than four requests a second")
+    func rate() async throws {
+        defer { client.shutDown() }
+        let (reconciliation, queue) = (reconciliation, JobRecorder())
+        recorder.expiring = (0..<6).map { _ in UserID.random() }.sorted { $0.description < $1.description }
+        try await reconciliation.enqueueExpiring(at: Date(), in: queue.queue)
+        let due = queue.jobs.compactMap { $0.payload["subscriber"]?.string.flatMap { SubscriberID($0) } }
+        var start = 0.0
+        for subscriber in due { start = try await store.answer("/v1/subscribers/\(subscriber.text)", status: 201, "{}") }
+        try await withThrowingTaskGroup { group in
+            for subscriber in due { group.addTask { try await reconciliation.reconcile(subscriber) } }
+            try await group.waitForAll()
+        }
+        let times = try await store.requests().map(\.at)
+        #expect(times.count == 6)
+        // Each may arrive late, and then the next one sooner after it; but none before its turn.
+        for (index, time) in times.sorted().enumerated() { #expect(time - start >= 0.25 * Double(index), "request \(index)") }
+    }
+
     @Test("events of one minute share a job, which runs after that minute")
     func coalescing() {
         let minute = Date(timeIntervalSince1970: 1_768_435_200)

@@ -2,7 +2,8 @@ import CoachCore
 import JSON
 import TokenRelay
 
-/// AWS Bedrock, `converse-stream`. Requests carry a Bedrock API key as a bearer token, or a signature made with an access key.
+/// AWS Bedrock, `converse-stream`. Requests carry a Bedrock API key as a bearer token, or a signature made with an access key: one of the provider's
+/// keys, or that of its settings.
 enum BedrockConverse: WireFormat {
     static let name = "bedrock"
     static let mediaType = "application/vnd.amazon.eventstream"
@@ -78,14 +79,16 @@ enum BedrockConverse: WireFormat {
         ("/model/\(Provider.percentEncoded(call.model))/converse-stream", [])
     }
 
-    static func sign(_ request: inout TransferRequest, _ call: DialectCall, at now: Timestamp) {
-        guard let id = call.settings["access_key_id"], let secret = call.settings["secret_access_key"],
-            let region = call.settings["region"]
-        else { return }
-        let signature = SignatureV4(
-            accessKeyID: id, secretAccessKey: secret, sessionToken: call.settings["session_token"], region: region, service: "bedrock")
+    static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool {
+        let accessKey = if let key { AccessKey(key) } else { AccessKey(settings: call.settings) }
+        guard let accessKey, let region = call.settings["region"] else { return false }
+        let signature = SignatureV4(accessKey: accessKey, region: region, service: "bedrock")
         request.headers += signature.headers(for: request, at: now)
+        return true
     }
+
+    /// A Bedrock API key has no colon: a key with one is an access key, or a mistaken one, whose secret must not be sent as a token.
+    static func isKey(_ key: String) -> Bool { !key.contains(":") || AccessKey(key) != nil }
 
     static func makeReader(model: String) -> any AnswerReader { BedrockAnswerReader(model: model) }
 

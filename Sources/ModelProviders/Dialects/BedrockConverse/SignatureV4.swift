@@ -1,12 +1,10 @@
 import JSON
+import OpenSSLCrypto
 import TokenRelay
 
 /// AWS Signature Version 4 (docs.aws.amazon.com/IAM, "Create a signed AWS API request") of a `POST` without query parameters.
 struct SignatureV4 {
-    var accessKeyID: String
-    var secretAccessKey: String
-    /// Of temporary credentials.
-    var sessionToken: String?
+    var accessKey: AccessKey
     var region: String
     var service: String
 
@@ -16,7 +14,7 @@ struct SignatureV4 {
         let day = time.prefix(8)
         let (host, path) = Self.split(request.url)
         var added = [TransferHeader("X-Amz-Date", time)]
-        if let sessionToken { added.append(TransferHeader("X-Amz-Security-Token", sessionToken)) }
+        if let sessionToken = accessKey.sessionToken { added.append(TransferHeader("X-Amz-Security-Token", sessionToken)) }
         let signed = (request.headers.filter { $0.name == "Content-Type" } + [TransferHeader("Host", host)] + added)
             .map { ($0.name.lowercased(), $0.value) }.sorted { $0.0 < $1.0 }
         let names = signed.map(\.0).joined(separator: ";")
@@ -25,11 +23,11 @@ struct SignatureV4 {
             + "\n\(names)\n\(SHA256.hash(request.body ?? []).hexadecimal)"
         let scope = "\(day)/\(region)/\(service)/aws4_request"
         let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(SHA256.hash(Array(canonical.utf8)).hexadecimal)"
-        let key = [String(day), region, service, "aws4_request"].reduce(Array("AWS4\(secretAccessKey)".utf8)) { key, part in
-            SHA256.authenticationCode(of: Array(part.utf8), key: key)
+        let key = [String(day), region, service, "aws4_request"].reduce(Array("AWS4\(accessKey.secret)".utf8)) { key, part in
+            AuthenticationKey(key).code(of: Array(part.utf8))
         }
-        let signature = SHA256.authenticationCode(of: Array(text.utf8), key: key).hexadecimal
-        let authorization = "AWS4-HMAC-SHA256 Credential=\(accessKeyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
+        let signature = AuthenticationKey(key).code(of: Array(text.utf8)).hexadecimal
+        let authorization = "AWS4-HMAC-SHA256 Credential=\(accessKey.id)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
         return added + [TransferHeader("Authorization", authorization)]
     }
 

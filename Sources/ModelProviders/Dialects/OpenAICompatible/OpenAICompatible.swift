@@ -7,7 +7,9 @@ import TokenRelay
 enum OpenAICompatible: WireFormat {
     static let name = "openai-compatible"
     static let basePath = OpenAIChat.basePath
-    static let reserved = OpenAIRequest.reserved
+    /// `store` is not sent: servers that know it have it in `parameters`.
+    static let reserved = OpenAIRequest.reserved.subtracting(["store"])
+    static let needsStatedOptOut = true
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 

@@ -1,4 +1,4 @@
-// One of the four files that touch OpenSSL's pointers.
+// One of the four files here that touch OpenSSL's pointers.
 
 import CLibSSL
 

@@ -54,10 +54,11 @@ with Browser(origin) as browser:
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
 
-    # Every view on a laptop in light colours; those with the most kinds of elements on a phone in dark ones.
+    # Every view at both widths and in both colour schemes; those with the most kinds of elements in each combination.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
     assert len(names) == 13, names
-    for width, scheme, some in ((LAPTOP, "light", names), (PHONE, "dark", [names[0], names[1], names[9], names[10]])):
+    varied = [names[0], names[1], names[9], names[10]]
+    for width, scheme, some in ((LAPTOP, "light", names), (LAPTOP, "dark", varied), (PHONE, "light", varied), (PHONE, "dark", names)):
         browser.look(width, scheme)
         for name in some:
             browser.open(name)

@@ -37,7 +37,7 @@ def beside(testbed, peer, workload, delay, work):
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     figures = testbed.run(peer, workload)
-    thread.join(timeout=60)
+    thread.join(timeout=120)
     if failures or thread.is_alive():
         raise SystemExit(f"requests beside the streams: {failures or 'did not end'}")
     return figures

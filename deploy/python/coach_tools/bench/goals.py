@@ -64,7 +64,7 @@ class Goals:
     def studies(self):
         """Adds the goals of the other studies."""
         turns = self.found.get("turns")
-        if turns and "gateway" in turns["reached"]:
+        if turns and "gateway" in turns.get("reached", {}):
             reached = turns["reached"]["gateway"]
             self.at_least("turns/s with p99 begin ≤ 25 ms", 500, reached["rate"])
             self.at_most(f"CPU a turn at {turns['judged_at']}/s, gateway", 0.5, reached["cpu_per_turn"], " ms")
@@ -73,8 +73,10 @@ class Goals:
             largest = self.found["history"]["sizes"][-1]
             self.at_most(f"begin_turn alone among {largest['messages']:,} messages, p99", 10, largest["alone_p99"], " ms")
             self.at_most(f"begin through the gateway among {largest['messages']:,} messages, p99", 10, largest["begin_p99"], " ms")
-        if "pair" in self.found:
-            self.at_least("two gateways : one, tokens/s", 1.95, self.found["pair"]["ratio"])
+        pair = self.found.get("pair", {})
+        self.at_least("two gateways : one, tokens/s", 1.95, pair.get("ratio"))
+        for study, what in ((turns or {}, "one gateway"), (pair, "two gateways")):
+            self.at_least(f"turns/s of {what}, with shared budgets : without", 0.95, study.get("budgets_ratio"))
         if "jobs" in self.found:
             jobs = self.found["jobs"]
             self.at_least("jobs/s beside 200 streams", 1000, jobs["rate"] if jobs["done"] == jobs["enqueued"] else 0)
@@ -82,7 +84,12 @@ class Goals:
         if "webhooks" in self.found:
             webhooks = self.found["webhooks"]
             self.at_most("p99 intake of 500 billing events/s beside chat", 50, webhooks["intake_p99"], " ms")
-            self.at_most("… not answered 200, a replay's included", 0, webhooks["intake_failed"] + webhooks["replay_failed"])
+            failed = sum(webhooks[f"{what}_failed"] for what in ("intake", "replay", "fold"))
+            self.at_most("… not answered 200, a replay's included", 0, failed)
+            self.at_most("… of an event that is folded with 500 earlier stored ones, p50", 5, webhooks["whole_fold_ms"], " ms")
+            for point, limit in (("p50", 1.1), ("p99", 1.5)):
+                during, alone = (webhooks[run][f"first_{point}"] for run in ("beside_replay", "alone"))
+                self.at_most(f"… chat's first token {point}, during a replay : alone", limit, during / alone)
         if "reads" in self.found:
             reads = self.found["reads"]
             self.at_most("GETs beside 500 streams, p50", 3, reads["p50"], " ms")

@@ -21,8 +21,11 @@ VARIANTS = {
     "costs": ("group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=day,model&grain=hour", "compare=previous"),
     "domains": ("group_by=day,domain&tz=Asia/Kolkata",),
     "errors": ("group_by=day,code&grain=hour",),
-    "latency": ("group_by=day,model", "group_by=day,model&tz=Asia/Kolkata", "group_by=day,domain"),
+    "latency": (
+        "group_by=day,model", "group_by=day,model&tz=Asia/Kolkata", "group_by=day,domain", "group_by=day,domain&tz=Asia/Kolkata",
+        "group_by=day,domain&grain=hour"),
     "providers": ("group_by=provider,model",),
+    "subscriptions": ("grain=hour&tz=Asia/Kolkata",),
     "usage": ("grain=week",),
 }
 

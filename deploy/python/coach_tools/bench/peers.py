@@ -159,6 +159,7 @@ class Gateway(Peer):
     command = "serve"
     # The name of the state folder. Two concurrent gateways need different ones.
     state = "state"
+    root_name = "root"
 
     def environment(self, workload):
         """The environment variables of the gateway."""
@@ -192,7 +193,7 @@ class Gateway(Peer):
 
     def root(self):
         """Creates COACH_ROOT with the benchmark's limits and certificate, and returns it."""
-        root = self.testbed.folder / "root"
+        root = self.testbed.folder / self.root_name
         if not root.exists():
             checkout = Path(self.testbed.options.root)
             (root / "deploy").mkdir(parents=True)
@@ -206,9 +207,26 @@ class Gateway(Peer):
             models["limits"]["silence_ms"] = 60_000
             (root / "deploy/models.json").write_text(json.dumps(models))
             tiers = json.loads((checkout / "deploy/tiers.json").read_text())
-            tiers["tiers"][0] |= {"requests_per_minute": 1_000_000, "messages_per_day": 1_000_000, "concurrent_turns": 100}
+            self.set_limits(tiers)
             (root / "deploy/tiers.json").write_text(json.dumps(tiers))
         return root
+
+    def set_limits(self, tiers):
+        """Edits the content of tiers.json."""
+        tiers["tiers"][0] |= {"requests_per_minute": 1_000_000, "messages_per_day": 1_000_000, "concurrent_turns": 100}
+
+
+class BudgetedGateway(Gateway):
+    """The gateway with budgets of the installation, the tier and the persona: every turn draws on all three, and none is refused."""
+    name = "gateway-budgets"
+    root_name = "root-budgets"
+    # US dollars. A slice is a hundredth of it: as much as about 5,000 turns of 0.0004 cost.
+    budget = "200"
+
+    def set_limits(self, tiers):
+        super().set_limits(tiers)
+        tiers["tiers"][0]["shared_usd_per_day"] = self.budget
+        tiers |= {"installation_usd_per_day": self.budget, "persona_usd_per_day": self.budget, "usd_reserved_per_turn": "0.01"}
 
 
 class PassThrough(Gateway):

@@ -4,8 +4,9 @@ A study takes the testbed and the peers and returns `text` (Markdown) and its fi
 """
 from dataclasses import replace
 
-from . import conversations, dashboards, history, jobs, machine, operators, peers, reads, report, soak, webhooks
+from . import budgets, conversations, dashboards, history, jobs, operators, peers, reads, report, soak, webhooks
 from .testbed import progress
+from .together import not_whole, run_together
 from .workloads import Workload
 
 RATES = (200, 400, 500, 600, 800, 1000, 1250, 1500, 2000, 3000)
@@ -15,7 +16,10 @@ BEGIN_LIMIT = 25
 
 
 def turns(testbed, kinds):
-    """Sends short turns at increasing rates, independent of the answers (so that queueing counts as latency), until the limit is exceeded."""
+    """Sends short turns at increasing rates, independent of the answers (so that queueing counts as latency), until the limit is exceeded.
+    With --budgets: without and with shared budgets instead."""
+    if testbed.options.budgets == "yes":
+        return budgets.study(testbed, 1)
     base = Workload("turns", "answers of 20 tokens", 500, 0, 20, ramp=0, seconds=4 if testbed.options.quick == "yes" else 8, users=5000)
     steps, reached = {}, {}
     for kind in (kind for kind in kinds if kind in (peers.PassThrough, peers.Gateway)):
@@ -79,7 +83,9 @@ def crowd(testbed, kinds):
 
 
 def pair(testbed, kinds):
-    """Runs two gateways on one database with twice the streams of one."""
+    """Runs two gateways on one database with twice the streams of one. With --budgets: two without and two with shared budgets instead."""
+    if testbed.options.budgets == "yes":
+        return budgets.study(testbed, 2)
     workload = Workload("pair", "", 500, 20, 200 if testbed.options.quick == "yes" else 400, ramp=4)
     alone = testbed.measure(peers.Gateway(testbed), workload)
     both = [peers.Gateway(testbed), peers.SecondGateway(testbed)]
@@ -87,30 +93,23 @@ def pair(testbed, kinds):
         for peer in both:
             peer.start(workload)
             testbed.warm(peer)
-        testbed.set_workload(workload.provider_query)
-        own = [machine.cpu_seconds(peer.child.pid) for peer in both]
-        database, busy = machine.cpu_seconds(testbed.postmaster), machine.busy_seconds()
-        # Each load generator has its own users and so its own conversations.
-        loads = [
-            testbed.begin_load(peer, replace(workload, first_user=place * workload.streams).load_arguments()) for place, peer in enumerate(both)]
-        seen = [testbed.end_load(load, workload.limit) for load in loads]
-        own = [machine.cpu_seconds(peer.child.pid) - before for peer, before in zip(both, own)]
-        database, busy = machine.cpu_seconds(testbed.postmaster) - database, machine.busy_seconds() - busy
+        run = run_together(testbed, both, workload)
     finally:
         for peer in both:
             peer.stop()
+    seen, database = run["seen"], run["database"]
     together = sum(one["tokens_per_s"] for one in seen)
     body = [["one", workload.streams, alone["tokens_per_s"], alone["cpu_per_million"], alone["database_per_million"], alone["added_p50"],
              alone["added_p99"], alone["not_whole"]]]
     tokens = sum(one["tokens"] for one in seen)
-    for name, cpu, one in zip(("two: the first", "the second"), own, seen):
+    for name, cpu, one in zip(("two: the first", "the second"), run["own"], seen):
         body.append([
             name, workload.streams, one["tokens_per_s"], cpu / max(1, one["tokens"]) * 1e6, database / max(1, tokens) * 1e6,
-            one["added_us"]["p50"], one["added_us"]["p99"], one["rejected"] + one["incomplete"] + one["lost"]])
+            one["added_us"]["p50"], one["added_us"]["p99"], not_whole(one)])
     ratio = together / alone["tokens_per_s"]
     head = ["gateways", "streams", "tokens/s", "CPU s / M tokens", "PostgreSQL s / M (of both)", "added p50 µs", "p99", "not whole"]
     text = f"**pair**: two gateways on one database: {ratio:.2f} x the tokens/s of one\n\n" + report.rows(head, body)
-    return {"text": text, "ratio": ratio, "seen": seen, "busy": busy}
+    return {"text": text, "ratio": ratio, "seen": seen, "busy": run["busy"]}
 
 
 ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study, "jobs": jobs.study, "webhooks": webhooks.study,

@@ -169,6 +169,7 @@ class Testbed:
             "not_whole": seen["rejected"] + seen["incomplete"] + seen["lost"] + seen["missed"],
             "provider_share": provider / seen["wall_s"], "load_share": seen["load_cpu_s"] / seen["wall_s"],
             "proxy_share": own / seen["wall_s"] if process else None,
+            "database_share": database / seen["wall_s"] if peer.has_database else None, "driver_share": driver / seen["wall_s"],
             # CPU of other processes. If it is not near 0, the latencies are not reliable.
             "others_share": max(0, busy - own - database - provider - driver - seen["load_cpu_s"]) / wall,
             "load": seen,

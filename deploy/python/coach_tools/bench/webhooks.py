@@ -3,6 +3,7 @@ import asyncio
 import json
 import secrets
 import time
+from dataclasses import replace
 
 from . import peers, report
 from .beside import beside, pace
@@ -12,6 +13,8 @@ from .workloads import Workload
 # Events per second beside chat, and how many connections send a replay at once.
 RATE = 500
 REPLAY_CONNECTIONS = 32
+# Seconds of chat before the events.
+REPLAY_AFTER = 3
 AUTHORIZATION = "Bearer bench"
 DAY = 86_400_000
 # The longest history of one subscriber.
@@ -103,34 +106,52 @@ class Sender:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1e3 if ordered else None
 
 
-def history(port):
-    """The intake of a subscriber's event after `HISTORY` earlier ones: milliseconds of the median of ten."""
-    async def run():
-        sender, user, now = Sender(port), new_user(), int(time.time() * 1000)
-        connection = await sender.connect()
-        for number in range(HISTORY):
-            await sender.send(connection, body(user, number, now - (HISTORY - number) * DAY))
-        sender.seconds.clear()
-        for number in range(10):
-            await sender.send(connection, body(user, HISTORY + number, now + number))
-        connection[1].close()
+def histories(testbed, port, subscribers):
+    """The intake of one more event of subscribers with `HISTORY` of them: a sender with the times of events newer than all, which are folded
+    alone, and one with those of events older than all, which are folded with all others of their subscriber."""
+    users, now = [new_user() for _ in range(subscribers)], int(time.time() * 1000)
+
+    def event(user, day):
+        """The event of a day, of which the first is 0."""
+        return body(user, day, now - (HISTORY + 1 - day) * DAY)
+
+    async def each(days, connections=1):
+        """Sends the events of these days for every subscriber, in order."""
+        sender = Sender(port)
+
+        async def worker(share):
+            connection = await sender.connect()
+            for user in share:
+                for day in days:
+                    await sender.send(connection, event(user, day))
+            connection[1].close()
+        await asyncio.gather(*(worker(users[place::connections]) for place in range(connections)))
         return sender
-    return asyncio.run(run())
+    stored = asyncio.run(each(range(1, HISTORY + 1), connections=8))
+    newest = asyncio.run(each([HISTORY + 1]))
+    # With a state, which an older event cannot be appended to.
+    names = ", ".join(f"'{user}'" for user in users)
+    ready = testbed.sql(
+        "select count(*) from gateway.subscribers s join gateway.subscriber_ids i on i.subscriber = s.id "
+        f"where i.id in ({names}) and s.revision = {HISTORY + 1} and s.state is not null")[0]
+    if stored.failed or newest.failed or int(ready) != subscribers:
+        raise SystemExit(f"{stored.failed + newest.failed} events were not stored; {ready} of {subscribers} subscribers have a history with a state")
+    return newest, asyncio.run(each([0]))
 
 
 def beside_chat(testbed, peer, workload, work):
     """Runs the workload while `work` (a coroutine of a sender) runs, and returns the figures and the sender."""
     sender = Sender(peer.port)
-    return beside(testbed, peer, workload, 3, lambda: work(sender)), sender
+    return beside(testbed, peer, workload, REPLAY_AFTER, lambda: work(sender)), sender
 
 
 def study(testbed, kinds):
-    """Short turns alone, beside paced events, and beside a replay; then a long history."""
+    """Short turns alone, beside paced events, and beside a replay; then long histories."""
     quick = testbed.options.quick == "yes"
-    seconds, stored, replayed = (8, 100_000, 5_000) if quick else (30, 1_000_000, 50_000)
+    seconds, stored, replayed, subscribers = (8, 100_000, 5_000, 10) if quick else (30, 1_000_000, 50_000, 50)
     workload = Workload("webhooks", "50 answers/s of 20 tokens", 50, 0, 20, ramp=0, seconds=seconds, users=2000, rate=50)
-    # As long as the replay lasts, or nearly.
-    longer = Workload("webhooks", workload.title, 50, 0, 20, ramp=0, seconds=seconds * 2, users=2000, rate=50)
+    # Chat is measured while the replay runs: from about a second after its begin, and not longer than it lasts.
+    during = replace(workload, warm_up=REPLAY_AFTER, seconds=3 if quick else 25)
     peer = Gateway(testbed)
     try:
         peer.start(workload)
@@ -138,24 +159,29 @@ def study(testbed, kinds):
         testbed.sql(FILL.format(subscribers=stored // 10))
         testbed.warm(peer)
         alone = testbed.run(peer, workload)
-        paced, intake = beside_chat(testbed, peer, workload, lambda sender: sender.pace(RATE, seconds - 3))
+        paced, intake = beside_chat(testbed, peer, workload, lambda sender: sender.pace(RATE, seconds - REPLAY_AFTER))
         began = time.monotonic()
-        replay, replayer = beside_chat(testbed, peer, longer, lambda sender: sender.replay(replayed))
+        replay, replayer = beside_chat(testbed, peer, during, lambda sender: sender.replay(replayed))
         lasted = max(sum(replayer.seconds) / REPLAY_CONNECTIONS, 0.001)
-        fold = history(peer.port)
+        newest, oldest = histories(testbed, peer.port, subscribers)
     finally:
         peer.stop()
-    head = ["chat", "answers/s", "first token p50 ms", "p99", "begin p99 ms", "not whole", "gateway CPU", "others' CPU"]
+    head = ["chat", "answers/s", "first token p50 ms", "p99", "begin p99 ms", "not whole", "gateway CPU", "PostgreSQL's", "senders'", "others'"]
     rows = [
-        [name, run["turns_per_s"], run["first_p50"], run["first_p99"], run["begin_p99"], run["not_whole"], run["proxy_share"], run["others_share"]]
+        [name] + [run[key] for key in (
+            "turns_per_s", "first_p50", "first_p99", "begin_p99", "not_whole", "proxy_share", "database_share", "driver_share", "others_share")]
         for name, run in (("alone", alone), (f"beside {RATE} events/s", paced), (f"beside a replay of {replayed:,}", replay))]
     text = (
         f"**webhooks**: {stored:,} events stored; intake of {RATE}/s p50 {report.number(intake.quantile(0.5))} ms, p99 "
         f"{report.number(intake.quantile(0.99))} ms, {intake.failed} not answered 200; {len(replayer.seconds):,} replayed at "
         f"{len(replayer.seconds) / lasted:,.0f}/s over {REPLAY_CONNECTIONS} connections, p99 {report.number(replayer.quantile(0.99))} ms, "
-        f"{replayer.failed} not answered 200; an event after {HISTORY} of its subscriber takes {report.number(fold.quantile(0.5))} ms; "
-        f"{workload.title}\n\n" + report.rows(head, rows))
+        f"{replayer.failed} not answered 200, chat measured during {during.seconds} of its {lasted:.0f} s; {workload.title}\n\n"
+        + report.rows(head, rows) + "\n" + report.rows(
+            [f"event of a subscriber with {HISTORY}", "subscribers", "intake p50 ms", "p99"], [
+                [name, subscribers, sender.quantile(0.5), sender.quantile(0.99)]
+                for name, sender in (("newer than all: folded alone", newest), ("older than all: all are folded", oldest))]))
     return {
         "text": text, "stored": stored, "intake_p50": intake.quantile(0.5), "intake_p99": intake.quantile(0.99), "intake_failed": intake.failed,
         "replayed": len(replayer.seconds), "replay_seconds": lasted, "replay_p99": replayer.quantile(0.99), "replay_failed": replayer.failed,
-        "fold_ms": fold.quantile(0.5), "alone": alone, "beside_events": paced, "beside_replay": replay, "elapsed_s": time.monotonic() - began}
+        "fold_ms": newest.quantile(0.5), "fold_p99": newest.quantile(0.99), "whole_fold_ms": oldest.quantile(0.5),
+        "whole_fold_p99": oldest.quantile(0.99), "fold_failed": newest.failed + oldest.failed, "alone": alone, "beside_events": paced, "beside_replay": replay, "elapsed_s": time.monotonic() - began}

@@ -32,6 +32,8 @@ class Workload:
     conversations: bool = False
     first_user: int = 0
     drop: float = 0
+    # Users talk to PERSONA.
+    persona: bool = False
 
     @property
     def provider_query(self):
@@ -53,6 +55,8 @@ class Workload:
             "silence-limit": self.silence_limit, "rate": self.rate, "drop": self.drop, "first-user": self.first_user}
         if self.users:
             arguments["users"] = self.users
+        if self.persona:
+            arguments["persona"] = PERSONA
         flags = ["--conversations", "--shuffle"] if self.conversations else []
         return [part for name, value in arguments.items() for part in (f"--{name}", str(value))] + flags
 
@@ -62,6 +66,8 @@ class Workload:
         return self.time_limit + 30
 
 
+# A persona of db/seed.sql that everyone may use.
+PERSONA = "00000000-0000-4000-8000-0000000000a3"
 # Milliseconds. The gateway sends a heartbeat every 10 s.
 HEARTBEAT_LIMIT = 10_500
 

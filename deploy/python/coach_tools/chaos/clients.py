@@ -41,6 +41,11 @@ class Reading:
         # (monotonic, bytes) as they came.
         self.history = []
 
+    @property
+    def kept_nothing(self):
+        """Whether it ended without text, or all text that was read is lost with a gateway that had saved none of it."""
+        return self.ended == "failed" or self.ended == "partial" and self.kept == 0
+
     def begin(self, cursor):
         """Starts a stream at `cursor`."""
         self.cursor = cursor
@@ -302,8 +307,8 @@ class User:
                 if not await self.read(turn, reading, exchange, cursor, drops, stop):
                     return
                 asks_anew = is_repetition and not turn.is_acknowledged
-                if reading.ended == "failed" and reading.role == "first" and tries < 20:
-                    # Nothing was said: the same POST tries again, under the same id.
+                if reading.kept_nothing and reading.role == "first" and not turn.retry_of and tries < 20:
+                    # The same POST tries again, under the same id.
                     tries += 1
                     reading.ended, asks_anew, turn.owner = None, True, None
                     await asyncio.sleep(self.random.uniform(0.3, 1.0))

@@ -58,6 +58,12 @@ class Verdict:
             kind.startswith(kinds) and start < turn.ended_at + after and end > turn.sent_at - before
             for kind, start, end in self.killer.faults)
 
+    def left_a_receipt(self, turn):
+        """Whether the turn's instance may have ended before the database took its receipt: killed, or restarted while it was away."""
+        if self.met(turn, ("kill -9",)):
+            return True
+        return self.met(turn, ("rolling",), before=1, after=1) and self.stage.postgres.was_away(turn.sent_at, turn.ended_at)
+
     def kills_of(self, turn, row):
         """The times (monotonic, unix) at which the turn's instance was killed while the turn ran."""
         start = unix(row["started_at"]) - 0.05
@@ -134,6 +140,11 @@ class Verdict:
         self.table["words of a lost attempt dropped"] += sum(reading.dropped for reading in turn.readings)
         if answers and answers[0]["id"] != turn.message_id:
             self.wrong("the answer has another id than the one that was announced", turn)
+        if status == "failed" and not turn.retry_of:
+            self.wrong(
+                "a turn without text, although its request was repeated", turn,
+                f"attempt {row['attempt']}, {turn.posts} requests, {row['error_code']} by {row['finalized_by']}, "
+                f"read {turn.readings[0].ended} {turn.readings[0].kept}")
         if status == "failed" and answers:
             self.wrong("a failed turn has an answer", turn)
         if turn.stop_answered and status == "running":
@@ -161,8 +172,8 @@ class Verdict:
                 self.wrong("the text that was read is not the text that is kept", turn, at)
         elif reading.ended == "partial":
             if text != content:
-                # A receipt from a dead instance's spool may have replaced what the orphan collector kept: then the text only grows.
-                if row["finalized_by"] == "owner" and content.startswith(text) and self.met(turn, ("kill -9",)):
+                # A receipt from the spool of an instance that is gone may have replaced what recovery kept: then the text only grows.
+                if row["finalized_by"] == "owner" and content.startswith(text) and self.left_a_receipt(turn):
                     self.table["revised"] += 1
                 elif reading.kept == 0 and reading.attempt < row["attempt"] and self.met(turn, ("kill -9",)):
                     # This attempt kept nothing, which is what its reader was told. A repeated POST made the attempt that is kept.

@@ -1,0 +1,84 @@
+import CoachCore
+import Logging
+import NIOPosix
+import Synchronization
+import TokenRelay
+
+/// Where model calls are recorded before their requests leave: the ledger, and a spool on disk for those that the database does not confirm in time.
+public struct CallRecords: Sendable {
+    let ledger: CallLedger
+    let spool: CallSpool
+    let logger: Logger
+    /// For the ledger, then for the disk.
+    let patience: (ledger: Duration, disk: Duration)
+
+    public init(
+        ledger: CallLedger, spool: CallSpool, logger: Logger,
+        patience: (ledger: Duration, disk: Duration) = (CallLedger.patience, CallLedger.diskPatience)
+    ) {
+        self.ledger = ledger
+        self.spool = spool
+        self.logger = logger
+        self.patience = patience
+    }
+
+    /// Whether the call is recorded. Takes as long as the patience allows.
+    func record(_ call: PendingCall) async -> Bool {
+        let reason: any Error
+        switch await recordInTime(call) {
+        case .success(let isKnown): return isKnown
+        case .failure(let error): reason = error
+        }
+        do {
+            try await keepInTime(call)
+            logger.warning("a model call is recorded on disk, not in the ledger yet", metadata: Self.naming(call, reason))
+            return true
+        } catch {
+            logger.critical("a model call is not made, because it could not be recorded", metadata: Self.naming(call, error))
+            return false
+        }
+    }
+
+    private func recordInTime(_ call: PendingCall) async -> Result<Bool, any Error> {
+        await withTaskGroup(of: Result<Bool, any Error>.self) { group in
+            group.addTask { [ledger] in
+                do { return .success(try await ledger.record(call)) } catch { return .failure(error) }
+            }
+            group.addTask { [patience] in
+                try? await Task.sleep(for: patience.ledger)
+                return .failure(StoreFault.unavailable(retryAfter: 1))
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(CancellationError())
+        }
+    }
+
+    /// Throws when the disk fails or hangs. What has not begun by then is not written; what ends later is removed.
+    private func keepInTime(_ call: PendingCall) async throws {
+        let (results, continuation) = AsyncStream.makeStream(of: Result<CallSpool.Handle, any Error>.self)
+        let patienceEnd = PatienceEnd()
+        // fsync blocks, and tasks run on event loops.
+        NIOThreadPool.singleton.submit { [spool] _ in
+            if patienceEnd.isReached.load(ordering: .relaxed) { return }
+            let result = Result { try spool.keep(call) }
+            if case .terminated = continuation.yield(result), case .success(let handle) = result { spool.discard(handle) }
+        }
+        guard let result = await results.first(within: patience.disk) else {
+            patienceEnd.isReached.store(true, ordering: .relaxed)
+            throw DiskHangs()
+        }
+        _ = try result.get()
+    }
+
+    private struct DiskHangs: Error {}
+
+    /// Whether nobody waits for a write any more. The pool's queue has no limit: behind a slow disk the writes that were given up would delay
+    /// those of receipts.
+    private final class PatienceEnd: Sendable {
+        let isReached = Atomic(false)
+    }
+
+    static func naming(_ call: PendingCall, _ error: any Error) -> Logger.Metadata {
+        ["turn_id": "\(call.turnID)", "call": .stringConvertible(call.number), "error": "\(error)"]
+    }
+}

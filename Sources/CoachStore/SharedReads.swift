@@ -1,0 +1,64 @@
+/// Reads whose value is the same for every caller: several that ask for one at the same time, or soon after, get it from one read.
+///
+/// An error is shared with those who wait, too, and kept for nobody: a read that timed out is not repeated by all of them at once. Only an error that
+/// concerns its caller alone, such as one about their rights, leaves the others to read for themselves.
+actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
+    private struct Entry {
+        let number: Int
+        let read: Task<Value, any Error>
+    }
+
+    private let lifetime: Duration
+    private let capacity: Int
+    private let isOwn: @Sendable (any Error) -> Bool
+    private let isKept: @Sendable (Value) -> Bool
+    private var entries: [Key: Entry] = [:]
+    private var next = 0
+
+    /// - Parameters:
+    ///   - lifetime: how long a value serves others after it was read.
+    ///   - capacity: keys at a time; those beyond are read by each caller.
+    ///   - isOwn: true for errors that concern only the caller whose read failed.
+    ///   - isKept: false for values that only those who wait for them may share, because of their size.
+    init(
+        lifetime: Duration, capacity: Int, isOwn: @escaping @Sendable (any Error) -> Bool, isKept: @escaping @Sendable (Value) -> Bool
+    ) {
+        self.lifetime = lifetime
+        self.capacity = capacity
+        self.isOwn = isOwn
+        self.isKept = isKept
+    }
+
+    /// The value of a key, by `read` unless another caller's read serves.
+    func value(of key: Key, read: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        if let entry = entries[key] {
+            do { return try await entry.read.value } catch { guard isOwn(error) else { throw error } }
+            return try await read()
+        }
+        guard entries.count < capacity else { return try await read() }
+        next += 1
+        // Not cancelled with its caller: others may wait for it.
+        let entry = Entry(number: next, read: Task { try await read() })
+        entries[key] = entry
+        do {
+            let value = try await entry.read.value
+            expire(key, entry.number, after: isKept(value) ? lifetime : .zero)
+            return value
+        } catch {
+            expire(key, entry.number, after: .zero)
+            throw error
+        }
+    }
+
+    private func expire(_ key: Key, _ number: Int, after time: Duration) {
+        guard time > .zero else { return remove(key, number) }
+        Task {
+            try? await Task.sleep(for: time)
+            remove(key, number)
+        }
+    }
+
+    private func remove(_ key: Key, _ number: Int) {
+        if entries[key]?.number == number { entries[key] = nil }
+    }
+}

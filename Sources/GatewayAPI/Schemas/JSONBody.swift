@@ -1,0 +1,45 @@
+import JSON
+
+/// The JSON body of a route: its reader, and the schema that the reader's own declarations make. So a document cannot name another type, bound
+/// or member than the server reads.
+public struct JSONBody<Value>: BodyDescription {
+    public let schema: Schema
+    private let read: @Sendable (JSONReader) throws(JSONFinding) -> Value
+
+    /// - Parameters:
+    ///   - name: in `components/schemas`.
+    ///   - descriptions: of members.
+    ///   - examples: of members; those without one get a value of their form.
+    ///   - read: must be pure: it may run twice, and it runs once without a text.
+    public init(
+        _ name: String, descriptions: [String: String] = [:], examples: [String: JSONValue] = [:],
+        _ read: @escaping @Sendable (JSONReader) throws(JSONFinding) -> Value
+    ) {
+        self.read = read
+        guard case .object(var fields) = Schema(declared: JSONDeclaration(of: read)).form else {
+            preconditionFailure("a body is an object")
+        }
+        let names = fields.map(\.name)
+        for member in Set(descriptions.keys).union(examples.keys) { precondition(names.contains(member), "\(name) has no \(member)") }
+        for (index, member) in names.enumerated() {
+            if let text = descriptions[member] { fields[index].schema = fields[index].schema.described(text) }
+            if let value = examples[member] { fields[index].schema = fields[index].schema.exemplified(value) }
+        }
+        schema = Schema.object(fields).named(name)
+    }
+
+    /// Reads a body and throws all findings at once. An empty one is malformed.
+    public func value(of bytes: [UInt8]) throws(JSONFindings) -> Value { try JSONReader.read(requestBody: bytes, read) }
+}
+
+/// What the OpenAPI document says of a JSON body.
+public protocol BodyDescription: Sendable {
+    var schema: Schema { get }
+}
+
+/// A body of a protocol that is not ours: the document names at most the members that have an effect here.
+public struct ForeignBody: BodyDescription {
+    public let schema: Schema
+
+    public init(_ schema: Schema) { self.schema = schema }
+}

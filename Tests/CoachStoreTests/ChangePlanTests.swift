@@ -1,0 +1,60 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import TestSupport
+import Testing
+
+/// A client that asks often reads what changed, not all that there is. Counted by PostgreSQL, in a database of its own.
+@Suite("Reading changes by their indexes")
+struct ChangePlanTests {
+    private struct Reads: Equatable {
+        var scans: Int
+        var rows: Int
+    }
+
+    /// Scans of an index and the entries that they returned. Sessions report them within a second or when they are told to.
+    private func reads(_ store: StoreFixture, _ index: String) async throws -> Reads {
+        try await store.gateway.execute("select pg_stat_force_next_flush()")
+        return try await store.admin.query(
+            "select idx_scan, idx_tup_read from pg_stat_user_indexes where indexrelname = \(index)"
+        ) { rows in try rows.only { row in Reads(scans: try row.value(0), rows: try row.value(1)) } }
+    }
+
+    @Test("a change in a conversation of 5,000 messages is found by the index of changes, and one among many changes elsewhere, too")
+    func messages() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let long = try await store.turns().talk(caller, "Hello").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, id, conversation_id, seq, role, content, token_count, change)
+            select \(caller.userID.uuid), gen_random_uuid(), \(long.uuid), n, 'user', 'text', 1, 1 from generate_series(3, 5000) n
+            """)
+        try await store.admin.execute("update public.conversations set last_seq = 5000 where id = \(long.uuid)")
+        try await store.admin.execute("analyze public.messages, public.conversations")
+        let token = try #require(try await store.conversations.messages(caller, long, limit: 1).changes?.next)
+        let said = try await store.turns().talk(caller, "More", in: long)
+        let before = try await reads(store, "idx_messages_conversation_id")
+        let changes = try await reads(store, "idx_messages_change")
+        let page = try await store.conversations.messages(caller, long, limit: 100, updatedSince: token)
+        #expect(page.items.map(\.turnID) == [said.turnID, said.turnID])
+        try await eventually { try await reads(store, "idx_messages_change").scans > changes.scans }
+        // Of 5,000; a turn's own reads of its history may be reported late.
+        #expect(try await reads(store, "idx_messages_conversation_id").rows - before.rows < 1_000)
+        #expect(try await reads(store, "idx_messages_change").rows - changes.rows < 1_000)
+
+        // Many changes elsewhere, few messages here: the conversation is read.
+        let short = try await store.turns().talk(caller, "A short one").conversationID
+        let start = try #require(try await store.conversations.messages(caller, short, limit: 1).changes?.next)
+        try await store.admin.execute(
+            """
+            update public.messages m set change = c.last_change + 2 from public.change_counters c
+            where c.user_id = m.user_id and m.user_id = \(caller.userID.uuid) and m.conversation_id = \(long.uuid)
+            """)
+        try await store.admin.execute(
+            "update public.change_counters set last_change = last_change + 100 where user_id = \(caller.userID.uuid)")
+        try await store.turns().talk(caller, "And more", in: short)
+        #expect(try await store.conversations.messages(caller, short, limit: 100, updatedSince: start).items.count == 2)
+    }
+}

@@ -1,0 +1,98 @@
+import CoachCore
+import Foundation
+import Synchronization
+import Testing
+
+/// The calls that the simulator has seen. Its own journal is bounded, so it is read while it fills.
+final class ProviderJournal: Sendable {
+    struct Call: Sendable {
+        enum Purpose { case turn, judge, summary }
+
+        var purpose: Purpose
+        /// Of the newest message in the prompt.
+        var mark: String
+        var model: String
+        var isAccepted: Bool
+        var isFinished: Bool
+        var reportsUsage: Bool
+        /// Uncached input, cached input and output, as reported at the end.
+        var figures: [Int]
+        /// Tokens that were sent, and the milliseconds between two of them.
+        var tokens: Int
+        var pace: Double
+    }
+
+    static let judgeModel = "sim-judge"
+    /// What the judge's model is told to do.
+    static var judgeScript: [String: Any] {
+        [
+            "model": judgeModel, "text": #"{"tier": 0}"#,
+            "usage": ["prompt_tokens": 77, "completion_tokens": 5, "cached_tokens": 0, "reasoning_tokens": 0],
+        ]
+    }
+
+    private let state = Mutex<(calls: [Int: Call], after: Int)>(([:], 0))
+    private let simulator: Simulator
+
+    init(_ simulator: Simulator) { self.simulator = simulator }
+
+    var calls: [Call] { state.withLock { Array($0.calls.values) } }
+
+    static func mark(in text: String) -> String? { text.matches(of: /mark[0-9a-f]{12}/).last.map { String($0.0) } }
+
+    /// From the oldest call on that ran when it was read last.
+    func read() async throws {
+        let after = state.withLock { $0.after }
+        let answer = try await Browser(port: simulator.port).send("GET", "/simulator/requests?after=\(after)")
+        let entries = answer.json.objects("requests")
+        for entry in entries {
+            let (sequence, call) = (entry.number("sequence") ?? 0, Self.call(entry))
+            state.withLock { $0.calls[sequence] = call }
+        }
+        let running = entries.first { $0["outcome"] == "running" }?.number("sequence").map { $0 - 1 }
+        state.withLock { $0.after = running ?? entries.last?.number("sequence") ?? after }
+    }
+
+    private static func call(_ entry: JSONObject) -> Call? {
+        let messages = entry.objects("messages")
+        guard let model = entry["model"], let text = messages.last(where: { $0["role"] == "user" })?["content"], let mark = mark(in: text)
+        else { return nil }
+        let isSummary = messages.contains { $0["role"] == "system" && $0["content"]?.contains("notes that a coach") == true }
+        let script = model == judgeModel ? JSONObject(judgeScript) : script(for: model, in: text)
+        let usage = script.object("usage")
+        let cached = usage.number("cached_tokens") ?? 0
+        return Call(
+            purpose: model == judgeModel ? .judge : isSummary ? .summary : .turn, mark: mark, model: model,
+            isAccepted: entry.number("status") == 200, isFinished: entry.flag("finished") == true,
+            reportsUsage: script.flag("no_usage") != true,
+            figures: [(usage.number("prompt_tokens") ?? 0) - cached, cached, usage.number("completion_tokens") ?? 0],
+            tokens: entry.number("tokens_sent") ?? 0, pace: script.real("pace_ms") ?? 0)
+    }
+
+    /// The script that the simulator has followed: the last one for the model.
+    private static func script(for model: String, in text: String) -> JSONObject {
+        text.components(separatedBy: "[[sim ").dropFirst().compactMap { $0.components(separatedBy: "]]").first }.map { JSONObject($0) }
+            .last { $0["model"] == model } ?? JSONObject([:])
+    }
+}
+
+/// The words that the simulator answers with: each text begins with those of a shorter one.
+struct SimulatorWords: Sendable {
+    /// The estimate of so many tokens of text.
+    private let estimates: [Int]
+
+    init(_ count: Int, of simulator: Simulator) async throws {
+        let body: [String: Any] = [
+            "model": "sim-coach-1", "messages": [["role": "user", "content": sim(["words": count])]],
+        ]
+        let answer = try await Browser(port: simulator.port, token: "any").send(
+            "POST", "/v1/chat/completions", body: Array(try JSONSerialization.data(withJSONObject: body)))
+        let text = try #require(answer.json.objects("choices").first?.object("message")["content"])
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        try #require(words.count == count)
+        estimates = (0...count).map { TokenEstimate.tokens(in: words.prefix($0).joined(separator: " ").utf8) }
+    }
+
+    /// `TokenEstimate` of the first so many words.
+    func estimate(of count: Int) -> Int { estimates[min(count, estimates.count - 1)] }
+}
