@@ -93,6 +93,38 @@ struct OutageTests {
         #expect(try await testUser.at(successor.port).resume(first.turnID, after: "0").content == content)
     }
 
+    @Test("a receipt on disk is booked before another instance can take its turn for lost")
+    func spooledFirst() async throws {
+        let island = try await Island()
+        let folder = try StateFolder()
+        let (gateway, other) = (try await island.gateway(folder), try await island.gateway(try StateFolder()))
+        let testUser = gateway.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        await island.cluster.stop()
+        #expect(try await first.toEnd().end?.type == "done")
+        gateway.program.signal(SIGKILL)
+        try await gateway.program.exit()
+        try await island.cluster.start()
+        // Longer than the other instance's pause between two looks for lost turns.
+        try await island.database.fresh.psql(
+            """
+            alter function gateway.finish_turn(uuid, jsonb) rename to finish_turn_at_once;
+            create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb language plpgsql set search_path = '' as $$
+            begin
+                if receipt ->> 'finalized_by' is distinct from 'recovery' then
+                    perform pg_sleep(1.5);
+                end if;
+                return gateway.finish_turn_at_once(uid, receipt);
+            end $$;
+            """)
+        try await other.waitUntilReady()
+        let restarted = try await island.gateway(folder)
+        defer { withExtendedLifetime(restarted) {} }
+        let (turn, content) = try await island.database.settledAnswer(of: testUser.id)
+        #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text)
+        #expect(!other.log.contains { $0["message"] == "a turn of a crashed instance was finalized" }, "\(other.program.output)")
+    }
+
     @Test(
         "a disk that is really full: an alarm, an error that does not say that the answer is saved, and delivery when the database is back")
     func fullDisk() async throws {
