@@ -117,10 +117,15 @@ struct DatabaseAwayTests {
         expectDone(answer)
         #expect(answer.content == "Here.")
         try await ground.cluster.start()
-        try await eventually("the receipt") { try await ground.database.turn(of: user.id)["status"] == "complete" }
-        let rows = try await ground.database.rows(
-            "select l.* from usage_logs l join users u using (account_id) where u.id = '\(user.id)' order by call, revision")
-        #expect(rows.map { "\($0.number("call") ?? 0) \($0.number("revision") ?? 0)" } == ["1 0", "1 1", "3 1"])
-        #expect(rows.map { $0["model"] } == [nil, "sim-second", "sim-first"])
+        // The receipt, and the record that was written to disk before the second call.
+        try await eventually("the rows of both calls") {
+            try await ground.database.rows(
+                """
+                select concat_ws('|', l.call, l.revision, coalesce(l.model, '-')) as row
+                from usage_logs l join users u using (account_id) where u.id = '\(user.id)' order by l.call, l.revision
+                """
+            ).compactMap { $0["row"] } == ["1|0|-", "1|1|sim-second", "3|0|-", "3|1|sim-first"]
+        }
+        #expect(try await ground.database.turn(of: user.id)["status"] == "complete")
     }
 }
