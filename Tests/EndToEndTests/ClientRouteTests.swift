@@ -67,7 +67,7 @@ struct ClientRouteTests {
             return Transport.Response(status: 400, headers: [:], body: AsyncThrowingStream { $0.finish() })
         }
         let url = try #require(URL(string: "http://127.0.0.1:1"))
-        let client = CoachClient(baseURL: url, configuration: .init(transport: transport, sleep: { _ in })) { "t" }
+        let client = CoachClient(baseURL: url, configuration: .init(transport: transport)) { "t" }
         for call in Self.calls { await #expect(throws: CoachError.self) { try await call(client) } }
         let routes = try await routes(gateway.port)
         #expect(routes.count > 45)
