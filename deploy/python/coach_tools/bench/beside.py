@@ -1,5 +1,6 @@
 """Requests at a rate beside the load generator's streams."""
 import asyncio
+import collections
 import threading
 import time
 
@@ -7,10 +8,11 @@ import time
 async def pace(rate, seconds, connect, send):
     """Sends requests at a rate, independent of the answers: one that waits for a free connection is late, which counts. `connect()` opens a
     connection, which is kept; `send(connection, number)` returns a function that is called with the seconds since the request was due."""
-    idle, running, began = [], set(), time.perf_counter()
+    # In turn, so that none is idle for so long that the server closes it.
+    idle, running, began = collections.deque(), set(), time.perf_counter()
 
     async def one(number):
-        connection = idle.pop() if idle else await connect()
+        connection = idle.popleft() if idle else await connect()
         record = await send(connection, number)
         record(time.perf_counter() - began - number / rate)
         idle.append(connection)
