@@ -11,14 +11,17 @@ extension Figures {
                 var statement: Query = "select \(figure.isImmediate ? present : asOf)"
                 statement.append(Query(unsafeSQL: ", " + figure.values))
                 // The rows' numbers tell a table without rows from one row of nulls.
-                statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator.\(figure.function)"))
+                statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
+                let pageFunction = figure.pageFunction(query.groups)
+                statement.append(Query(unsafeSQL: pageFunction ?? figure.function))
                 statement.append(
                     """
                     (\(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(query.groups)::text[], \(query.grain.rawValue), \
-                    \(query.timeZone)) with ordinality
+                    \(query.timeZone)
                     """)
-                statement.append(Query(unsafeSQL: " as f (\(figure.names), number) on true "))
-                statement.append("limit \(query.limit + 1)::bigint offset \(query.offset)::bigint")
+                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(query.offset)::bigint") }
+                statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on true "))
+                if pageFunction == nil { statement.append("limit \(query.limit + 1)::bigint offset \(query.offset)::bigint") }
                 let limit = query.limit
                 do {
                     return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in

@@ -18,7 +18,8 @@ struct OperatorTests {
     }
 
     private static let calls: [String] = [
-        "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
+        "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.user_costs(now(), now(), '{user}', 'day', 'UTC', 1, 0)",
+        "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
         "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
         "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",
         "operator.errors(date_trunc('day', now(), 'UTC'), date_trunc('day', now(), 'UTC'), '{}', 'day', 'UTC')",

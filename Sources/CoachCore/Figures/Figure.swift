@@ -30,6 +30,9 @@ public struct Figure: Sendable {
     public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
     /// Whether a row of a week is of the whole week, also where the period has only a part of it.
     public var countsWholeWeeks: Bool
+    /// For groups with a row for each user: a function of the same columns that reads a page alone, with two more arguments, the number of its rows
+    /// and of those before it. nil: `function` reads all rows.
+    public var pageFunction: @Sendable (_ groups: [String]) -> String?
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
     /// Whether it is counted when it is asked for, not read from the rollups.
@@ -39,7 +42,7 @@ public struct Figure: Sendable {
         _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
         isTraceable: Bool = false, isImmediate: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
-        columns: [FigureColumn]
+        pageFunction: @escaping @Sendable (_ groups: [String]) -> String? = { _ in nil }, columns: [FigureColumn]
     ) {
         self.path = path
         self.summary = summary
@@ -50,6 +53,7 @@ public struct Figure: Sendable {
         self.isImmediate = isImmediate
         self.needsUTCDays = needsUTCDays
         self.countsWholeWeeks = countsWholeWeeks
+        self.pageFunction = pageFunction
         self.columns = columns
     }
 }

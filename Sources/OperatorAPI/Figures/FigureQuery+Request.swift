@@ -26,7 +26,8 @@ extension FigureQuery {
         if isByDays, grain == .hour, names.contains("day") {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
-        let limit = try request.integer("limit") ?? FigureRoutes.longestTable
+        let limit =
+            try request.integer("limit") ?? (figure.pageFunction(names) == nil ? FigureRoutes.longestTable : FigureRoutes.usersOfPage)
         guard (1...FigureRoutes.longestTable).contains(limit) else {
             throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
         }

@@ -9,6 +9,8 @@ import JSON
 public struct FigureRoutes: Feature {
     /// Rows of an answer.
     static let longestTable = 10_000
+    /// Of tables with a row for each user, unless `limit` asks for more.
+    static let usersOfPage = 1_000
 
     private let figures: Figures
     private let now: @Sendable () -> Date

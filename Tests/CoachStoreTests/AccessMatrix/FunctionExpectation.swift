@@ -134,6 +134,7 @@ enum FunctionExpectation {
         "gateway.fold_rollups(integer)",
         "gateway.figures_as_of()", "gateway.figure_state()", "operator.require_operator()",
         "operator.costs(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "operator.user_costs(timestamp with time zone, timestamp with time zone, text[], text, text, bigint, bigint)",
         "operator.latency(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.domains(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.providers(timestamp with time zone, timestamp with time zone, text[], text, text)",
