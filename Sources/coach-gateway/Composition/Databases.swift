@@ -44,8 +44,8 @@ struct Databases {
     /// So that a slow statement does not stop the others.
     private static let longConnections = 4
     /// As many transactions of billing events run at the same time; the others wait, in order. More would take the database's processors and disk
-    /// from turns. With two, one is computed while the commit of the other is written.
-    private static let intakeConnections = 2
+    /// from turns; with two, a second in which the disk stands still delays the events of the next ones (p99 0.6 s at 500/s).
+    private static let intakeConnections = 4
 
     /// By the names of their metrics.
     var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("intake", intake)] }
