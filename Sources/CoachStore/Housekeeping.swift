@@ -55,37 +55,46 @@ public struct Housekeeping: Sendable {
         }
     }
 
-    /// Removes the content of expired ephemeral conversations, and of those that were deleted `daysKept` days ago. In small statements,
-    /// because others wait behind a statement on its connection. Returns the number of conversations. Throws `StoreFault` or
-    /// `CancellationError`.
+    /// Removes the content of expired ephemeral conversations, and of those that were deleted `daysKept` days ago. In statements of at most
+    /// `atMost` messages and turns, because others wait behind a statement on its connection and the role has a statement timeout. Returns
+    /// the number of conversations that were emptied. Throws `StoreFault` or `CancellationError`.
     @discardableResult
-    public func purge(atMost: Int = 10_000) async throws -> Int {
-        try await purge(atMost: atMost, "select gateway.purge_content(make_interval(days => \(daysKept)::integer), 20)")
+    public func purge(atMost: Int = 1_000) async throws -> Int {
+        let statement: Query = """
+            select conversations, removed from gateway.purge_content(make_interval(days => \(daysKept)::integer), \(atMost)::integer)
+            """
+        var purged = 0
+        while true {
+            try Task.checkCancellation()
+            let (conversations, removed): (Int, Int) = try await StoreFault.translating {
+                try await repeatingContended {
+                    try await client.query(statement) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
+                }
+            }
+            purged += conversations
+            if conversations == 0, removed == 0 { return purged }
+        }
     }
 
     /// Removes previews that began ten minutes ago: longer than a turn may last, and than a lost connection is resumed. Throws `StoreFault`.
     @discardableResult
     public func purgePreviews(after seconds: Int = 600) async throws -> Int {
-        try await purge(atMost: 10_000, "select gateway.purge_previews(make_interval(secs => \(seconds)::integer), 20)")
+        let statement: Query = "select gateway.purge_previews(make_interval(secs => \(seconds)::integer), 20)"
+        var purged = 0
+        while true {
+            try Task.checkCancellation()
+            let found: Int = try await StoreFault.translating {
+                try await repeatingContended { try await client.value(of: statement, as: Int.self) }
+            }
+            if found == 0 { return purged }
+            purged += found
+        }
     }
 
     /// Ends the ledger's records of summaries whose process was killed; what their calls cost stays unknown. Returns how many there were. Throws
     /// `StoreFault`.
     public func endLostSummaries() async throws -> Int {
         try await StoreFault.translating { try await client.value(of: "select gateway.end_lost_summaries()", as: Int.self) }
-    }
-
-    private func purge(atMost: Int, _ statement: Query) async throws -> Int {
-        var purged = 0
-        while purged < atMost {
-            try Task.checkCancellation()
-            let found: Int = try await StoreFault.translating {
-                try await repeatingContended { try await client.value(of: statement, as: Int.self) }
-            }
-            if found == 0 { break }
-            purged += found
-        }
-        return purged
     }
 }
 

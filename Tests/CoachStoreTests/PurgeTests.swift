@@ -62,6 +62,52 @@ struct PurgeTests {
         #expect(tombstone.id == made.id && tombstone.deletedAt != nil && tombstone.title == nil)
     }
 
+    @Test("of a large conversation is removed in small statements; it is purged when nothing of it is left, and others with it")
+    func large() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let (large, small) = (try await turns.talk(caller, "Large"), try await turns.talk(caller, "Small"))
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, token_count)
+            select user_id, id, n, 'user', 'x', 1 from public.conversations, generate_series(3, 2000) n
+            where id = \(large.conversationID.uuid)
+            """)
+        try await store.admin.execute(
+            """
+            update public.conversations
+            set deleted_at = now() - case when id = \(large.conversationID.uuid) then interval '32 days' else interval '31 days' end
+            """)
+        let part: Query = "select removed from gateway.purge_content(interval '30 days', 300)"
+        let purged: Query = "select count(*) from public.conversations where purged_at is not null"
+        #expect(try await store.gateway.query(part) { rows in try rows.only { row in try row.value(0, as: Int.self) } } == 300)
+        #expect(try await store.count("select count(*) from public.messages") == 1_702)
+        #expect(try await store.count(purged) == 0)
+
+        #expect(try await Housekeeping(client: store.gateway, daysKept: 30).purge(atMost: 300) == 2)
+        #expect(try await store.count(purged) == 2)
+        for table in ["messages", "turns"] {
+            #expect(try await store.count(Query(unsafeSQL: "select count(*) from public.\(table)")) == 0, "\(table)")
+        }
+        #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(small.turnID.uuid)") == 1)
+    }
+
+    @Test("of an ephemeral conversation is closed to new turns before all of it is removed")
+    func partOfEphemeral() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        _ = try await store.requests().take(caller)
+        let made = try await store.conversations.create(caller, ConversationDraft(isEphemeral: true))
+        try await turns.talk(caller, "Between us", in: made.id)
+        try await store.admin.execute("update public.conversations set last_message_at = now() - interval '25 hours'")
+        let part: Query = "select removed from gateway.purge_content(interval '30 days', 1)"
+        #expect(try await store.gateway.query(part) { rows in try rows.only { row in try row.value(0, as: Int.self) } } == 1)
+        let next = TurnRequest(message: "On", conversationID: made.id)
+        #expect(try await turns.begin(caller, next, risk: .calm).rejection.reason == .notFound)
+        #expect(try await Housekeeping(client: store.gateway, daysKept: 30).purge() == 1)
+        #expect(try await store.count("select count(*) from public.messages") == 0)
+    }
+
     @Test("cannot be removed by a statement that is bound to a user")
     func bound() async throws {
         let store = try await StoreFixture.shared()

@@ -1,12 +1,13 @@
 -- Removes the content of conversations that their users have given up. The ledger stays.
 
--- Removes messages and turns of at most `at_most` conversations that were deleted longer ago than `keep`, and of as many ephemeral ones a day
--- after their last message; returns the number of conversations. Their rows stay, without title and summary, as tombstones for clients that
--- were offline. Runs with its owner's rights: no role may remove messages otherwise.
-create function gateway.purge_content(keep interval, at_most integer) returns integer
+-- Removes at most `at_most` messages and turns of conversations that were deleted longer ago than `keep`, and of ephemeral ones a day after their
+-- last message; to be called until both numbers are 0. Rows are counted, not conversations, because a conversation has any number of messages and
+-- a statement has a time limit. The rows of emptied conversations stay, without title and summary, as tombstones for clients that were offline.
+--   conversations   how many were emptied
+--   removed         how many messages and turns were removed
+-- Runs with its owner's rights: no role may remove messages otherwise.
+create function gateway.purge_content(keep interval, at_most integer, out conversations integer, out removed integer)
     language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
-declare
-    purged integer;
 begin
     if not gateway.is_unbound() then
         raise exception 'content is purged without claims' using errcode = 'insufficient_privilege';
@@ -16,23 +17,34 @@ begin
         select c.user_id, c.id from public.conversations c
         where c.deleted_at < now() - keep and c.purged_at is null
             and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
-        order by c.deleted_at limit at_most for update skip locked
+        order by c.deleted_at limit 20 for update skip locked
     ), expired as materialized (
         select c.user_id, c.id from public.conversations c
         where c.ephemeral and c.purged_at is null and c.last_message_at < now() - interval '1 day'
             and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
-        order by c.last_message_at limit at_most for update skip locked
-    ), due as (
+        order by c.last_message_at limit 20 for update skip locked
+    ), due as materialized (
         select d.user_id, d.id from deleted d union select e.user_id, e.id from expired e
     ), removed_messages as (
-        delete from public.messages m using due d where m.user_id = d.user_id and m.conversation_id = d.id
+        delete from public.messages m where m.ctid in (
+            select o.ctid from due d join public.messages o on o.user_id = d.user_id and o.conversation_id = d.id limit at_most)
+        returning 1
     ), removed_turns as (
-        delete from public.turns t using due d where t.user_id = d.user_id and t.conversation_id = d.id
+        delete from public.turns t where t.ctid in (
+            select o.ctid from due d join public.turns o on o.user_id = d.user_id and o.conversation_id = d.id
+            limit at_most - (select count(*) from removed_messages))
+        returning 1
+    ), total as materialized (
+        select (select count(*) from removed_messages) + (select count(*) from removed_turns) as removed
+    ), emptied as (
+        -- The limit was not reached, so nothing of them is left. Otherwise an ephemeral one is closed before its other messages are removed.
+        update public.conversations c set title = null, summary = null, deleted_at = coalesce(c.deleted_at, now()),
+            purged_at = case when t.removed < at_most then now() end
+        from due d, total t
+        where c.user_id = d.user_id and c.id = d.id and (t.removed < at_most or c.deleted_at is null)
+        returning c.purged_at
     )
-    update public.conversations c set title = null, summary = null, deleted_at = coalesce(c.deleted_at, now()), purged_at = now()
-    from due d where c.user_id = d.user_id and c.id = d.id;
-    get diagnostics purged = row_count;
-    return purged;
+    select (select count(e.purged_at) from emptied e), t.removed into conversations, removed from total t;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
