@@ -15,10 +15,14 @@ extension ConsentRepository {
                 ) { try ConsentRecord(row: $0, at: 0) }
             },
             record: { caller, kind, version, granted in
-                let _: String? = try await client.call(
-                    """
-                    gateway.record_consent(\(caller.userID), \(kind.rawValue)::public.consent_kind, \(version), \(granted))
-                    """, for: caller)
+                do {
+                    let _: String? = try await client.call(
+                        """
+                        gateway.record_consent(\(caller.userID), \(kind.rawValue)::public.consent_kind, \(version), \(granted))
+                        """, for: caller, except: [SQLState.checkViolation])
+                } catch let error as PostgresError where error.constraint == "consents_quota" {
+                    throw Rejection(reason: .quotaExhausted)
+                }
             })
     }
 }

@@ -75,8 +75,12 @@ extension PersonaRepository {
                         \(caller.userID), \(id), \(revision)::integer, \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
                         \(tiers.maximumPersonas)::integer[], \(requestID))
                     """
-                let answer = try await client.call(call, for: caller, as: String.self)
-                return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
+                do {
+                    let answer = try await client.call(call, for: caller, except: [SQLState.checkViolation], as: String.self)
+                    return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
+                } catch let error as PostgresError where error.constraint == "persona_versions_quota" {
+                    throw Rejection(reason: .quotaExhausted)
+                }
             },
             unpublish: { caller, id, requestID in
                 let call: Query = "gateway.end_publication(\(caller.userID), \(id), \(requestID))"

@@ -93,13 +93,16 @@ extension PostgresClient {
     fileprivate func createShareLink(
         _ id: ShareLinkID, _ token: String, _ draft: ShareLinkDraft, of persona: PersonaID, by caller: Caller
     ) async throws -> ShareLink {
-        let count: Query = "(select count(*) from public.share_links l where l.persona_id = p.id and l.revoked_at is null)"
+        let hasRoom: Query = """
+            (select count(*) < 1000 and count(*) filter (where l.revoked_at is null) < 100
+            from public.share_links l where l.persona_id = p.id)
+            """
         let insert: Query = """
             insert into public.share_links (id, persona_id, user_id, token, label, max_uses, expires_at)
             select \(id), p.id, p.user_id, \(token), \(draft.label), \(draft.maximumUses)::integer,
                 timestamptz 'epoch' + \(draft.expiresAt?.microseconds)::bigint * interval '1 microsecond'
             from public.coaching_personas p
-            where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null and \(count) < 100
+            where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null and \(hasRoom)
             on conflict do nothing
             """
         let query: Query = """

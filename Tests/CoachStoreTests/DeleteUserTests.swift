@@ -45,6 +45,42 @@ struct DeleteUserTests {
         #expect(try await delete(caller, store) == "removed")
     }
 
+    @Test("removes few rows at once of every table that may have many, and one persona with its versions and links")
+    func parts() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = Caller.someone(role: .creator)
+        _ = try await store.requests().take(creator)
+        let personas = try await [store.persona(of: creator.userID), store.persona(of: creator.userID)]
+        let tables: KeyValuePairs = [
+            "public.consents": "sequence, kind, version, granted) select $1, n, 'memory', '1', n % 2 = 0",
+            "public.reports": "persona_id, reason) select $1, gen_random_uuid(), 'other'",
+            "public.persona_redemptions": "persona_id, link_id) select $1, gen_random_uuid(), gen_random_uuid()",
+            "gateway.idempotent_requests": "key, request_hash) select $1, n::text, ''",
+        ]
+        for (table, rows) in tables {
+            let rows = rows.replacing("$1", with: "'\(creator.userID)'::uuid")
+            try await store.admin.execute(Query(unsafeSQL: "insert into \(table) (user_id, \(rows) from generate_series(1, 7) n"))
+        }
+        func counts() async throws -> [Int] {
+            var counts: [Int] = []
+            for table in tables.map(\.key) + ["public.coaching_personas"] {
+                counts.append(try await store.count(Query(unsafeSQL: "select count(*) from \(table) where user_id = '\(creator.userID)'")))
+            }
+            return counts
+        }
+        var before = try await counts()
+        #expect(before == [7, 7, 7, 7, 2])
+        while try await delete(creator, store) == "removing" {
+            let after = try await counts()
+            #expect(zip(before, after).reduce(0) { $0 + $1.0 - $1.1 } <= 3)
+            #expect(before[4] - after[4] <= 1)
+            before = after
+        }
+        #expect(before == [0, 0, 0, 0, 0])
+        #expect(
+            try await store.count("select count(*) from public.persona_versions where persona_id = any (\(personas.map(\.uuid)))") == 0)
+    }
+
     @Test("beside turns that begin and end has no deadlock and loses no receipt", arguments: [1, 1000])
     func concurrent(atMost: Int) async throws {
         let store = try await StoreFixture.shared()

@@ -95,6 +95,68 @@ struct UserTextLimitTests {
         }
     }
 
+    @Test("a user makes at most 1,000 decisions about consents, and can still withdraw each consent once")
+    func consents() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        try await store.admin.execute(
+            """
+            insert into public.consents (user_id, sequence, kind, version, granted)
+            select \(caller.userID.uuid), n, 'ai_processing', '1', n % 2 = 1 from generate_series(1, 999) n
+            """)
+        let consents = ConsentRepository.postgres(client: store.gateway)
+        try await consents.record(caller, .memory, "1", true)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .disclaimer, "1", true) }
+        try await consents.record(caller, .disclaimer, "1", false)
+        try await consents.record(caller, .aiProcessing, "1", false)
+        try await consents.record(caller, .memory, "2", false)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .memory, "3", false) }
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .memory, "3", true) }
+        try await consents.record(caller, .memory, "2", false)
+        #expect(try await store.count("select count(*) from public.consents where user_id = \(caller.userID.uuid)") == 1_003)
+        #expect(
+            try await store.value("select consents ->> 'memory' from public.users where id = \(caller.userID.uuid)") == "false")
+    }
+
+    @Test("a persona has at most 1,000 versions; the newest is published again")
+    func versions() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = Caller.someone(role: .creator)
+        _ = try await store.requests().take(creator)
+        let persona = try await store.persona(of: creator.userID)
+        try await store.admin.execute(
+            """
+            insert into public.persona_versions (persona_id, version, name, tone)
+            select persona_id, n, name, tone from public.persona_versions, generate_series(2, 999) n where persona_id = \(persona.uuid)
+            """)
+        let personas = store.personas()
+        #expect(try await personas.publish(creator, persona, .listed))
+        #expect(try await personas.publish(creator, persona, .listed))
+        _ = try await personas.put(creator, persona, try .named("Other"), nil)
+        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await personas.publish(creator, persona, .listed) }
+        #expect(try await personas.get(creator, persona).publishedVersion == 1_000)
+    }
+
+    @Test("a persona has at most 1,000 share links, those that were revoked included")
+    func links() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = Caller.someone(role: .creator)
+        let persona = try await store.persona(of: creator.userID)
+        let sharing = PersonaSharing.postgres(client: store.gateway)
+        let first = try await sharing.create(creator, persona, .random(), ShareLinkDraft())
+        try await store.admin.execute(
+            """
+            insert into public.share_links (persona_id, user_id, token, revoked_at)
+            select persona_id, user_id, token || n, now() from public.share_links, generate_series(1, 998) n where id = \(first.id.uuid)
+            """)
+        let last = try await sharing.create(creator, persona, .random(), ShareLinkDraft())
+        await #expect(throws: Rejection(reason: .quotaExhausted)) {
+            try await sharing.create(creator, persona, .random(), ShareLinkDraft())
+        }
+        #expect(try await sharing.create(creator, persona, last.id, ShareLinkDraft()).token == last.token)
+    }
+
     @Test("at the limit, a repeated creation still answers with what it created")
     func repeatedCreation() async throws {
         let store = try await StoreFixture.shared()

@@ -49,7 +49,7 @@ begin
 end $$;
 create trigger count_revision before update on public.coaching_personas for each row execute function gateway.count_revision();
 
--- Published versions. Sizes were checked in the draft.
+-- Published versions, at most 1,000 of a persona. Sizes were checked in the draft.
 create table public.persona_versions (
     persona_id uuid not null references public.coaching_personas (id) on delete cascade,
     version integer not null,
@@ -94,6 +94,10 @@ begin
             newest.name, newest.description, newest.domain, newest.tone, newest.methodology, newest.personality, newest.starters,
             newest.languages)
     then
+        -- Versions have no gaps, so the number is their count.
+        if newest.version >= 1000 then
+            raise exception 'at most 1000 versions of a persona' using errcode = 'check_violation', constraint = 'persona_versions_quota';
+        end if;
         insert into public.persona_versions (
             persona_id, version, name, description, domain, tone, methodology, personality, starters, languages)
         values (

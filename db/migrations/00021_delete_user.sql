@@ -68,7 +68,7 @@ end $$;
 
 -- Removes a user, a part at each call, each call a transaction of its own; to be called until it answers `removed`:
 --   {outcome: stopping}   the user is refused (see above); turns still run, and their gateways were asked to stop them
---   {outcome: removing}   at most `at_most` rows of one table were removed; there are more
+--   {outcome: removing}   at most `at_most` rows of one table were removed, or one persona; there may be more
 --   {outcome: removed}    nothing is left
 --
 -- Order of locks: a transaction here locks the user's counter and users row, or turns, or messages, or conversations, and never waits for a second
@@ -78,6 +78,8 @@ create function gateway.delete_user(user_id uuid, at_most integer default 1000) 
     language plpgsql security definer set search_path = '' as $$
 declare
     running uuid;
+    many text;
+    removed integer;
 begin
     perform gateway.refuse_user(user_id);
 
@@ -89,27 +91,26 @@ begin
         return jsonb_build_object('outcome', 'stopping');
     end if;
 
-    delete from public.turns t where t.ctid in (select o.ctid from public.turns o where o.user_id = $1 limit $2);
-    if not found then
-        delete from public.messages m where m.ctid in (select o.ctid from public.messages o where o.user_id = $1 limit $2);
-    end if;
-    if not found then
-        delete from public.conversations c where c.ctid in (select o.ctid from public.conversations o where o.user_id = $1 limit $2);
-    end if;
-    if not found then
-        delete from public.context_profile_history h
-        where h.ctid in (select o.ctid from public.context_profile_history o where o.user_id = $1 limit $2);
-    end if;
-    if found then
+    -- Tables of which a user may have many rows.
+    foreach many in array array[
+        'public.turns', 'public.messages', 'public.conversations', 'public.context_profile_history', 'public.consents', 'public.reports',
+        'public.persona_redemptions', 'gateway.idempotent_requests', 'gateway.done_jobs']
+    loop
+        execute format('delete from %1$s t where t.ctid in (select o.ctid from %1$s o where o.user_id = $1 limit $2)', many)
+        using user_id, at_most;
+        get diagnostics removed = row_count;
+        if removed > 0 then
+            return jsonb_build_object('outcome', 'removing');
+        end if;
+    end loop;
+    -- One persona at a time, by cascade with its versions and links, which have quotas. The statement locks the order of all personas' changes
+    -- (00050), also when it finds none.
+    if exists (select from public.coaching_personas p where p.user_id = $1) then
+        delete from public.coaching_personas p where p.id in (select o.id from public.coaching_personas o where o.user_id = $1 limit 1);
         return jsonb_build_object('outcome', 'removing');
     end if;
     -- The rest is few rows, most of them by cascade. The job that calls this removes itself.
     delete from gateway.jobs j where j.user_id = $1 and j.kind <> 'delete_user';
-    delete from gateway.done_jobs d where d.user_id = $1;
-    -- The statement locks the order of all personas' changes (00050), also when it finds none.
-    if exists (select from public.coaching_personas p where p.user_id = $1) then
-        delete from public.coaching_personas p where p.user_id = $1;
-    end if;
     perform gateway.forget_subscriber(user_id);
     delete from gateway.subscriptions s where s.user_id = $1;
     delete from gateway.user_entitlements e where e.user_id = $1;

@@ -16,19 +16,25 @@ create table public.consents (
     primary key (user_id, sequence)
 );
 
--- Records a decision. One that repeats the latest of its kind adds no row.
+-- Records a decision. One that repeats the latest of its kind adds no row. At most 1,000 of a user; a refusal of what was not refused passes beyond
+-- that, because consent can be withdrawn at any time (GDPR Art. 7(3)).
 create function gateway.record_consent(user_id uuid, kind public.consent_kind, version text, granted boolean) returns void
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
     latest public.consents;
+    -- Sequences have no gaps, so the last one is their count.
+    count integer;
 begin
     perform gateway.check_caller(user_id);
     -- Locks the row, so that sequences have no gaps.
     update public.users u set consents = u.consents || jsonb_build_object(kind::text, granted) where u.id = $1;
     select * into latest from public.consents c where c.user_id = $1 and c.kind = $2 order by c.sequence desc limit 1;
     if not found or (latest.version, latest.granted) is distinct from ($3, $4) then
-        insert into public.consents (user_id, sequence, kind, version, granted)
-        select $1, coalesce(max(c.sequence), 0) + 1, $2, $3, $4 from public.consents c where c.user_id = $1;
+        select coalesce(max(c.sequence), 0) into count from public.consents c where c.user_id = $1;
+        if count >= 1000 and ($4 or not coalesce(latest.granted, true)) then
+            raise exception 'at most 1000 consents of a user' using errcode = 'check_violation', constraint = 'consents_quota';
+        end if;
+        insert into public.consents (user_id, sequence, kind, version, granted) values ($1, count + 1, $2, $3, $4);
     end if;
 end $$;
 

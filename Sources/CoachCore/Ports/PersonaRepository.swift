@@ -24,7 +24,7 @@ public struct PersonaRepository: Sendable {
     public var delete: @Sendable (Caller, PersonaID) async throws -> Void
     /// Publishes the draft as a version, with this visibility (nil: unchanged), and writes the audit log. False when an operator has withdrawn the
     /// persona. Throws `StaleVersion` when the persona has another revision than the one that was validated (nil: any), and `Rejection`
-    /// `tooManyPersonas` when the caller's tier allows no more published ones.
+    /// `tooManyPersonas` when the caller's tier allows no more published ones, `quotaExhausted` at 1,000 versions of the persona.
     public var publish: @Sendable (Caller, PersonaID, _ revision: Int?, PersonaVisibility?, _ requestID: String) async throws -> Bool
     /// Ends the publication, and writes the audit log. Throws `notFound` for a persona that was never published, too.
     public var unpublish: @Sendable (Caller, PersonaID, _ requestID: String) async throws -> Void
