@@ -14,7 +14,8 @@ public struct ServiceAccountFile: Sendable {
     fileprivate let email: String
     fileprivate let keyID: String?
     fileprivate let key: RSASigningKey
-    fileprivate let tokenURL: String
+    /// Where access tokens are obtained.
+    public let tokenURL: String
 
     public init(parsing bytes: [UInt8]) throws(Invalid) {
         do throws(JSONFinding) {

@@ -34,6 +34,32 @@ struct ConfigurationTests {
         #expect(try #require(configuration, "\(findings)").transfers.idleConnections == 7)
     }
 
+    @Test("a proxy that cannot be used is an error at start for every URL that is called, and not for those that need no proxy")
+    func proxies() throws {
+        var environment = [
+            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": "postgres://127.0.0.1/x",
+            "https_proxy": "http://u:secret@p:x", SettingKey.jwksURL.name: "https://id.example/keys",
+            SettingKey.alertWebhookURL.name: "https://alerts.example/hook", SettingKey.alertWebhookSecret.name: "s",
+            SettingKey.tracesEndpoint.name: "https://traces.example/v1/traces", SettingKey.revenueCatAPIKey.name: "k",
+            SettingKey.playAudience.name: "a", SettingKey.playEmail.name: "e",
+        ]
+        let called: [SettingKey] = [.jwksURL, .alertWebhookURL, .tracesEndpoint, .revenueCatAPI, .playKeys]
+        func findings() -> [String] { GatewayConfiguration.read(Settings(environment: environment), environment: environment).findings }
+        for key in called {
+            let found = findings().filter { $0.hasPrefix("\(key.name): https_proxy: is no URL of a proxy") }
+            #expect(found.count == 1 && found.first?.contains("secret") == false, "\(key.name)")
+        }
+        #expect(findings().count == called.count)
+
+        environment["no_proxy"] = "id.example,alerts.example,traces.example,api.revenuecat.com,www.googleapis.com"
+        #expect(findings() == [])
+        environment["no_proxy"] = "10.0.0.0/33"
+        environment["https_proxy"] = "http://proxy.example:3128"
+        #expect(findings().count == called.count, "a malformed exception is an error, too")
+        environment["no_proxy"] = nil
+        #expect(findings() == [])
+    }
+
     @Test("an instance is not ready while neither database nor disk can save an answer, and ready again when one can")
     func storage() async throws {
         struct Full: Error {}

@@ -98,6 +98,14 @@ struct GatewayConfiguration: Sendable {
         if let file = settings.text(.jwksFile), !FileManager.default.isReadableFile(atPath: file) {
             settings.complain(.jwksFile, "\(file) cannot be read")
         }
+        // Those of model providers are checked with their configuration.
+        settings.checkProxies(
+            for: [
+                (.jwksURL, settings.text(.jwksURL)), (.alertWebhookURL, alertWebhook?.url), (.tracesEndpoint, traces.endpoint),
+                (.revenueCatAPI, webhooks.revenueCatAPI?.url), (.playKeys, webhooks.play?.keys),
+                (.playAPI, webhooks.play.flatMap { $0.serviceAccount == nil ? nil : $0.api }),
+                (.playServiceAccount, webhooks.play?.serviceAccount?.tokenURL),
+            ], environment: environment)
         guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
             let turns, let deletedDays, let ledgerDays, let root
         else { return (nil, settings.findings) }
