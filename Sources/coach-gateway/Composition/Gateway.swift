@@ -228,7 +228,7 @@ struct Gateway {
             PeriodicJob("resource metrics", PeriodicSchedule(every: .seconds(1)), logger: logger) { await resourceMetrics.sample() },
             figures,
             PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { await figureEvents.tick() },
-            Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
+            Background { try await HeapTrimming(registry: registry, streamLoop: streamLoop, logger: logger).run() },
             Background {
                 try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry, logger: logger)
             },

@@ -4,6 +4,7 @@ import CoachCore
 import Glibc
 import Logging
 import NIOPosix
+import TokenRelay
 
 /// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
 /// behind the last of these: after a rush of requests that is a third of the process.
@@ -11,17 +12,19 @@ struct HeapTrimming: Sendable {
     /// How often the heap is looked at: the less has gathered, the shorter a trim takes.
     private static let interval = Duration.seconds(1)
 
-    /// Whether any stream would notice that the heap is locked.
-    let isStreaming: @Sendable () -> Bool
-
+    let registry: TurnRegistry
+    let streamLoop: StreamLoop
     let logger: Logger
+
+    /// Whether any stream would notice that the heap is locked. Those of turns that run elsewhere, or have ended, are not in the registry.
+    private var isStreaming: Bool { registry.count > 0 || streamLoop.count > 0 }
 
     /// Until cancelled.
     func run() async throws {
         var slack = HeapSlack()
         let schedule = PeriodicSchedule(every: Self.interval, firstAfter: Self.interval)
         try await PeriodicLoop("heap trimming", schedule, logger: logger).run {
-            guard slack.isWorthTrimming(Self.reading(), isStreaming: isStreaming()) else { return }
+            guard slack.isWorthTrimming(Self.reading(), isStreaming: isStreaming) else { return }
             // Not on an event loop: it takes milliseconds.
             slack.trimmed(
                 to: try await NIOThreadPool.singleton.runIfActive {

@@ -16,6 +16,7 @@ struct PassThrough {
     private let service: DrainingService
     private let logger: Logger
     private let registry: TurnRegistry
+    private let streamLoop: StreamLoop
 
     init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
         self.logger = logger
@@ -26,7 +27,8 @@ struct PassThrough {
         self.registry = registry
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
-        let lines = StreamLoop(reactor: reactor)
+        let streamLoop = StreamLoop(reactor: reactor)
+        self.streamLoop = streamLoop
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
@@ -42,7 +44,7 @@ struct PassThrough {
                     finalizer: TurnFinalizer(
                         repository: NullPorts.repository, prices: documents.prices, registry: registry, spool: NullPorts.spool,
                         logger: logger),
-                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines,
+                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
                     drafts: { _, _ in throw Rejection(reason: .notFound) })
             ],
             authenticator: Authenticator(
@@ -56,17 +58,17 @@ struct PassThrough {
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
             onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })
         service = DrainingService(
-            application, admission: admission, registry: registry, streamLoop: lines, patience: configuration.drain,
+            application, admission: admission, registry: registry, streamLoop: streamLoop, patience: configuration.drain,
             notice: configuration.drainNotice, logger: logger)
     }
 
     /// Runs until SIGTERM or SIGINT.
     func run() async throws {
         reactor.start()
-        let registry = registry
+        let trimming = HeapTrimming(registry: registry, streamLoop: streamLoop, logger: logger)
         try await ServiceGroup(
             configuration: .init(
-                services: [Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() }, service],
+                services: [Background { try await trimming.run() }, service],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger)
         ).run()
