@@ -1,6 +1,8 @@
 /// A text as folded words: lower case, without diacritics and punctuation, look-alike letters as Latin ones.
 struct FoldedText {
     let words: [String]
+    /// Indices of the words that begin the text, or have clause punctuation before them.
+    let clauseStarts: Set<Int>
     /// The words joined by spaces, with one at each end.
     private let joined: String
 
@@ -11,6 +13,7 @@ struct FoldedText {
         words = units.split { !TokenSequence.isWord($0) }.map { word in
             String(String.UnicodeScalarView(word.compactMap(Unicode.Scalar.init)))
         }
+        clauseStarts = Self.clauseStarts(units)
         joined = " \(words.joined(separator: " ")) "
     }
 
@@ -19,5 +22,30 @@ struct FoldedText {
         phrases.contains { phrase in
             joined.contains(phrase.utf8.allSatisfy { $0 < 0x80 } ? " \(phrase) " : phrase)
         }
+    }
+
+    /// Whether a clause ends with this word.
+    func endsClause(_ index: Int) -> Bool { index + 1 == words.count || clauseStarts.contains(index + 1) }
+
+    private static let clausePunctuation = Set(".,;:!?()|\n".unicodeScalars.map(\.value)).union([ScalarFolding.ellipsis])
+
+    private static func clauseStarts(_ units: [UInt32]) -> Set<Int> {
+        var starts: Set<Int> = []
+        var word = 0
+        var isInWord = false
+        var isClauseStart = true
+        for unit in units {
+            if TokenSequence.isWord(unit) {
+                if !isInWord {
+                    if isClauseStart { starts.insert(word) }
+                    word += 1
+                }
+                (isInWord, isClauseStart) = (true, false)
+            } else {
+                isInWord = false
+                isClauseStart = isClauseStart || clausePunctuation.contains(unit)
+            }
+        }
+        return starts
     }
 }

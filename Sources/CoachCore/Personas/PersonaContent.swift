@@ -29,8 +29,8 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
         let domain = try body.optional("domain", .choice) as Domain?
         let starters = try body.optional("starters", .list(0...Self.starterCount, .text(1...Self.starterLimit))) ?? []
         let languages = try body.optional("languages", .list(0...Self.languageCount, .languageTag)) ?? []
-        if PersonaTextRules.isTitled(name) { try body.report("name", .invalid(PersonaTextRules.Problem.claimsProfession.text)) }
-        for (field, texts) in [("name", [name]), ("description", [description ?? ""]), ("starters", starters)] {
+        try PersonaTextRules.checkName(name, body)
+        for (field, texts) in [("description", [description ?? ""]), ("starters", starters)] {
             try PersonaTextRules.check(texts, field, body)
         }
         var settings: [JSONMember] = []

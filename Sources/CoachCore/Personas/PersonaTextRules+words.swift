@@ -27,28 +27,106 @@ extension PersonaTextRules {
         "<|", "|>", "[INST]", "[/INST]", "<<SYS>>", "{{", "}}", "</", "<persona", "<user_", "### System", "### Instruction", "```system",
     ]
 
+    /// Besides those that `SelfDescription` finds.
     static let humanClaims = [
         "i am human", "i am a human", "i m human", "i m a human", "i am a real person", "i m a real person", "you are human",
-        "you are a human", "you re human", "you re a human", "you are a real person", "you re a real person", "a real human",
-        "real human being",
+        "you are a human", "you re human", "you re a human", "you are a real person", "you re a real person", "she is human", "he is human",
+        "coach is human", "to a real human", "with a real human", "with a real person", "of flesh and blood",
         "not an ai", "not a bot", "not a machine", "not a robot", "not a chatbot", "never say you are an ai", "never admit",
         "deny being an ai",
         "claim to be human", "claim to be a human", "say you are human", "pretend to be human", "hide that you are an ai",
-        "ich bin ein mensch", "du bist ein mensch", "bist ein echter mensch", "kein bot", "keine ki", "soy humano", "soy humana",
-        "soy una persona real", "eres humano", "eres una persona real", "je suis humain", "tu es humain", "vraie personne", "sono umano",
-        "sou humano", "我是人类", "私は人間",
+        "ich bin ein mensch", "du bist ein mensch", "bist ein echter mensch", "kein bot", "keine ki", "aus fleisch und blut", "soy humano",
+        "soy humana", "soy una persona real", "eres humano", "eres humana", "eres una persona real", "de carne y hueso", "je suis humain",
+        "je suis humaine", "tu es humain", "tu es humaine", "avec une vraie personne", "en chair et en os", "sono umano", "sou humano",
+        "sou humana", "de carne e osso", "我是人类", "私は人間",
+    ]
+
+    static let humans: Set<String> = [
+        "human", "mensch", "humano", "humana", "humain", "humaine", "umano", "umana",
+    ]
+    /// Human beings only with one of `genuine`.
+    static let persons: Set<String> = ["being", "person", "persona", "personne", "pessoa"]
+    static let genuine: Set<String> = [
+        "real", "actual", "living", "human", "echter", "echte", "echt", "ser", "etre", "vraie", "vrai", "reelle", "verdadera",
+        "verdadero", "verdadeira", "verdadeiro", "vera",
     ]
 
     static let professions: Set<String> = [
-        "therapist", "psychotherapist", "psychologist", "psychiatrist", "doctor", "physician", "counsellor", "counselor", "nurse", "lawyer",
-        "therapeut", "therapeutin", "psychologe", "psychologin", "psychiater", "arzt", "arztin", "terapeuta", "psicologo", "psicologa",
-        "medico", "medica", "therapeute", "psychologue", "psychiatre", "medecin",
+        "psychologist", "psychiatrist", "doctor", "physician", "counsellor", "counselor", "nurse", "lawyer",
+        "psychologe", "psychologin", "psychiater", "psychiaterin", "anwalt", "anwaltin", "rechtsanwalt", "rechtsanwaltin",
+        "psicologo", "psicologa", "psiquiatra", "psichiatra", "medico", "medica", "doctora", "doutor", "doutora", "abogado", "abogada",
+        "advogado", "advogada", "enfermero", "enfermera", "enfermeiro", "enfermeira",
+        "psychologue", "psychiatre", "medecin", "docteur", "avocat", "avocate", "infirmier", "infirmiere",
     ]
+    /// Of compounds, too: "psychotherapist", "hausarzt".
+    static let professionEndings = ["therapist", "therapeut", "therapeutin", "therapeute", "terapeuta", "arzt", "arztin"]
+
+    static func isProfession(_ word: String) -> Bool {
+        professions.contains(word) || professionEndings.contains { word.hasSuffix($0) }
+    }
+
     static let licences: Set<String> = [
         "licensed", "licenced", "certified", "registered", "clinical", "qualified", "approbierter", "approbierte", "licenciado",
         "licenciada",
         "titulado", "titulada", "diplome", "diplomee",
     ]
-    static let articles: Set<String> = ["a", "an", "your", "the", "ein", "eine", "dein", "deine", "un", "una", "une", "tu", "votre"]
-    static let copulas: Set<String> = ["am", "m", "are", "re", "bin", "bist", "soy", "eres", "suis", "es", "etes", "sono", "sei"]
+    /// What can stand between an article and a profession.
+    static let qualifiers = licences.union([
+        "board", "fully", "experienced", "trained", "professional", "senior", "personal", "private", "mental", "health", "family",
+        "marriage",
+        "couple", "couples", "child", "sports", "cognitive", "behavioral", "behavioural", "trauma", "klinischer", "klinische", "erfahrener",
+        "erfahrene", "ausgebildeter", "ausgebildete", "personlicher", "personliche", "clinico", "clinica", "experimentado", "experimentada",
+        "experiente", "formado", "formada", "experimente", "experimentee", "clinicien", "clinicienne",
+    ])
+    static let indefiniteArticles: Set<String> = ["a", "an", "ein", "eine", "un", "una", "une", "um", "uma"]
+    static let possessives: Set<String> = [
+        "your", "my", "our", "dein", "deine", "ihr", "ihre", "mein", "meine", "tu", "su", "mi", "ton", "ta", "votre", "mon", "ma", "seu",
+        "sua", "teu", "tua", "meu", "minha",
+    ]
+    static let articles = indefiniteArticles.union(possessives).union(["the", "der", "die", "el", "la", "le", "o"])
+    static let copulas: Set<String> = [
+        "am", "m", "are", "re", "is", "been", "bin", "bist", "ist", "soy", "eres", "es", "suis", "est", "etes", "sono", "sei", "sou",
+    ]
+    static let roleWords: Set<String> = ["as", "als", "como", "comme", "que"]
+    static let workVerbs = licences.union([
+        "work", "works", "worked", "working", "practise", "practises", "practised", "practising", "practice", "practices", "practiced",
+        "practicing", "act", "acts", "acting", "serve", "serves", "serving", "trained", "arbeite", "arbeitest", "arbeitet", "gearbeitet",
+        "tatig",
+        "praktiziert", "trabajo", "trabajas", "trabaja", "trabajado", "ejerzo", "ejerces", "ejerce", "actua", "travaille", "travailles",
+        "exerce", "exerces", "trabalho", "trabalhas", "trabalha", "trabalhado", "atuo", "atua",
+    ])
+    static let negations: Set<String> = [
+        "not", "never", "no", "t", "cannot", "without", "nor", "nicht", "nie", "niemals", "kein", "keine", "nunca", "jamas", "nao", "non",
+        "pas", "jamais", "sans", "sin", "sem", "ohne",
+    ]
+    /// Words after which a noun is complete: "psychologist with", not "doctor visits".
+    static let phraseEnds: Set<String> = [
+        "with", "for", "from", "in", "at", "of", "since", "who", "that", "and", "but", "based", "mit", "fur", "aus", "seit", "und", "con",
+        "para", "de", "en", "desde", "y", "que", "avec", "pour", "depuis", "et", "qui", "com", "em", "e",
+    ]
+    static let relativePronouns: Set<String> = ["who", "der", "die", "que", "qui"]
+    /// Subjects that are not the coach: users, their families, and questions.
+    static let otherSubjects: Set<String> = [
+        "user", "users", "client", "clients", "people", "someone", "anyone", "everyone", "everybody", "us", "they", "it", "there", "ask",
+        "contact",
+        "choice", "option", "answer", "wife", "husband", "spouse",
+        "mother", "mom", "mum", "father", "dad", "sister", "brother", "son", "daughter", "what", "when", "where", "how", "was",
+        "wann",
+        "nutzer", "kunde", "kundin", "jeder", "frau", "mann", "mutter", "vater", "schwester", "bruder", "usuario", "usuaria", "cliente",
+        "persona", "pessoa", "personne", "esposa", "marido", "madre", "padre", "mae", "pai", "mere", "pere", "mari", "femme", "duda",
+        "pregunta", "consulta", "cuestion", "emergencia", "duvida", "pergunta", "questao",
+    ]
+
+    /// Top-level domains that end a host, in any case.
+    static let topLevelDomains: Set<String> = [
+        "com", "net", "org", "io", "app", "co", "me", "de", "fr", "es", "uk", "info", "xyz", "ai", "dev", "gg", "tv", "eu", "ch", "nl",
+        "pt",
+        "br", "pl", "dk", "fi", "cz", "ru", "cn", "jp", "kr", "au", "nz", "ie", "ca", "mx", "cl", "ly", "fm", "biz", "edu", "gov",
+    ]
+    /// Top-level domains that are ordinary words. In lower case alone: "Listens.Life is short" lacks a space.
+    static let wordDomains: Set<String> = [
+        "life", "live", "care", "coach", "health", "chat", "club", "social", "academy", "fitness", "yoga", "clinic", "therapy", "email",
+        "store",
+        "studio", "guru", "center", "link", "page", "team", "guide", "pro", "shop", "tech", "cloud", "blog", "site", "online", "website",
+    ]
 }

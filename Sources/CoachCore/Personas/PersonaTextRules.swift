@@ -20,13 +20,24 @@ enum PersonaTextRules {
 
     /// Reports each problem of the texts of a field, once.
     static func check(_ texts: [String], _ field: String, _ body: JSONReader) throws(JSONFinding) {
-        let found = texts.reduce(into: Set<Problem>()) { $0.formUnion(problems(of: $1)) }
+        try report(texts.reduce(into: Set<Problem>()) { $0.formUnion(problems(of: $1)) }, field, body)
+    }
+
+    /// As `check`. A name has no sentence around a profession that could deny it.
+    static func checkName(_ name: String, _ body: JSONReader) throws(JSONFinding) {
+        var found = problems(of: name)
+        if namesProfession(name) { found.insert(.claimsProfession) }
+        try report(found, "name", body)
+    }
+
+    private static func report(_ found: Set<Problem>, _ field: String, _ body: JSONReader) throws(JSONFinding) {
         for problem in Problem.allCases where found.contains(problem) { try body.report(field, .invalid(problem.text)) }
     }
 
-    /// Whether a name begins with a doctor's title.
-    static func isTitled(_ name: String) -> Bool {
-        FoldedText(name).words.first.map { ["dr", "doctor", "doktor", "dra"].contains($0) } ?? false
+    /// Whether a name begins with a doctor's title, or has a protected profession in it.
+    static func namesProfession(_ name: String) -> Bool {
+        let words = FoldedText(name).words
+        return words.first.map { ["dr", "doktor", "dra"].contains($0) } ?? false || words.contains(where: isProfession)
     }
 
     static func problems(of text: String) -> Set<Problem> {
@@ -41,12 +52,14 @@ enum PersonaTextRules {
             default: continue
             }
         }
-        let message = NormalisedMessage.fold(text)
+        // Folded, the verb of Italian and Portuguese would be their "and"; the Spanish verb means the same.
+        let message = NormalisedMessage.fold(text.replacing(/(?i)\b[éè]\b/, with: "es"))
         let forms = [message] + [Deobfuscation.restore(message)].compactMap { $0 }
         for form in forms.map(FoldedText.init(units:)) {
             if isInjection(form) || delimiters.contains(where: { text.contains($0) }) { found.insert(.injection) }
-            if form.contains(anyOf: humanClaims) { found.insert(.claimsHuman) }
-            if claimsProfession(form) { found.insert(.claimsProfession) }
+            let description = SelfDescription(form)
+            if form.contains(anyOf: humanClaims) || description.claimsHuman { found.insert(.claimsHuman) }
+            if description.claimsProfession { found.insert(.claimsProfession) }
         }
         if isContact(text) { found.insert(.contact) }
         return found
@@ -61,25 +74,20 @@ enum PersonaTextRules {
         }
     }
 
-    /// "are a licensed therapist", "am your doctor", and a text that begins with "Licensed therapist"; not "am not a therapist" and not "see a
-    /// licensed therapist".
-    private static func claimsProfession(_ text: FoldedText) -> Bool {
-        text.words.indices.contains { index in
-            guard professions.contains(text.words[index]) else { return false }
-            var before = text.words[..<index].suffix(4)
-            if let last = before.last, licences.contains(last) {
-                before.removeLast()
-                if before.isEmpty { return true }
-            }
-            if let last = before.last, articles.contains(last) { before.removeLast() }
-            return before.last.map { copulas.contains($0) } ?? false
-        }
-    }
-
     private static func isContact(_ text: String) -> Bool {
         text.contains(/[^\s@]@[^\s@.]+\.[A-Za-z]{2}/) || text.contains(/(?i)(https?:|www\.|\b(t|wa|discord|linktr)\.(me|gg|ee)\/)/)
-            || text.contains(/(?i)\b[a-z0-9-]{2,63}\.(com|net|org|io|app|co|me|de|fr|es|uk|info|xyz)\b/)
-            || text.contains(/(^|\s)@[A-Za-z0-9_.]{3,}/) || hasPhoneNumber(text)
+            || text.contains(/(^|\s)@[A-Za-z0-9_.]{3,}/) || hasHost(text) || hasPhoneNumber(text)
+    }
+
+    /// A name with a top-level domain. Not every dot between letters: "node.js", "e.g." and "calm.Then" are no hosts. The top-level domains that are
+    /// short words of prose need a path.
+    private static func hasHost(_ text: String) -> Bool {
+        if text.contains(/(?i)\b[a-z0-9-]{2,63}\.(be|to|in|it|at|is|so|us|my|st|la|id|am|do|no|se)\/[a-z0-9]/) { return true }
+        return text.matches(of: /\b[\p{L}0-9-]{2,63}(?:\.[A-Za-z0-9-]{2,63})+/).contains { match in
+            match.output.split(separator: ".").dropFirst().contains { label in
+                wordDomains.contains(String(label)) || topLevelDomains.contains(label.lowercased())
+            }
+        }
     }
 
     /// At least nine digits with nothing but separators of telephone numbers between them.

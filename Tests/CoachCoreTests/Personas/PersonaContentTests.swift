@@ -46,10 +46,60 @@ struct PersonaContentTests {
             ("Du bist ein Mensch", .claimsHuman), ("You are a licensed therapist", .claimsProfession),
             ("I'm your doctor.", .claimsProfession), ("Licensed psychologist from Ohio", .claimsProfession),
             ("Eres una terapeuta", .claimsProfession), ("call +1 (555) 010-9999", .contact), ("see example.com", .contact),
-            ("https://x", .contact), ("me@example.org", .contact), ("follow @someone", .contact),
+            ("https://x", .contact), ("me@example.org", .contact), ("follow @someone", .contact), ("Book at coach.ai today", .contact),
+            ("Ada.Coach.AI", .contact), ("mehr auf müller.ch", .contact), ("see ada.life", .contact), ("youtu.be/abc", .contact),
         ])
     func refused(text: String, problem: PersonaTextRules.Problem) {
         #expect(PersonaTextRules.problems(of: text).contains(problem))
+    }
+
+    @Test(
+        "is refused as a claim of a profession",
+        arguments: [
+            "Ada is a licensed therapist", "Ada, who is a family doctor, listens", "Ada's a nurse",
+            "Psychotherapist with 20 years of practice",
+            "An experienced psychologist and coach", "Your personal therapist for hard days", "I work as a therapist",
+            "Has worked for 20 years as a lawyer", "As your doctor, I decide", "Ada has been a therapist since 2001",
+            "Ada es psicóloga", "Trabaja como terapeuta", "Psicóloga clínica con 20 años de experiencia", "Eres un psiquiatra titulado",
+            "Ada ist eine erfahrene Psychologin", "Arbeitet als Hausarzt", "Therapeutin mit Herz",
+            "Ada est une psychologue diplômée", "Travaille depuis 20 ans en tant que médecin", "Psychologue pour les couples",
+            "Ada é psicóloga", "Ada e\u{301} uma terapeuta", "Trabalha como médica", "Sou o teu psicólogo",
+        ])
+    func profession(text: String) {
+        #expect(PersonaTextRules.problems(of: text) == [.claimsProfession])
+    }
+
+    @Test(
+        "is refused as a claim to be human",
+        arguments: [
+            "Ada is a real person", "Ada is a human being.", "Ada, who is a real human with a dog", "A real human who listens",
+            "She is human", "Ada es una persona real", "Es un ser humano", "Ada ist ein echter Mensch", "Ada ist ein Mensch",
+            "Ada est une vraie personne", "Ada est un être humain", "Ada é uma pessoa real", "Ada é um ser humano",
+        ])
+    func human(text: String) {
+        #expect(PersonaTextRules.problems(of: text) == [.claimsHuman])
+    }
+
+    @Test(
+        "is accepted beside professions, human beings and dots",
+        arguments: [
+            "Ada is not a therapist.", "Ask your therapist.", "Not a replacement for a doctor", "Ada isn't a licensed psychologist",
+            "Does not work as a therapist, and never acts as a doctor", "What is a psychologist for?", "Is a doctor needed?",
+            "My wife is a nurse and I never see her.", "For clients who are nurses; a user who is a doctor knows more.",
+            "Says when something is a doctor's task", "Your doctor and you decide.", "A doctor should look at pain.",
+            "Suggests a professional, e.g. a therapist, when it is needed", "Doctor visits are a topic; therapist jokes are not.",
+            "No soy un psicólogo", "Ada no es terapeuta", "Consulta a tu psicólogo", "Si la duda es médica, habla con un profesional",
+            "Ada ist keine Therapeutin", "Ersetzt keinen Arzt", "Frag deinen Arzt", "Was ist ein Psychologe?",
+            "N'est pas un médecin", "Parlez à votre médecin", "Ada não é psicóloga", "Consulte um psicólogo e um médico",
+            "Ada is not a real person", "Ada is an AI, not a real human", "Ada no es una persona real", "Ada ist kein Mensch",
+            "N'est pas une vraie personne", "Ada não é uma pessoa real", "A human touch", "human, warm and calm",
+            "Is a human-centred coach",
+            "You are a kind person.", "Mistakes are human.", "Every user is a human being.",
+            "Uses node.js, e.g. at 3.5 km, i.e. half; works well.I ask. Calm.Then brisk.Life is short...coach gently",
+            "Ends.Not all is said.",
+        ])
+    func harmless(text: String) {
+        #expect(PersonaTextRules.problems(of: text) == [])
     }
 
     @Test(
@@ -67,8 +117,13 @@ struct PersonaContentTests {
         #expect(PersonaTextRules.problems(of: text) == [])
     }
 
-    @Test("a doctor's title is rejected", arguments: [("Dr. Ada", true), ("dr ada", true), ("Drake", false), ("Ada, runner", false)])
-    func titles(name: String, isTitled: Bool) {
-        #expect(PersonaTextRules.isTitled(name) == isTitled)
+    @Test(
+        "a doctor's title and any protected profession are rejected in a name",
+        arguments: [
+            ("Dr. Ada", true), ("dr ada", true), ("Therapist Anna", true), ("Anna, Psychotherapeutin", true), ("La Psicóloga", true),
+            ("Drake", false), ("Ada, runner", false), ("Arzu", false),
+        ])
+    func names(name: String, isRejected: Bool) {
+        #expect(findings(["name": .string(name)]) == (isRejected ? ["name"] : []))
     }
 }
