@@ -53,7 +53,7 @@ extension Figures {
                         input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code,
                         time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
                         (extract(epoch from booked_at) * 1000000)::bigint,
-                        case when turn_id is not null then concat_ws('/', day, account_id, turn_id, attempt, call) end
+                        case when day is not null then concat_ws('/', day, account_id, coalesce(turn_id, account_id), attempt, call) end
                     from (values (1)) as one (n) left join operator.calls(
                         \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(String(decoding: filter, as: UTF8.self))::jsonb,
                         \(cursor)::text[], \(page.limit + 1)::integer) on true

@@ -257,6 +257,62 @@ struct FigureTests {
         #expect(try await calls(["provider": nil]).count == 1)
     }
 
+    @Test("costs and calls by user name nobody who may be in danger: fixed texts are not listed, and the judge's calls are sums without a user")
+    func danger() async throws {
+        let store = try await StoreFixture()
+        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for someone in [caller, other] {
+            let identity = try await turns.begin(someone, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: someone)
+            receipt.otherCalls = [
+                BilledCall(
+                    number: BilledCall.judgeNumber, purpose: .judge, name: ModelName(provider: "second", model: "look"),
+                    bill: TurnBill(
+                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000), estimated: false))
+            ]
+            try await turns.finish(receipt)
+        }
+        let fixed = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .danger(.crisis)).begun.identity
+        var receipt = TurnReceipt.complete(fixed, of: caller, "Please call.", domain: nil)
+        receipt.bill = nil
+        receipt.finishReason = .safety
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
+            var rows: [[String]] = []
+            var cursor: String?
+            repeat {
+                let table = try await figures.calls(
+                    admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: limit, cursor: cursor))
+                rows += read(table, .calls, ["purpose", "user_id", "turn_id", "conversation_id", "cost_usd"])
+                cursor = table.nextCursor
+            } while cursor != nil
+            return rows
+        }
+        let judged = ["judge", "-", "-", "-", "2000"]
+        #expect(try await calls(["provider": nil]).isEmpty)
+        #expect(try await calls(["provider": "second"]) == [judged])
+        #expect(try await calls(["user_id": nil]) == [judged])
+        #expect(try await calls(["user_id": caller.userID.description, "provider": "second"]).isEmpty)
+        for limit in [1, 100] {
+            let all = try await calls([:], limit: limit)
+            #expect(all.first == judged && all.dropFirst().map { $0[0] } == ["chat", "chat"], "\(all)")
+            #expect(all.compactMap { Int($0[4]) }.reduce(0, +) == 2 * 123_456 + 2_000)
+        }
+        func costs(_ groups: [String]) async throws -> Set<[String]> {
+            Set(read(try await figures.table(admin, .costs, Self.query(groups)), .costs, ["user_id", "provider", "turns", "cost_usd"]))
+        }
+        let own = [caller, other].map { $0.userID.description }
+        #expect(
+            try await costs(["user", "provider"])
+                == Set(own.map { [$0, "simulator", "1", "123456"] } + [["-", "second", "0", "2000"]]))
+        #expect(try await costs(["user"]) == Set(own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]))
+        let usage = try await figures.table(admin, .all("usage"), Self.query(["day"]))
+        #expect(read(usage, .all("usage"), ["active_users", "weekly_active_users"]).last == ["2", "2"])
+    }
+
     @Test("operators read the reports of all users, newest first")
     func reports() async throws {
         let store = try await StoreFixture()

@@ -55,7 +55,7 @@ create table gateway.account_usage_days (
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
     unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
--- A row for each day on which an account had a turn.
+-- A row for each day on which an account had a turn, and for each on which the judge was called: see gateway.nobody.
 create table gateway.account_days (
     account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
 create index idx_account_days_day on gateway.account_days (day);
@@ -86,7 +86,8 @@ create table gateway.error_quarters (
 create table gateway.error_days (
     day date not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0, unique nulls not distinct (day, code, provider));
 
--- From the request's arrival: to the first released byte, to the end (of complete turns); per_token: the rest of the time by the tokens after the
+-- From the request's arrival: to the first released byte of the model, to the end (of complete turns); per_token: the rest of the time by the tokens after
+-- the
 -- first.
 create type gateway.latency_measure as enum ('first_token', 'per_token', 'whole_turn');
 
@@ -103,6 +104,12 @@ create table gateway.domain_latency_hours (like gateway.domain_latency_quarters 
 create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
+
+-- The account to which rollups by account add the judge's calls. The judge is asked about suspicious messages, and figures about safety have no user key
+-- (CONTRACT §5).
+create function gateway.nobody() returns uuid
+    language sql immutable
+    return '00000000-0000-0000-0000-000000000000'::uuid;
 
 -- The bin of a time in microseconds.
 create function gateway.latency_bin(microseconds double precision) returns smallint

@@ -38,7 +38,8 @@ begin
         , call as (
             -- Once as of now, and once as of before, to be subtracted.
             select side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call,
-                bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, max(l.tier) as tier,
+                bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, bool_or(l.purpose = 'judge') as is_judge,
+                max(l.tier) as tier,
                 greatest(l.day::timestamp at time zone 'UTC', least(
                     date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
                 (array_agg(l.persona_id order by l.revision))[1] as persona_id,
@@ -69,7 +70,8 @@ begin
                     partition by c.sign, c.account_id, c.day, c.turn_id, c.unpriced > 0 order by c.attempt, c.call) as is_unpriced
             from call c
         ), delta as materialized (
-            select r.account_id, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id,
+            select case when r.is_judge then gateway.nobody() else r.account_id end as account_id,
+                r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id,
                 sum(r.sign * r.has_receipt::integer) as calls, sum(r.sign * r.is_turn::integer) as turns,
                 sum(r.sign * (r.is_turn and r.is_preview)::integer) as preview_turns,
                 coalesce(sum(r.sign * r.input_tokens) filter (where r.has_receipt), 0) as input_tokens,
@@ -88,7 +90,7 @@ begin
                     as confidence,
                 sum(r.sign * (r.is_message and r.source = 'abstained')::integer) as abstentions
             from ranked r
-            group by r.account_id, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
+            group by 1, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
         ),
         $sql$ || format(
             'quarters as (%s), hours as (%s), days as (%s), persona_quarters as (%s), persona_days as (%s), account_usage as (%s),
@@ -104,7 +106,7 @@ begin
                 'day, account_id, tier, provider, model, domain, persona_id'),
             format(upsert, 'account_days', 'account_id, day', 'account_id, day')) || $sql$
         new_day as materialized (
-            select n.account_id, n.day from account_day n where n.is_new
+            select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()
         ), conversation as (
             insert into gateway.conversation_days (account_id, day, conversation_id, persona_id)
             select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]

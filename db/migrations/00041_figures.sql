@@ -94,8 +94,8 @@ begin
 end $$;
 
 -- Tokens and cost. Groups: day, model, provider, domain, persona, user, tier. Only calls with a receipt count; corrections count in the call they
--- correct. A cost is the sum of the priced calls; unpriced_turns is the number of turns of which it lacks a call. Turns of removed users have no
--- user_id.
+-- correct. A cost is the sum of the priced calls; unpriced_turns is the number of turns of which it lacks a call. Turns of removed users and calls of
+-- the judge have no user_id.
 create function operator.costs(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,

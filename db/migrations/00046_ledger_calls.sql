@@ -2,7 +2,15 @@
 -- order of their keys, after `after` (day, account, turn, attempt, call).
 --
 -- A call began within its ledger's day. Also the ends of attempts that no provider accepted, which count as errors and messages. filter: {model,
--- provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one, user_id: those of removed users.
+-- provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one, user_id: those of removed users and of the judge.
+--
+-- Nothing here tells who may be in danger (CONTRACT §5). A complete attempt without a provider is the fixed text of a crisis: it is left out, and
+-- counts in no cost. The judge is asked about suspicious messages: its calls are rows of sums, one for each of the keys of a cost, first in their
+-- day, with the account gateway.nobody, no turn and no times but those of the day and the period.
+
+-- For the judge's calls of a day.
+create index idx_usage_logs_judge on public.usage_logs (day) where purpose = 'judge';
+
 create function operator.calls(starts timestamptz, ends timestamptz, filter jsonb, after text[], at_most integer)
     returns table (
         day date, account_id uuid, turn_id uuid, attempt integer, call integer, purpose public.usage_purpose, user_id uuid,
@@ -16,6 +24,24 @@ declare
     known constant jsonb := filter - 'user_id';
     condition constant text := coalesce((
         select string_agg(format(' and %I is not distinct from %L', f.key, f.value), '') from jsonb_each_text(known) as f), '');
+    -- Of the rows of a call.
+    columns constant text := $sql$
+        $1 as day, min(l.purpose) as purpose, max(l.tier) as tier,
+        (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
+        (array_agg(l.persona_id order by l.revision))[1] as persona_id,
+        (array_agg(l.domain order by l.revision desc))[1] as domain,
+        (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
+        (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
+        sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
+        sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
+        (array_agg(l.estimated order by l.revision desc))[1] as estimated,
+        (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
+        (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
+        (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
+        (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration,
+        greatest($1::timestamp at time zone 'UTC', least(
+            min(l.booked_at), ($1 + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as started_at,
+        max(l.booked_at) as booked_at $sql$;
     a_day date;
     found_rows integer := 0;
     more integer;
@@ -34,6 +60,32 @@ begin
         case when account is null then 'true' else 's.account_id = $3' end, condition)
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
     loop
+        if account is null and (a_day::text is distinct from after[1] or after[2]::uuid = gateway.nobody()) then
+            return query execute $sql$
+                select $1, gateway.nobody(), null::uuid, 0, j.number::integer, 'judge'::public.usage_purpose, null::uuid, null::uuid,
+                    j.persona_id, j.domain, j.tier, j.provider, j.model, j.input_tokens, j.cached_input_tokens, j.output_tokens, j.cost, j.unpriced,
+                    j.estimated, null::public.turn_status, null::text, null::integer, null::integer,
+                    greatest($2, $1::timestamp at time zone 'UTC'), least($3, ($1 + 1)::timestamp at time zone 'UTC')
+                from (
+                    select c.persona_id, c.domain, c.tier, c.provider, c.model, sum(c.input_tokens)::bigint as input_tokens,
+                        sum(c.cached_input_tokens)::bigint as cached_input_tokens, sum(c.output_tokens)::bigint as output_tokens,
+                        sum(c.cost)::bigint as cost, bool_or(c.unpriced > 0) as unpriced, bool_or(c.estimated) as estimated,
+                        row_number() over (order by c.tier, c.provider, c.model, c.domain, c.persona_id) as number
+                    from (
+                        select $sql$ || columns || $sql$ from public.usage_logs l
+                        where l.day = $1 and l.purpose = 'judge'
+                        group by l.account_id, l.turn_id, l.attempt, l.call
+                        having count(l.finalized_by) > 0) as c
+                    where c.started_at >= $2 and c.started_at < $3 $sql$ || condition || $sql$
+                    group by c.persona_id, c.domain, c.tier, c.provider, c.model) as j
+                where j.number > $4
+                order by j.number
+                limit $5 $sql$
+                using a_day, starts, ends, case when a_day::text = after[1] then after[5]::integer else 0 end, at_most - found_rows;
+            get diagnostics more = row_count;
+            found_rows := found_rows + more;
+            exit when found_rows >= at_most;
+        end if;
         return query execute $sql$
             select c.day, k.account_id, k.turn_id, k.attempt, k.call, c.purpose,
                 (select u.id from public.users u where u.account_id = k.account_id), c.conversation_id, c.persona_id, c.domain, c.tier,
@@ -42,32 +94,17 @@ begin
             from (
                 -- Calls with a row that fits; a correction may have changed that since.
                 select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l
-                where l.day = $1 and (l.finalized_by is not null or l.status is not null) and ($6 is null or l.account_id = $6)
-                    and (not $10 or l.account_id in (
+                where l.day = $1 and (l.finalized_by is not null or l.status is not null) and l.purpose <> 'judge'
+                    and ($6 is null or l.account_id = $6) and (not $10 or l.account_id in (
                         select d.account_id from gateway.account_days d
                         where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)))
                     and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
-                select $1 as day, min(l.purpose) as purpose, max(l.tier) as tier,
-                    (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
-                    (array_agg(l.persona_id order by l.revision))[1] as persona_id,
-                    (array_agg(l.domain order by l.revision desc))[1] as domain,
-                    (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
-                    (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
-                    sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
-                    sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
-                    (array_agg(l.estimated order by l.revision desc))[1] as estimated,
-                    (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
-                    (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
-                    (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
-                    (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration,
-                    greatest($1::timestamp at time zone 'UTC', least(
-                        min(l.booked_at), ($1 + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as started_at,
-                    max(l.booked_at) as booked_at
-                from public.usage_logs l
+                select $sql$ || columns || $sql$ from public.usage_logs l
                 where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
-            where c.started_at >= $8 and c.started_at < $9 $sql$ || condition || $sql$
+            where c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null) $sql$
+                || condition || $sql$
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,

@@ -67,12 +67,13 @@ begin
             select d.day as first, w.length,
                 least(d.day + w.length, lead(d.day) over (partition by d.account_id, w.length order by d.day)) as end
             from gateway.account_days d cross join (values (7), (30)) as w (length)
+            where d.account_id <> gateway.nobody()
         ), change as (
             select s.first as day, 0 as active, (s.length = 7)::integer as weekly, (s.length = 30)::integer as monthly, 0 as conversations from span s
             union all
             select s.end, 0, -(s.length = 7)::integer, -(s.length = 30)::integer, 0 from span s
             union all
-            select d.day, 1, 0, 0, 0 from gateway.account_days d
+            select d.day, 1, 0, 0, 0 from gateway.account_days d where d.account_id <> gateway.nobody()
             union all
             select c.day, 0, 0, 0, 1 from gateway.conversation_days c
         )
@@ -81,7 +82,7 @@ begin
         select w.cohort, w.week, count(*) from (
             select distinct d.account_id, date_trunc('week', d.day::timestamp)::date as week,
                 date_trunc('week', (min(d.day) over (partition by d.account_id))::timestamp)::date as cohort
-            from gateway.account_days d) as w
+            from gateway.account_days d where d.account_id <> gateway.nobody()) as w
         group by 1, 2;
     end if;
     update gateway.rollup_state s

@@ -101,9 +101,10 @@ extension Figure {
         percents.map { .measure("\(measure)_p\($0)_ms", .number, isNullable: true) }
     }
 
-    /// Calls behind a row: ids, times and counts.
+    /// Calls behind a row: ids, times and counts. Nothing tells who may be in danger (CONTRACT §5).
     public static let calls = Figure(
-        "calls", "List the model calls behind a figure, newest day first",
+        "calls",
+        "List the model calls behind a figure, newest day first; calls of the safety judge are sums of a day, without user and turn",
         columns: [
             .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
             .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),

@@ -43,7 +43,7 @@ public struct TurnReceipt: Sendable, Equatable {
     public var region: Region
     /// The code of the `error` event; nil when the stream ended with `done`.
     public var errorCode: String?
-    /// From the request's arrival to the first released byte; nil without one.
+    /// From the request's arrival to the first byte released after the fixed opening of a high tier; nil without one.
     public var timeToFirstTokenMilliseconds: Int?
     /// From the request's arrival to the end.
     public var durationMilliseconds: Int

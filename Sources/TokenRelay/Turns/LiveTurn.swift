@@ -20,7 +20,7 @@ public final class LiveTurn: Sendable {
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
         /// The opening is the whole answer so far.
         var hasOpening = false
-        /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
+        /// After `madeAt`; the opening does not count, because a time of nothing would tell of a crisis. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
         var machine: TurnMachine
         var outcome: TurnOutcome?
@@ -45,7 +45,6 @@ public final class LiveTurn: Sendable {
         state = Mutex(
             State(
                 answer: Answer(opening), outputGuard: outputGuard, hasOpening: !opening.isEmpty,
-                firstTextAfter: opening.isEmpty ? nil : .zero,
                 machine: TurnMachine(safetyText: safetyText, openingBytes: opening.count)))
     }
 
@@ -136,7 +135,7 @@ public final class LiveTurn: Sendable {
         }
     }
 
-    /// The released text so far, and when its first byte was released.
+    /// The released text so far, and when its first byte after the opening was released.
     public var released: (text: [UInt8], firstAt: ContinuousClock.Instant?) {
         state.withLock { ($0.answer.bytes, $0.firstTextAfter.map { madeAt + $0 }) }
     }

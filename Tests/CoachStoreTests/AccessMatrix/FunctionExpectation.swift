@@ -199,6 +199,7 @@ enum FunctionExpectation {
         "gateway.session_hash(bytea)",
         "gateway.alert_value(text, interval, integer)", "gateway.alert_json(gateway.alerts)",
         "gateway.deliver_alert(gateway.alerts, text)", "gateway.latency_bin(double precision)", "gateway.latency_of(smallint)",
+        "gateway.nobody()",
         "gateway.folding_statement(boolean)", "gateway.fold_rows(xid8, xid8, date[])", "gateway.oldest_running()",
         "gateway.rebuild_rollups()", "gateway.circuits()",
         "gateway.check_figure(text[], text[], text, text)",

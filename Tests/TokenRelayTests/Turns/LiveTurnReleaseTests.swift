@@ -41,12 +41,13 @@ struct LiveTurnReleaseTests {
         let turn = LiveTurn(
             facts: .sample, opening: Array("I'm here.".utf8), safetyText: Array("Fixed.".utf8),
             outputGuard: try .shipped(language: "en", holdsSentences: true))
-        #expect(turn.released.text == Array("I'm here.".utf8))
+        #expect(turn.released.text == Array("I'm here.".utf8) && turn.released.firstAt == nil)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         #expect(script.send("Half a sen", acceptedBy: first) == ReleaseState(isReleased: false, isHeld: false))
         #expect(script.send("Are you alone? I", acceptedBy: second) == ReleaseState(isReleased: true, isHeld: false))
         script.end(.stop)
         #expect(String(decoding: turn.released.text, as: UTF8.self) == "I'm here.\n\nAre you alone? I")
+        #expect(turn.released.firstAt != nil)
         let outcome = try #require(turn.outcome)
         #expect(outcome.status == .complete && outcome.finishReason == .stop && outcome.answeredBy == second)
         #expect(outcome.releasedBytes == turn.releasedBytes && outcome.modelBytes == 18 && !outcome.hasFixedText)
