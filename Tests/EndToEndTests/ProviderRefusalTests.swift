@@ -15,9 +15,9 @@ struct ProviderRefusalTests {
         ])
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()
-        // A refused key is not sent again for a minute, so those who test it have a gateway of their own.
-        let refusesKey = script.contains("401") || script.contains("403")
-        let gateway = refusesKey ? try await testBed.anotherGateway() : testBed.gateway
+        // A refused key, and a model that has asked for a pause, are not asked again for a while, so these scripts have a gateway of their own.
+        let mayRest = ["401", "402", "403", "retry_after"].contains { script.contains($0) }
+        let gateway = mayRest ? try await testBed.anotherGateway() : testBed.gateway
         let testUser = gateway.testUser()
         let message = "Hello [[sim \(script)]]"
         let answer = try await testUser.chat(message)
@@ -33,6 +33,23 @@ struct ProviderRefusalTests {
         #expect(sent.map { $0["content"] } == [message])
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "failed")
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").isEmpty)
+    }
+
+    @Test("and names a later time gets no request before it: turns end at once with EXT_4001, one in danger with the fixed text")
+    func resting() async throws {
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway()
+        let first = try await gateway.testUser().chat("Hello \(sim(["http_error": ["status": 429, "retry_after": 120]]))")
+        #expect(first.story == ["start", "error"])
+        let word = marker()
+        let next = try await gateway.testUser().chat("Hello \(word)")
+        #expect(next.story == ["start", "error"] && next.endAfter < .seconds(3), "\(next.text)")
+        let error = try #require(next.first("error")).fields
+        #expect(error["code"] == "EXT_4001" && error["action"] == "retry" && error.flag("retryable") == true)
+        let danger = try await gateway.testUser().chat("I'm going to kill myself tonight \(word)", ["country": "US"])
+        #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.content.contains("988"), "\(danger.text)")
+        #expect(danger.first("done")?["finish_reason"] == "safety")
+        #expect(try await testBed.simulator.requests(containing: word).isEmpty)
     }
 
     @Test("because its port is closed ends the stream within 3 s")

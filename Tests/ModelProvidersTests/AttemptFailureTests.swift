@@ -81,6 +81,18 @@ struct AttemptFailureTests {
         #expect(failure(402, ["retry-after": "90"]).pause == nil && failure(500).pause == nil)
     }
 
+    @Test("the provider's own time with 429, 503 and 529 is a rest of the model, within bounds; no other status and no failure of a key is")
+    func rests() {
+        for status in [429, 503, 529] {
+            #expect(failure(status, ["retry-after": "30"]).rest == .seconds(30) && failure(status).rest == nil)
+            #expect(failure(status, ["retry-after": "0"]).rest == .zero && failure(status, ["retry-after": "soon"]).rest == nil)
+        }
+        #expect(failure(429, ["retry-after": "999999"]).rest == .seconds(300))
+        for status in [503, 529] { #expect(failure(status, ["retry-after": "999999"]).rest == .seconds(60)) }
+        for status in [402, 408, 409, 500] { #expect(failure(status, ["retry-after": "30"]).rest == nil) }
+        #expect(failure(429, ["retry-after": "30"], kind: .money).rest == nil)
+    }
+
     @Test("a key that was refused rests, and money and keys need an operator")
     func keyRests() {
         #expect(failure(401).keyRest == .seconds(10) && failure(401).needsOperator && failure(401).refusesKey)

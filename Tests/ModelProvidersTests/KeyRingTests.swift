@@ -39,6 +39,17 @@ struct KeyRingTests {
         #expect(ring.key(at: start) == "c" && !ring.areRefused(at: start))
     }
 
+    @Test("the first key that is ready again is known")
+    func firstReady() {
+        var ring = KeyRing(["a", "b"])
+        #expect(ring.firstReady(at: start) == start && KeyRing([]).firstReady(at: start) == nil)
+        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
+        #expect(ring.firstReady(at: start) == start)
+        _ = ring.reject("b", until: start + .seconds(30), isRefused: false, at: start)
+        #expect(ring.firstReady(at: start) == start + .seconds(30))
+        #expect(ring.firstReady(at: start + .seconds(90)) == start + .seconds(90))
+    }
+
     @Test("new keys replace the old ones; those that stay go on resting")
     func replaced() {
         var ring = KeyRing(["a", "b"])

@@ -70,6 +70,28 @@ struct ModelCallFailoverTests {
         }
     }
 
+    @Test(
+        "a model whose provider has named a later time gets no request: the next call asks another, or ends at once",
+        arguments: [429, 503, 529])
+    func resting(_ status: Int) async throws {
+        let refusing = Script.quick { $0.httpError = .init(status: status, retryAfter: 120) }
+        try await CallBench.run(refusing) { bench in
+            #expect(try await bench.ask().fault?.kind == .refused)
+            let next = try await bench.ask()
+            #expect(next.fault == ModelFault(kind: .refused, detail: "one: it has asked for a pause") && next.otherCalls.isEmpty)
+            #expect(bench.providers[0].requests().count == 1)
+        }
+        try await CallBench.run(refusing, .refusing(404)) { bench in
+            for _ in 1...3 { #expect(try await bench.ask().fault?.kind == .refused) }
+            #expect(bench.providers[0].requests().count == 1 && bench.providers[1].requests().count == 3)
+        }
+        // The time is the model's: another one of the provider is asked, with the same key.
+        try await CallBench.run(refusing, models: ["sim-a", "sim-b"]) { bench in
+            _ = try await bench.ask()
+            #expect(bench.providers[0].requests().count == 2)
+        }
+    }
+
     @Test("an operator is told of the key of the judge, too")
     func judgeKey() async throws {
         try await CallBench.run(.refusing(401)) { bench in

@@ -101,6 +101,34 @@ struct RouteChoiceTests {
         #expect(order(after: 1) == ["one", "two"])
     }
 
+    @Test(
+        "a model rests as long as its provider wants; neither an earlier call's text nor a shorter wish ends that, and it uses up no probe")
+    func rests() {
+        let health = ProviderHealth()
+        let (one, two) = (choice("one"), choice("two"))
+        let now = Moment.now
+        func fail(_ seconds: Int?, after delay: Int = 0) {
+            let rest = seconds.map { Duration.seconds($0) }
+            health.noteFailure(
+                of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), rest: rest, blamesProvider: true),
+                at: now + .seconds(delay))
+        }
+        func isResting(after seconds: Int) -> Bool { health.isResting(one.name, at: now + .seconds(seconds)) }
+        func order(after seconds: Int) -> [String] { health.order([one, two], at: now + .seconds(seconds)).map(\.name.provider) }
+        fail(nil)
+        #expect(!isResting(after: 0))
+        for _ in 1..<CircuitBreaker.failuresToOpen { fail(30) }
+        fail(5)
+        health.noteSuccess(of: two.name, after: .seconds(1))
+        #expect(isResting(after: 29) && !isResting(after: 30) && !health.isResting(two.name, at: now))
+        // The circuit's own rest is over after ten seconds, the provider's is not.
+        #expect(order(after: 29) == ["two", "one"] && order(after: 30) == ["one", "two"])
+        #expect(order(after: 31) == ["two", "one"], "one probe is on its way")
+        fail(30, after: 31)
+        health.noteSuccess(of: one.name, after: .seconds(1))
+        #expect(isResting(after: 60) && order(after: 60) == ["two", "one"] && order(after: 61) == ["one", "two"])
+    }
+
     @Test("a circuit reports when it opens, is probed, opens again and closes")
     func circuits() {
         let events = Recorder()

@@ -13,11 +13,15 @@ struct KeyRing: Equatable {
 
     init(_ keys: [String]) { self.keys = keys }
 
-    /// The first key that does not rest; when all do, the one whose rate limit ends first. nil when there is none, and when all were refused.
+    /// The first key that does not rest; when all do, the one whose rate limit ends first: the limit may be another model's, and the model that
+    /// met it gets no request (`ProviderHealth.isResting`). nil when there is none, and when all were refused.
     func key(at now: Moment) -> String? {
         keys.first { isReady($0, at: now) }
             ?? keys.filter { rests[$0]?.isRefused == false }.min { (rests[$0]?.end ?? now) < (rests[$1]?.end ?? now) }
     }
+
+    /// When the first key is ready, now or later; nil when there is none.
+    func firstReady(at now: Moment) -> Moment? { keys.map { max(now, rests[$0]?.end ?? now) }.min() }
 
     /// Whether there are keys, and each of them rests because it was refused.
     func areRefused(at now: Moment) -> Bool { !keys.isEmpty && key(at: now) == nil }

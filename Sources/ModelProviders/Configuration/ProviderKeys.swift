@@ -42,6 +42,11 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
         rings.withLock { $0[provider]?.reject(key, until: now + rest, isRefused: isRefused, at: now) ?? false }
     }
 
+    /// How long until a key of this provider is ready; nil when it has none.
+    func wait(of provider: String, at now: Moment) -> Duration? {
+        rings.withLock { $0[provider]?.firstReady(at: now) }.map { now.duration(to: $0) }
+    }
+
     /// Reads the files again. A file that cannot be read, or has no key or one of a wrong form, changes nothing. Returns the providers whose keys
     /// have changed, and those whose file was of no use.
     public func reload() -> (changed: [String], unreadable: [String]) {

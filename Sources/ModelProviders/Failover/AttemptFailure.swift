@@ -9,6 +9,8 @@ struct AttemptFailure: Equatable {
     var mayRetry = false
     /// The provider named this pause before the next request.
     var retryAfter: Duration?
+    /// The provider named this time with a status that says that it cannot serve the model now: until then it gets no request for it.
+    var rest: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
     /// The request was at fault, or could not be recorded: no other provider is asked.
@@ -59,6 +61,9 @@ extension AttemptFailure {
             blamesProvider: usually || isAboutMoney || isAboutKey,
             blamesRequest: isModerated || [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
             needsOperator: isAboutMoney || isAboutKey)
+        if !needsOperator, [429, 503, 529].contains(head.status) {
+            rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
+        }
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
             refusesKey = isAboutMoney || head.status == 401 || error.kind == .key && head.status != 403
@@ -86,6 +91,8 @@ extension AttemptFailure {
     /// ... of which at least and at most so much is believed.
     private static let shortestRest = Duration.seconds(1)
     private static let longestRest = Duration.seconds(3600)
+    /// The longest time without a request to a model that met a rate limit: a wrong value must not silence it for an hour.
+    private static let longestModelRest = Duration.seconds(300)
     /// The longest pause of a model without a rate limit: one response of an overloaded server says little of the next hour.
     private static let longestPause = Duration.seconds(60)
 

@@ -107,7 +107,7 @@ extension ModelCall {
     /// Sends the request, which waits for `beforeRequest` when it is not the first. The attempt's time runs meanwhile.
     private func announce(_ choice: ModelChoice) {
         cancelTransfer()
-        guard !skipsRefused(choice) else { return }
+        guard !passesOver(choice) else { return }
         askedAt = .now
         guard announces, let beforeRequest else {
             announces = true
@@ -123,10 +123,16 @@ extension ModelCall {
         }
     }
 
-    /// Goes on without a request when every key of the provider was refused lately: none is sent twice.
-    private func skipsRefused(_ choice: ModelChoice) -> Bool {
-        guard router.keys.areRefused(of: choice.name.provider, at: .now) else { return false }
-        skip(choice, "its keys were refused")
+    /// Goes on without a request when every key of the provider was refused lately, or it has named a later time for the next request.
+    private func passesOver(_ choice: ModelChoice) -> Bool {
+        let now = Moment.now
+        if router.keys.areRefused(of: choice.name.provider, at: now) {
+            skip(choice, "its keys were refused")
+        } else if health.isResting(choice.name, at: now) {
+            skip(choice, "it has asked for a pause")
+        } else {
+            return false
+        }
         return true
     }
 
@@ -144,7 +150,7 @@ extension ModelCall {
 
     private func send(to choice: ModelChoice) {
         // Another call may have learnt it while this one waited.
-        guard !skipsRefused(choice) else { return }
+        guard !passesOver(choice) else { return }
         machine.requestLeft()
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect.promptForm(for: choice)] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
@@ -195,6 +201,8 @@ extension ModelCall {
         if let key, let rest = failure.keyRest {
             failure.hasAnotherKey = router.keys.reject(
                 key, of: model.provider, for: rest, isRefused: failure.refusesKey, at: now)
+            // Another key may be ready before this one.
+            if let rest = failure.rest, let wait = router.keys.wait(of: model.provider, at: now) { failure.rest = min(rest, wait) }
         }
         if failure.mayRetry, machine.choices.count == 1 { failure.mayRetry = health.mayRetry() }
         health.noteFailure(of: model, failure, at: now)

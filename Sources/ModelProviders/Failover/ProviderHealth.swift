@@ -26,6 +26,8 @@ final class ProviderHealth {
     private var latencies: [ModelName: LatencyHistory] = [:]
     /// Until when a model is tried after the others, because its provider has asked for a pause.
     private var pauses: [ModelName: Moment] = [:]
+    /// Until when a model gets no request, because its provider has named the time.
+    private var rests: [ModelName: Moment] = [:]
     /// Models of whose money or key an operator was told since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
@@ -46,7 +48,7 @@ final class ProviderHealth {
         var last: [ModelChoice] = []
         for choice in choices {
             // Only the first choice uses up a probe: no other is sure to be called.
-            let isPaused = pauses[choice.name].map { $0 > now } ?? false
+            let isPaused = isResting(choice.name, at: now) || pauses[choice.name].map { $0 > now } ?? false
             let isAdmitted =
                 !isPaused && canCall(choice) && (admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true)
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
@@ -54,13 +56,16 @@ final class ProviderHealth {
         return admitted + last
     }
 
+    /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
+    func isResting(_ model: ModelName, at now: Moment) -> Bool { rests[model].map { $0 > now } ?? false }
+
     private func admits(_ model: ModelName, at now: Moment) -> Bool {
         let isAdmitted = breakers[model, default: .init()].admits(at: now)
         if isAdmitted, breakers[model]?.isClosed == false { report(.circuitProbed(model)) }
         return isAdmitted
     }
 
-    /// A model's answer began to come after this time.
+    /// A model's answer began to come after this time. It ends no rest: its request left before the provider asked for one.
     func noteSuccess(of model: ModelName, after time: Duration) {
         note(time, of: model)
         pauses[model] = nil
@@ -85,6 +90,8 @@ final class ProviderHealth {
         }
         guard failure.blamesProvider else { return }
         if let pause = failure.pause { pauses[model] = now + pause }
+        // Responses to concurrent requests come in any order.
+        if let rest = failure.rest { rests[model] = max(now + rest, rests[model] ?? now) }
         let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
             breakers[model, default: .init()].failedForOperator(at: now)
