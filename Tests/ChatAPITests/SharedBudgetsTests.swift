@@ -41,8 +41,8 @@ struct SharedBudgetsTests {
 
     private func reserve(
         _ amount: Int64, _ budgets: SharedBudgets, of all: [(SharedBudget, Int64)] = [(.installation, 1_000)]
-    ) async -> BudgetReservation? {
-        await budgets.reserve(Nanodollars(amount), of: all.map { ($0.0, Nanodollars($0.1)) }, on: today)
+    ) async throws -> BudgetReservation? {
+        try await budgets.reserve(Nanodollars(amount), of: all.map { ($0.0, Nanodollars($0.1)) }, on: today)
     }
 
     @Test("turns of two instances together never reserve more than the limit, and nearly all of it")
@@ -50,7 +50,7 @@ struct SharedBudgetsTests {
         let rows = Rows()
         let instances = [SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices)]
         let reserved = await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<1_000 { group.addTask { await reserve(7, instances[number % 2]) != nil } }
+            for number in 0..<1_000 { group.addTask { (try? await reserve(7, instances[number % 2])) != nil } }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect((140...142).contains(reserved) && rows.taken() <= 1_000)
@@ -63,7 +63,7 @@ struct SharedBudgetsTests {
         let budgets = SharedBudgets(store: rows.slices)
         // A slice is 1,000 of the 100,000: enough for 142 turns.
         let reserved = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<1_000 { group.addTask { await reserve(7, budgets, of: [(.installation, 100_000)]) != nil } }
+            for _ in 0..<1_000 { group.addTask { (try? await reserve(7, budgets, of: [(.installation, 100_000)])) != nil } }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect(reserved == 1_000)
@@ -75,17 +75,17 @@ struct SharedBudgetsTests {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
         for _ in 0..<500 {
-            let reservation = try #require(await reserve(100, budgets))
+            let reservation = try #require(try await reserve(100, budgets))
             budgets.charge(reservation, cost: Nanodollars(1))
         }
         try await budgets.returnAll()
         #expect(rows.taken() == 500)
-        budgets.charge(try #require(await reserve(100, budgets)), cost: nil)
-        budgets.charge(try #require(await reserve(100, budgets)), cost: Nanodollars(150))
+        budgets.charge(try #require(try await reserve(100, budgets)), cost: nil)
+        budgets.charge(try #require(try await reserve(100, budgets)), cost: Nanodollars(150))
         try await budgets.returnAll()
         // The slice is at -50; the next one makes up for it.
         #expect(rows.taken() == 700)
-        budgets.charge(try #require(await reserve(100, budgets)), cost: Nanodollars(0))
+        budgets.charge(try #require(try await reserve(100, budgets)), cost: Nanodollars(0))
         try await budgets.returnAll()
         #expect(rows.taken() == 750)
     }
@@ -96,8 +96,8 @@ struct SharedBudgetsTests {
         let budgets = SharedBudgets(store: rows.slices)
         let persona = SharedBudget.persona(.random())
         let all: [(SharedBudget, Int64)] = [(.installation, 1_000), (.tier("free"), 1_000), (persona, 10)]
-        let reservation = try #require(await reserve(10, budgets, of: all))
-        #expect(await reserve(10, budgets, of: all) == nil)
+        let reservation = try #require(try await reserve(10, budgets, of: all))
+        #expect(try await reserve(10, budgets, of: all) == nil)
         #expect(budgets.exhausted == [persona])
         try await budgets.returnAll()
         #expect(rows.taken() == 10 && rows.taken(.tier("free")) == 10 && rows.taken(persona) == 10)
@@ -110,34 +110,38 @@ struct SharedBudgetsTests {
     func idle() async throws {
         let rows = Rows()
         let (one, two) = (SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices))
-        #expect(await reserve(1, one) != nil)
+        #expect(try await reserve(1, one) != nil)
         try await one.returnIdle()
         #expect(rows.taken() == 10, "used since the last call")
         try await one.returnIdle()
         #expect(rows.taken() == 1)
-        #expect(await reserve(1, one) != nil)
+        #expect(try await reserve(1, one) != nil)
         let held = rows.taken()
         var reserved: Int64 = 0
-        while await reserve(1, two) != nil { reserved += 1 }
+        while try await reserve(1, two) != nil { reserved += 1 }
         #expect(reserved + held == 1_000)
     }
 
-    @Test("while the database is unavailable reservations succeed, and reduce the next slice")
+    @Test("while the database is unavailable a slice's rest is spent and no more: the budget is never exceeded")
     func away() async throws {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
+        let all: [(SharedBudget, Int64)] = [(.installation, 1_000), (.tier("free"), 1_000)]
+        // A slice is 10.
+        #expect(try await reserve(4, budgets) != nil)
         rows.state.withLock { $0.isAway = true }
-        for _ in 0..<3 { #expect(await reserve(10, budgets) != nil) }
+        #expect(try await reserve(4, budgets) != nil)
+        await #expect(throws: StoreFault.unavailable(retryAfter: 1)) { try await reserve(4, budgets) }
+        #expect(budgets.exhausted.isEmpty, "what is not known is not taken for used up")
+        await #expect(throws: StoreFault.self) { try await reserve(2, budgets, of: all) }
+        #expect(try await reserve(2, budgets) != nil, "a turn that lacks one budget reserves in none")
         rows.state.withLock { $0.isAway = false }
-        #expect(await reserve(10, budgets) != nil)
-        try await budgets.returnAll()
-        #expect(rows.taken() == 40)
-        #expect(await reserve(1, budgets) != nil)
+        #expect(try await reserve(4, budgets, of: all) != nil)
         rows.state.withLock { $0.isAway = true }
         await #expect(throws: StoreFault.self) { try await budgets.returnAll() }
         rows.state.withLock { $0.isAway = false }
         try await budgets.returnAll()
-        #expect(rows.taken() == 41, "what could not be returned is returned later")
+        #expect(rows.taken() == 14 && rows.taken(.tier("free")) == 4, "what could not be returned is returned later")
     }
 
     @Test("the budgets of a turn are those of its tier and persona that are configured")

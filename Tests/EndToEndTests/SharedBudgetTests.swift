@@ -45,6 +45,31 @@ struct SharedBudgetTests {
         #expect(danger.status == 200 && danger.first("safety") != nil)
     }
 
+    @Test("a turn that needs a slice which the database does not give is refused with EXT_4003, unless its message is at risk")
+    func away() async throws {
+        let database = try await Database.ofItsOwn()
+        let simulator = try await Simulator()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["installation_usd_per_day"] = "0.02"
+            tiers["usd_reserved_per_turn"] = "0.001"
+        }
+        try await database.fresh.psql(
+            """
+            create or replace function gateway.take_slice(scope text, id text, day date, at_most bigint, want bigint) returns bigint
+                language plpgsql set search_path = '' as $$ begin raise exception 'no room' using errcode = '53000'; end $$
+            """)
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
+        let (user, word) = (gateway.testUser(), marker())
+        let refused = try await user.chat("Hello \(word)")
+        #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && refused.headers["retry-after"] == "1", "\(refused.text)")
+        #expect(try await simulator.requests(containing: word).isEmpty)
+        try await eventually("the end of the turn") { try await database.turn(of: user.id)["status"] == "failed" }
+        let danger = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))")
+        #expect(danger.story == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
+    }
+
     @Test("a summary is not made of a budget that is spent")
     func summary() async throws {
         let database = try await Database.ofItsOwn()

@@ -7,16 +7,29 @@ extension TurnPipeline {
     /// used up.
     ///
     /// `begin_turn` has already rejected turns of budgets that were known to be exhausted. When a budget turns out to be exhausted here,
-    /// the turn is ended as failed and an error thrown; but a turn with a message at risk, or a stored safety level above calm, continues
-    /// without a reservation (CONTRACT §4).
+    /// or the database does not say what is left of it, the turn is ended as failed and an error thrown; but a turn with a message at risk,
+    /// or a stored safety level above calm, continues without a reservation (CONTRACT §4).
     func reserve(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ rate: RateLimit, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BudgetReservation? {
         let book = tiers.current
         let shared = book.sharedBudgets(of: book.tier(named: context.tier), persona: context.persona?.id)
         guard context.callsModel, let reserve = book.reservePerTurn, !shared.isEmpty else { return nil }
-        if let reservation = await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
-        guard assessment.risk.tier < .crisis, context.safetyLevel == .calm else { return nil }
+        let mayProceedWithout = assessment.risk.tier >= .crisis || context.safetyLevel != .calm
+        do {
+            if let reservation = try await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
+        } catch {
+            if mayProceedWithout { return nil }
+            // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
+            Task { [finalizer] in
+                await finalizer.refuse(
+                    context, of: http.caller.userID, code: .databaseUnavailable, requestID: http.context.requestID)
+            }
+            var failure = errors.clientError(for: error, requestID: http.context.requestID)
+            failure.rate = rate
+            throw failure
+        }
+        if mayProceedWithout { return nil }
         await finalizer.refuse(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400
         let rejection = Rejection(

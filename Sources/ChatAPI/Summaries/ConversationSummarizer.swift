@@ -34,7 +34,8 @@ public struct ConversationSummarizer: Sendable {
         let book = tiers.current
         let tier = book.tier(named: task.tier)
         let shared = book.sharedBudgets(of: tier, persona: task.personaID)
-        guard let reservation = await budgets.reserve(book.reservePerTurn ?? Nanodollars(0), of: shared, on: task.day) else {
+        // Nor is it made while the database does not say what is left.
+        guard let reservation = try? await budgets.reserve(book.reservePerTurn ?? Nanodollars(0), of: shared, on: task.day) else {
             // A later turn asks for the summary again.
             let unmade = BilledCall(number: task.call, purpose: .summary, name: nil, bill: nil)
             return try await repository.finish(userID, SummaryReceipt(request: request, task: task, summary: "", calls: [unmade]))

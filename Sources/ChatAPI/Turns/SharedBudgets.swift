@@ -18,8 +18,8 @@ public final class SharedBudgets: Sendable {
         var free: Int64 = 0
         /// Whether a turn reserved since the last `returnIdle`.
         var isUsed = true
-        /// The running request for more, for which all turns wait; its value is whether the database answered.
-        var refill: Task<Bool, Never>?
+        /// The running request for more, for which all turns wait; its value is why there is none, when the database did not answer.
+        var refill: Task<StoreFault?, Never>?
     }
 
     private struct State {
@@ -31,7 +31,7 @@ public final class SharedBudgets: Sendable {
     private enum Step {
         case reserved
         case exhausted
-        case wait(Task<Bool, Never>)
+        case wait(Task<StoreFault?, Never>)
     }
 
     /// A slice is one hundredth of a budget, or the reservation of one turn if that is more. So ten instances hold at most a tenth of the
@@ -55,13 +55,21 @@ public final class SharedBudgets: Sendable {
     }
 
     /// Reserves an amount in each of the budgets; nil, with nothing reserved, when one of them is exhausted. Suspends only when a slice is
-    /// used up. While the database is unavailable the reservation succeeds, in the user's favour, and is subtracted from the next slice.
+    /// used up. Throws `StoreFault`, with nothing reserved, when a slice is needed and the database is unavailable: only it knows what is
+    /// left, and a budget is never exceeded.
     public func reserve(
         _ amount: Nanodollars, of budgets: [(budget: SharedBudget, limit: Nanodollars)], on day: CalendarDay
-    ) async -> BudgetReservation? {
+    ) async throws(StoreFault) -> BudgetReservation? {
         var reservation = BudgetReservation(amount: amount, day: day, budgets: [])
         for (budget, limit) in budgets {
-            guard await reserve(amount.raw, of: Key(budget: budget, day: day), limit: limit.raw) else {
+            let isReserved: Bool
+            do {
+                isReserved = try await reserve(amount.raw, of: Key(budget: budget, day: day), limit: limit.raw)
+            } catch {
+                charge(reservation, cost: Nanodollars(0))
+                throw error
+            }
+            guard isReserved else {
                 charge(reservation, cost: Nanodollars(0))
                 return nil
             }
@@ -84,7 +92,7 @@ public final class SharedBudgets: Sendable {
     /// Gives all slices back. Call when no turn runs any more.
     public func returnAll() async throws { try await giveBack { _ in true } }
 
-    private func reserve(_ amount: Int64, of key: Key, limit: Int64) async -> Bool {
+    private func reserve(_ amount: Int64, of key: Key, limit: Int64) async throws(StoreFault) -> Bool {
         while true {
             let step: Step = state.withLock { state in
                 var slice = state.slices[key, default: Slice()]
@@ -106,24 +114,27 @@ public final class SharedBudgets: Sendable {
             case .reserved: return true
             case .exhausted: return false
             case .wait(let refill):
-                if await refill.value { continue }
-                state.withLock { $0.slices[key, default: Slice()].free -= amount }
-                return true
+                if let fault = await refill.value { throw fault }
             }
         }
     }
 
-    /// Takes a slice from the database. Returns whether the database answered.
-    private func take(_ want: Int64, of key: Key, limit: Int64, needed: Int64) async -> Bool {
-        let taken = try? await store.take(key.budget, key.day, Nanodollars(limit), Nanodollars(want))
+    /// Takes a slice from the database. Returns why it could not.
+    private func take(_ want: Int64, of key: Key, limit: Int64, needed: Int64) async -> StoreFault? {
+        let taken: Int64
+        do {
+            taken = try await store.take(key.budget, key.day, Nanodollars(limit), Nanodollars(want)).raw
+        } catch {
+            state.withLock { $0.slices[key, default: Slice()].refill = nil }
+            return error as? StoreFault ?? .unexpected("\(error)")
+        }
         state.withLock { state in
+            let free = state.slices[key, default: Slice()].free + taken
             state.slices[key, default: Slice()].refill = nil
-            guard let taken else { return }
-            let free = state.slices[key, default: Slice()].free + taken.raw
             state.slices[key, default: Slice()].free = free
             state.exhausted[key] = free < needed ? .now + Self.exhaustionRecheck : nil
         }
-        return taken != nil
+        return nil
     }
 
     private func giveBack(where isReturned: (Slice) -> Bool) async throws {
