@@ -134,7 +134,7 @@ let package = Package(
         tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims", "TestSupport"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
-        tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
+        tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "Webhooks", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", "TestSupport", .logging, .serviceLifecycle]),
         tests(
             "TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),

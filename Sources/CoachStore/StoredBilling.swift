@@ -54,11 +54,13 @@ extension BillingFigures {
     /// The argument `figures` of `gateway.fold_billing_event`.
     var json: JSONValue {
         [
-            "occurred_at": .integer(occurredAt.milliseconds), "kind": .string(kind.rawValue), "purchase": .string(purchase),
+            "occurred_at": .integer(occurredAt.milliseconds), "rank": .integer(Int64(rank)), "kind": .string(kind.rawValue),
+            "purchase": .string(purchase), "payment": payment.map { .string($0) } ?? .null,
+            "invoice": invoice.map { .string($0) } ?? .null, "replaces": replaces.map { .string($0) } ?? .null,
             "store": .string(store.rawValue), "product": product.map { .string($0) } ?? .null,
             "nanodollars": price.map { .integer($0.raw) } ?? .null,
             "period_start": periodStart.map { .integer($0.milliseconds) } ?? .null, "period_end": periodEnd?.stored ?? .null,
-            "renews": .bool(renews),
+            "renews": .bool(renews), "will_renew": willRenew.map { .bool($0) } ?? .null,
         ]
     }
 }

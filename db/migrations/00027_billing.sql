@@ -48,17 +48,25 @@ create table gateway.billing_events (
 );
 create index idx_billing_events_subscriber on gateway.billing_events (subscriber) where subscriber is not null;
 
--- What operators count: one narrow row per production event that begins, continues or ends a purchase.
+-- What operators count: one narrow row per production event that begins, continues or ends a purchase, or says which invoice a payment paid.
 create table gateway.billing_figures (
     -- Of gateway.billing_events: rows are appended at the end of this index, which one of the senders' ids would spread over all its pages.
     event_number bigint primary key,
     source text not null,
     event_id text not null,
     occurred_at timestamptz not null,
-    -- trial, purchase, renewal, extension, cancellation, refund, expiration
+    -- Order among events of the same instant, as the fold has it.
+    rank integer not null default 0,
+    -- trial, purchase, renewal, extension, cancellation, refund, expiration; payment and state: of a paid period that may be known already (Stripe,
+    -- Play); payment_link: nothing but the payment of an invoice.
     kind text not null,
-    -- Names the purchase for all its events.
+    -- Names the purchase for all its events, except for a refund of Stripe, which names the payment alone.
     purchase text not null,
+    -- What Stripe's refunds are found by.
+    payment text,
+    invoice text,
+    -- The purchase that this one replaces (Play).
+    replaces text,
     store text not null,
     product text,
     -- US dollars; negative for a refund, NULL when the event has no price in them.
@@ -66,9 +74,14 @@ create table gateway.billing_figures (
     -- The paid period. NULL when the event has none; `infinity` for purchases without end.
     period_start timestamptz,
     period_end timestamptz,
-    renews boolean not null
+    renews boolean not null,
+    -- False when automatic renewal is switched off; NULL when the event does not say it.
+    will_renew boolean
 );
 create index idx_billing_figures_occurred_at on gateway.billing_figures (occurred_at);
+create index idx_billing_figures_payment on gateway.billing_figures (payment) where payment is not null;
+create index idx_billing_figures_invoice on gateway.billing_figures (invoice) where invoice is not null;
+create index idx_billing_figures_replaces on gateway.billing_figures (purchase) where replaces is not null;
 
 -- A result of the fold, beside gateway.user_entitlements. No foreign key to the user: an event can arrive before its user exists, and then applies
 -- when they appear.
@@ -222,13 +235,14 @@ begin
 
     perform gateway.write_entitlements(states);
     insert into gateway.billing_figures (
-        event_number, source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
-    select number, $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
-        to_timestamp(f.period_start / 1000.0),
-        case f.period_end when 'never' then 'infinity' else to_timestamp(f.period_end::bigint / 1000.0) end, f.renews
+        event_number, source, event_id, occurred_at, rank, kind, purchase, payment, invoice, replaces, store, product, price_usd, period_start,
+        period_end, renews, will_renew)
+    select number, $1, $2, to_timestamp(f.occurred_at / 1000.0), f.rank, f.kind, f.purchase, f.payment, f.invoice, f.replaces, f.store, f.product,
+        f.nanodollars / 1e9, to_timestamp(f.period_start / 1000.0),
+        case f.period_end when 'never' then 'infinity' else to_timestamp(f.period_end::bigint / 1000.0) end, f.renews, f.will_renew
     from jsonb_to_record(figures) as f (
-        occurred_at bigint, kind text, purchase text, store text, product text, nanodollars bigint, period_start bigint, period_end text,
-        renews boolean)
+        occurred_at bigint, rank integer, kind text, purchase text, payment text, invoice text, replaces text, store text, product text,
+        nanodollars bigint, period_start bigint, period_end text, renews boolean, will_renew boolean)
     where figures is not null;
     perform gateway.enqueue_billing_jobs(jobs);
     return true;

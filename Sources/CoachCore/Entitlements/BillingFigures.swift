@@ -1,57 +1,94 @@
 /// What operators count of one event: the beginning, continuation or end of a purchase.
 public struct BillingFigures: Hashable, Sendable {
+    /// Raw values are those of the database.
     public enum Kind: String, Sendable, CaseIterable {
         case trial, purchase, renewal, `extension`, cancellation, refund, expiration
+        /// A state of a purchase that is not over, as the store returned it. Several are known of one period.
+        case state
+        /// A payment of Stripe for a period, the first one or a later one.
+        case payment
+        /// Says nothing but which payment paid an invoice.
+        case paymentLink = "payment_link"
     }
 
     public var kind: Kind
-    /// The same for all events of a purchase.
+    /// The same for all events of a purchase, except that a refund of Stripe has the payment's.
     public var purchase: String
+    /// Payment and invoice by which a refund of Stripe finds its purchase.
+    public var payment: String?
+    public var invoice: String?
+    /// The purchase that this one replaces.
+    public var replaces: String?
     public var store: BillingStore
     public var product: String?
     public var occurredAt: BillingInstant
+    /// Order among events of the same instant, as the fold has it.
+    public var rank: Int
     /// nil when the event names no price in US dollars.
     public var price: Nanodollars?
     public var periodStart: BillingInstant?
     public var periodEnd: Expiry?
     public var renews: Bool
+    /// False when automatic renewal is switched off; nil when the event does not say it.
+    public var willRenew: Bool?
 
-    /// nil for events that are not counted: those of the sandbox, manual ones, and those that report a state instead of a change.
+    /// nil for events that are not counted: those of the sandbox, manual ones, and those that change no period.
     public init?(_ event: BillingEvent, price: Nanodollars?) {
         let reference: PurchaseReference
         let period: BillingPeriod
         switch event.change {
         case .purchase(let named, let purchaseEvent, let paid):
-            guard let kind = Kind(purchaseEvent, paid) else { return nil }
+            guard let kind = Kind(purchaseEvent, paid, of: event.source) else { return nil }
             (reference, period, self.kind) = (named, paid, kind)
+            periodEnd = period.expiry
         case .observation(let observation):
-            guard observation.end == .expired || observation.end == nil && observation.period.isTrial else { return nil }
-            (reference, period, kind) = (observation.reference, observation.period, observation.end == nil ? .trial : .expiration)
-        case .snapshot, .transfer, .grant, .revocation, .payment, .identity: return nil
+            (reference, period, kind) = (observation.reference, observation.period, Kind(observation))
+            // While a payment is overdue nothing is paid; Google Play's expiry is then that of the grace period.
+            periodEnd = observation.hasBillingIssue ? .at(event.occurredAt) : period.expiry
+            replaces = observation.replacedReference?.originalTransaction
+            if observation.end == nil, period.renews { willRenew = observation.willRenew }
+        case .payment(let payment, let invoice):
+            // Only Stripe has such events, and no sandbox invoice is counted.
+            (reference, period, kind) = (
+                PurchaseReference(environment: .production, store: .stripe, transaction: payment, invoice: invoice), BillingPeriod(),
+                .paymentLink
+            )
+        case .snapshot, .transfer, .grant, .revocation, .identity: return nil
         }
         guard reference.environment == .production, reference.store != .manual else { return nil }
         store = reference.store
         product = period.product
-        let names = [reference.originalTransaction, reference.transaction, period.product, event.subject.first?.text]
-        purchase = names.lazy.compactMap { $0 }.first ?? event.id
+        // Without a transaction a purchase is the owner's of the product, as in the fold.
+        let owned = [event.subject.first?.text, period.product].compactMap { $0 }.joined(separator: " ")
+        purchase = reference.originalTransaction ?? reference.transaction ?? (owned.isEmpty ? event.id : owned)
+        if event.source == .stripe { (payment, invoice) = (reference.transaction, reference.invoice) }
         occurredAt = event.occurredAt
+        rank = event.change.rank * 256 + Int(event.sequence)
         self.price = price
         periodStart = period.purchasedAt
-        periodEnd = period.expiry
         renews = period.renews
     }
 }
 
 extension BillingFigures.Kind {
-    fileprivate init?(_ event: PurchaseEvent, _ period: BillingPeriod) {
+    fileprivate init?(_ event: PurchaseEvent, _ period: BillingPeriod, of source: BillingSource) {
         switch event {
         case .purchased: self = period.isTrial ? .trial : .purchase
-        case .renewed: self = .renewal
+        // Stripe's paid invoices do not say whether they are the first ones.
+        case .renewed: self = source == .stripe ? .payment : .renewal
         case .extended, .uncancelled, .refundReversed: self = .extension
         case .cancelled: self = .cancellation
         case .refunded: self = .refund
         case .expired: self = .expiration
         case .temporaryGrant, .productChange, .pauseScheduled, .billingIssue: return nil
+        }
+    }
+
+    fileprivate init(_ observation: PurchaseObservation) {
+        switch observation.end {
+        case nil: self = observation.period.isTrial ? .trial : .state
+        case .expired, .paused: self = .expiration
+        case .refunded: self = .refund
         }
     }
 }
