@@ -15,15 +15,21 @@ public struct AvatarImage: Sendable, Equatable {
             switch self {
             case .unknownFormat: "the picture must be PNG, JPEG or WebP"
             case .damaged: "the picture is damaged"
-            case .tooManyPixels: "the picture must have 1 to \(AvatarImage.maximumSide) pixels on each side"
+            case .tooManyPixels:
+                """
+                the picture must have 1 to \(AvatarImage.maximumSide) pixels on each side, and at most \
+                \(AvatarImage.maximumDecodedBytes >> 20) MiB of them
+                """
             case .animated: "the picture must not be animated"
             }
         }
     }
 
     public static let maximumBytes = 512 * 1024
-    /// Decoded, that is at most 16 MiB: a small file cannot make a client allocate more.
     public static let maximumSide = 2_048
+    /// Of the decoded pixels, by what the header declares: a small file cannot make a client allocate more. 32 bits for each pixel of the largest
+    /// picture.
+    static let maximumDecodedBytes = 16 * 1024 * 1024
 
     public let format: Format
     /// The picture as it is stored and served.
@@ -48,8 +54,10 @@ public struct AvatarImage: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    static func check(width: Int, height: Int) throws(Flaw) {
-        guard (1...maximumSide).contains(width), (1...maximumSide).contains(height) else { throw .tooManyPixels }
+    static func check(width: Int, height: Int, bitsPerPixel: Int = 32) throws(Flaw) {
+        guard (1...maximumSide).contains(width), (1...maximumSide).contains(height),
+            width * height * bitsPerPixel / 8 <= maximumDecodedBytes
+        else { throw .tooManyPixels }
     }
 }
 

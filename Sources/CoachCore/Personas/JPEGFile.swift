@@ -13,13 +13,16 @@ enum JPEGFile {
             switch marker {
             case 0xC0, 0xC1, 0xC2:
                 frames += 1
-                var frame = ByteCursor(data, at: 1)
-                let height = try frame.bigEndian(2)
-                try AvatarImage.check(width: try frame.bigEndian(2), height: height)
+                try checkFrame(data)
             case 0xDA:
                 scans += 1
-                guard frames == 1 else { throw .damaged }
-            case 0xC4, 0xDB, 0xDD: break
+                guard frames == 1, let components = data.first, (1...4).contains(components), data.count == 4 + 2 * Int(components) else {
+                    throw .damaged
+                }
+            case 0xC4: try checkHuffmanTables(data)
+            case 0xDB: try checkQuantizationTables(data)
+            // The restart interval.
+            case 0xDD: guard data.count == 2 else { throw .damaged }
             // Adobe's colour transform, without which colours are wrong; in its exact length it has no room for more.
             case 0xEE where data.starts(with: Array("Adobe".utf8)) && data.count == 12: break
             // Other application data (EXIF, XMP, profiles, thumbnails) and comments.
@@ -31,6 +34,38 @@ enum JPEGFile {
         }
         guard frames == 1, scans > 0 else { throw .damaged }
         return result + [0xFF, 0xD9]
+    }
+
+    /// Frame header (§B.2.2).
+    private static func checkFrame(_ data: [UInt8]) throws(AvatarImage.Flaw) {
+        var frame = ByteCursor(data)
+        let precision = try frame.bigEndian(1)
+        let height = try frame.bigEndian(2)
+        let width = try frame.bigEndian(2)
+        let components = try frame.bigEndian(1)
+        guard precision == 8 || precision == 12, (1...4).contains(components), data.count == 6 + 3 * components else { throw .damaged }
+        try AvatarImage.check(width: width, height: height, bitsPerPixel: (precision == 8 ? 8 : 16) * components)
+    }
+
+    /// Tables up to the end of the segment, and nothing else (§B.2.4.1).
+    private static func checkQuantizationTables(_ data: [UInt8]) throws(AvatarImage.Flaw) {
+        var tables = ByteCursor(data)
+        repeat {
+            let head = try tables.bigEndian(1)
+            guard head >> 4 <= 1, head & 0x0F <= 3 else { throw .damaged }
+            _ = try tables.take(head >> 4 == 0 ? 64 : 128)
+        } while !tables.isAtEnd
+    }
+
+    /// As for quantization; a table has the number of its codes of each length, and their values (§B.2.4.2).
+    private static func checkHuffmanTables(_ data: [UInt8]) throws(AvatarImage.Flaw) {
+        var tables = ByteCursor(data)
+        repeat {
+            let head = try tables.bigEndian(1)
+            let codes = try tables.take(16).reduce(0) { $0 + Int($1) }
+            guard head >> 4 <= 1, head & 0x0F <= 3, codes <= 256 else { throw .damaged }
+            _ = try tables.take(codes)
+        } while !tables.isAtEnd
     }
 
     /// The next marker, behind fill bytes.

@@ -14,27 +14,39 @@ enum PNGFile {
         var range: Range<Int>
     }
 
-    /// The chunks that make pixels; all others, texts, EXIF, profiles and animation among them, are removed.
-    private static let kept: Set<String> = ["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]
-
+    /// Keeps the chunks that make pixels, each in the length that its content needs, so that no text fits behind that. All others, texts, EXIF,
+    /// profiles and animation among them, are removed.
     static func cleaned(_ bytes: [UInt8]) throws(AvatarImage.Flaw) -> [UInt8] {
+        let all = try chunks(bytes)
+        guard let first = all.first else { throw .damaged }
+        let header = try PNGHeader(first.data)
         var result = signature
+        var paletteEntries = 0
+        var hasTransparency = false
         var hasPixels = false
-        for chunk in try chunks(bytes) {
-            if chunk.type == "IHDR" {
-                guard chunk.data.count == 13 else { throw .damaged }
-                var header = ByteCursor(Array(chunk.data))
-                try AvatarImage.check(width: try header.bigEndian(4), height: try header.bigEndian(4))
+        for chunk in all {
+            switch chunk.type {
+            case "IHDR": break
+            case "PLTE":
+                guard paletteEntries == 0, !hasPixels, header.allowsPalette(bytes: chunk.data.count) else { throw .damaged }
+                paletteEntries = chunk.data.count / 3
+                // A suggestion for the screens of the past.
+                if header.colour != .palette { continue }
+            case "tRNS":
+                guard !hasTransparency, !hasPixels,
+                    header.allowsTransparency(bytes: chunk.data.count, paletteEntries: paletteEntries)
+                else { throw .damaged }
+                hasTransparency = true
+            case "IDAT": hasPixels = true
+            case "IEND": guard chunk.data.isEmpty else { throw .damaged }
+            default:
+                // Only ancillary chunks (bit 5 of the first letter) may be dropped.
+                if chunk.type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true { throw .damaged }
+                continue
             }
-            hasPixels = hasPixels || chunk.type == "IDAT"
-            // Only ancillary chunks (bit 5 of the first letter) may be dropped.
-            if kept.contains(chunk.type) {
-                result += bytes[chunk.range]
-            } else if chunk.type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true {
-                throw .damaged
-            }
+            result += bytes[chunk.range]
         }
-        guard hasPixels else { throw .damaged }
+        guard hasPixels, header.colour != .palette || paletteEntries > 0 else { throw .damaged }
         return result
     }
 

@@ -16,8 +16,8 @@ enum WebPFile {
             case "VP8X":
                 guard length == 10, chunks.isEmpty else { throw .damaged }
                 if data[0] & 0x02 != 0 { throw .animated }
-                // Only alpha remains: profile, EXIF and XMP are removed.
-                data[0] &= 0x10
+                // Only alpha remains: profile, EXIF and XMP are removed. Three bytes are reserved.
+                data.replaceSubrange(..<4, with: [data[0] & 0x10, 0, 0, 0])
                 var canvas = ByteCursor(data, at: 4)
                 try AvatarImage.check(width: try canvas.littleEndian(3) + 1, height: try canvas.littleEndian(3) + 1)
             case "VP8 ":

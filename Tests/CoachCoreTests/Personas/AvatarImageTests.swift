@@ -73,6 +73,71 @@ struct AvatarImageTests {
         #expect(throws: AvatarImage.Flaw.tooManyPixels) { try AvatarImage(png) }
     }
 
+    /// The sample with another header, and chunks before its pixels.
+    private static func picture(depth: UInt8 = 8, colour: UInt8, side: UInt8 = 1, _ chunks: [(String, Int)]) -> [UInt8] {
+        let header = PNGFile.chunk("IHDR", [0, 0, side, 0, 0, 0, side, 0, depth, colour, 0, 0, 0])
+        var bytes = PNGFile.signature + header
+        for (type, length) in chunks { bytes += PNGFile.chunk(type, [UInt8](repeating: 0x41, count: length)) }
+        return bytes + PNGFile.chunk("IDAT", [0]) + PNGFile.chunk("IEND", [])
+    }
+
+    @Test("of a PNG are rejected with text in IEND, and with another length of a palette or of transparency than the pixels need")
+    func textInPNG() throws {
+        let end = Self.png.count - PNGFile.endLength
+        let hidden = Array(Self.png[..<end]) + PNGFile.chunk("IEND", Array(Self.secret.utf8))
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(hidden) }
+        let indexed: [[(String, Int)]] = [[("PLTE", 768)], [("PLTE", 3), ("tRNS", 1)], [("PLTE", 768), ("tRNS", 256)]]
+        for chunks in indexed {
+            let picture = Self.picture(colour: 3, chunks)
+            #expect(try AvatarImage(picture).bytes == picture)
+        }
+        let wrong: [[(String, Int)]] = [
+            [], [("PLTE", 0)], [("PLTE", 4)], [("PLTE", 771)], [("PLTE", 3), ("tRNS", 2)], [("tRNS", 1), ("PLTE", 3)],
+            [("PLTE", 768), ("tRNS", 257)], [("PLTE", 3), ("PLTE", 3)], [("PLTE", 6), ("tRNS", 1), ("tRNS", 1)],
+        ]
+        for chunks in wrong { #expect(throws: AvatarImage.Flaw.damaged, "\(chunks)") { try AvatarImage(Self.picture(colour: 3, chunks)) } }
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(Self.picture(depth: 1, colour: 3, [("PLTE", 9)])) }
+        let bare = try AvatarImage(Self.picture(colour: 2, []))
+        #expect(try AvatarImage(Self.picture(colour: 2, [("PLTE", 768)])) == bare, "a suggested palette is removed")
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(Self.picture(colour: 2, [("tRNS", 256)])) }
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(Self.picture(colour: 6, [("tRNS", 6)])) }
+    }
+
+    @Test("of a PNG are rejected by the bytes of their pixels, and with a depth that their colours do not have")
+    func deepPNG() throws {
+        // 2,048 pixels on a side.
+        #expect(try AvatarImage(Self.picture(colour: 6, side: 8, [])).format == .png)
+        #expect(throws: AvatarImage.Flaw.tooManyPixels) { try AvatarImage(Self.picture(depth: 16, colour: 6, side: 8, [])) }
+        #expect(try AvatarImage(Self.picture(depth: 16, colour: 6, side: 5, [])).format == .png)
+        for (depth, colour) in [(16, 3), (4, 6), (3, 0), (8, 1)] as [(UInt8, UInt8)] {
+            #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(Self.picture(depth: depth, colour: colour, [("PLTE", 3)])) }
+        }
+    }
+
+    @Test("of a JPEG are rejected with text behind a table, a restart interval, a frame header or a scan header")
+    func textInJPEG() throws {
+        let secret = Array(Self.secret.utf8)
+        func jpeg(_ marker: UInt8, _ data: [UInt8]) -> [UInt8] {
+            Array(Self.jpeg[..<2]) + [0xFF, marker, 0, UInt8(data.count + 2)] + data + Self.jpeg[2...]
+        }
+        let quantization: [UInt8] = [0] + [UInt8](repeating: 1, count: 64)
+        let huffman: [UInt8] = [0x10, 0, 2] + [UInt8](repeating: 0, count: 14) + [1, 2]
+        let segments: [(UInt8, [UInt8])] = [(0xDD, [0, 8]), (0xDB, quantization), (0xDB, quantization + quantization), (0xC4, huffman)]
+        for (marker, data) in segments {
+            #expect(try AvatarImage(jpeg(marker, data)).format == .jpeg)
+            #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(jpeg(marker, data + secret)) }
+            #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(jpeg(marker, [])) }
+        }
+        for marker: UInt8 in [0xC0, 0xDA] {
+            var changed = Self.jpeg
+            let start = try #require(changed.indices.dropLast().first { changed[$0] == 0xFF && changed[$0 + 1] == marker })
+            let length = Int(changed[start + 3])
+            changed[start + 3] += UInt8(secret.count)
+            changed.insert(contentsOf: secret, at: start + 2 + length)
+            #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(changed) }
+        }
+    }
+
     @Test("of a WebP are rejected by the size of the canvas, of a lossy and of a lossless frame; animated ones in each form")
     func refusedWebP() throws {
         func webp(_ chunks: [(String, [UInt8])]) -> [UInt8] {
