@@ -61,7 +61,7 @@ extension PostgresClient {
             of: """
                 gateway.ignore_billing_event(
                     \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                    \(reason))
+                    \(reason), \(delivery.namedUsers.map(\.uuid)))
                 """)
     }
 

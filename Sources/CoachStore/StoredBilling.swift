@@ -11,6 +11,7 @@ struct StoredJobs: StoredWritable {
         json.array { json in
             for job in jobs {
                 json.object { json in
+                    json.member("user_id", job.userID?.description)
                     json.member("kind", job.kind.rawValue)
                     json.key("payload")
                     job.payload.write(to: &json)

@@ -1,4 +1,5 @@
 import CoachCore
+import JSON
 import OpenSSLCrypto
 
 /// A verified webhook body as the inbox stores it.
@@ -21,10 +22,14 @@ public struct IntakeEvent: Hashable, Sendable {
     /// What was paid, negative for a refund; nil when the event names no price in US dollars.
     public let price: Nanodollars?
     public let outcome: Outcome
+    /// All UUIDs in the body and in its encoded parts.
+    public let namedUsers: Set<UserID>
 
     /// Runs a parser; what it throws is the reason to store the event without an effect.
+    /// - Parameter decoded: what the body holds in an encoding, such as the payloads of signatures.
     init(
-        _ source: BillingSource, _ body: [UInt8], _ parse: (inout IntakeDraft) throws(IgnoredReason) -> Outcome
+        _ source: BillingSource, _ body: [UInt8], decoded: [JSONValue] = [],
+        _ parse: (inout IntakeDraft) throws(IgnoredReason) -> Outcome
     ) {
         var draft = IntakeDraft()
         do throws(IgnoredReason) {
@@ -35,6 +40,7 @@ public struct IntakeEvent: Hashable, Sendable {
         self.source = source
         id = draft.id ?? Self.contentID(body)
         (type, environment, price) = (draft.type, draft.environment, draft.price)
+        namedUsers = decoded.reduce(into: UserID.all(in: body)) { users, part in users.formUnion(UserID.all(in: part.bytes)) }
     }
 
     /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.

@@ -89,8 +89,8 @@ public struct WebhookRoutes: Feature {
             case .lookUp(let lookUp): .lookUp(lookUp.job(messageID: event.id))
             }
         return BillingDelivery(
-            source: event.source, id: event.id, type: event.type, environment: event.environment, body: body, effect: effect,
-            price: event.price, followUp: reconciliations(after: event.outcome))
+            source: event.source, id: event.id, type: event.type, environment: event.environment, body: body,
+            namedUsers: event.namedUsers, effect: effect, price: event.price, followUp: reconciliations(after: event.outcome))
     }
 
     private func reconciliations(after outcome: IntakeEvent.Outcome) -> [NewJob] {

@@ -2,6 +2,7 @@ import CoachCore
 import CoachStore
 import Foundation
 import PostgresClient
+import TestSupport
 import Testing
 
 @Suite("Billing events of removed users")
@@ -23,11 +24,19 @@ struct RemovedSubscriberTests {
     private func delivery(_ event: BillingEvent, of user: Caller) -> BillingDelivery {
         let body = #"{"app_user_id":"\#(user.userID.uuid.uuidString)","email":"canary@example.org","id":"\#(user.userID)"}"#
         return BillingDelivery(
-            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8), effect: .event(event),
-            price: Nanodollars(9_990_000_000))
+            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8), namedUsers: [user.userID],
+            effect: .event(event), price: Nanodollars(9_990_000_000))
     }
 
-    /// Tables with the user's id or the canary, as text or inside bytes.
+    /// Without an effect, with the body in base64, as the App Store's.
+    private func ignored(_ id: String, of user: Caller) -> BillingDelivery {
+        var delivery = delivery(event(.identity, of: [], at: 0), of: user)
+        (delivery.effect, delivery.id) = (.none(reason: "unknown type"), id)
+        delivery.body = Array(Data(delivery.body).base64EncodedString().utf8)
+        return delivery
+    }
+
+    /// Tables with the user's id or the canary, as text, inside bytes or encoded.
     private func tables(naming user: UserID, _ store: StoreFixture) async throws -> [String] {
         let names: [String] = try await store.admin.query(
             """
@@ -35,9 +44,8 @@ struct RemovedSubscriberTests {
             where n.nspname in ('public', 'gateway', 'ledger', 'operator') and c.relkind = 'r'
             """
         ) { rows in try rows.map { row in try row.value(0) } }
-        func hex(_ text: String) -> String { text.utf8.map { String(format: "%02x", $0) }.joined() }
-        let needles = [user.description, "canary"].flatMap { [$0, hex($0), hex($0.uppercased())] }
-        let condition = needles.map { "line ilike '%\($0)%'" }.joined(separator: " or ")
+        let needles = [user.description, user.uuid.uuidString, "canary"].flatMap(encodedForms)
+        let condition = needles.map { "line like '%\($0)%'" }.joined(separator: " or ")
         var found: [String] = []
         for name in names {
             let query = Query(unsafeSQL: "select count(*) from (select to_jsonb(t)::text as line from \(name) t) r where \(condition)")
@@ -58,9 +66,7 @@ struct RemovedSubscriberTests {
         let caller = Caller.someone()
         try await store.turns().talk(caller, "canary")
         _ = try await inbox.store(delivery(event(purchase(.purchased), of: [SubscriberID(caller.userID)], at: 0), of: caller))
-        var ignored = delivery(event(.identity, of: [], at: 0), of: caller)
-        (ignored.effect, ignored.id) = (.none(reason: "unknown type"), "ignored")
-        _ = try await inbox.store(ignored)
+        _ = try await inbox.store(ignored("before", of: caller))
         #expect(try await tables(naming: caller.userID, store).contains("gateway.billing_events"))
 
         try await remove(caller, store)
@@ -74,6 +80,42 @@ struct RemovedSubscriberTests {
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.subscribers where revision > 1") == 1, "folded with the former")
         #expect(try await inbox.expiring(nil, 10) == [])
+        for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox.store(ignored("after", of: caller)) == receipt) }
+        #expect(try await tables(naming: caller.userID, store) == [])
+        #expect(try await store.count("select count(*) from gateway.billing_events where status = 'ignored' and body = ''") == 2)
+    }
+
+    @Test("an ignored event keeps its body while none of the users that it names is removed")
+    func ignoredOfOthers() async throws {
+        let store = try await StoreFixture()
+        let inbox = BillingInbox.postgres(client: store.gateway, includingSandbox: false)
+        let (removed, kept) = (Caller.someone(), Caller.someone())
+        for user in [removed, kept] { _ = try await store.requests().take(user) }
+        _ = try await inbox.store(ignored("kept", of: kept))
+        var both = ignored("both", of: kept)
+        both.namedUsers.insert(removed.userID)
+        _ = try await inbox.store(both)
+        try await remove(removed, store)
+        #expect(try await store.value("select string_agg(event_id, ' ') from gateway.billing_events where body <> ''") == "kept")
+    }
+
+    @Test("jobs that an event causes for its user are removed with the user, and so are the keys of those that are done")
+    func jobs() async throws {
+        let store = try await StoreFixture()
+        let inbox = BillingInbox.postgres(client: store.gateway, includingSandbox: false)
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        var delivery = delivery(event(purchase(.purchased), of: [SubscriberID(caller.userID)], at: 0), of: caller)
+        let kinds = (done: JobKind(rawValue: "done"), waiting: JobKind(rawValue: "waiting"))
+        delivery.followUp = [kinds.done, kinds.waiting].map { NewJob($0, userID: caller.userID, idempotencyKey: "hash of the user") }
+        _ = try await inbox.store(delivery)
+        let queue = JobQueue(client: store.gateway, instance: UUID())
+        let taken = try await queue.exchange([], [kinds.done: 1], .seconds(30))
+        _ = try await queue.exchange(taken.map { EndedRun(run: $0.run, result: .done) }, [:], .seconds(30))
+        #expect(try await store.count("select count(*) from gateway.done_jobs where user_id = \(caller.userID.uuid)") == 1)
+        try await remove(caller, store)
+        #expect(try await store.count("select count(*) from gateway.done_jobs where idempotency_key = 'hash of the user'") == 0)
+        #expect(try await store.count("select count(*) from gateway.jobs where idempotency_key = 'hash of the user'") == 0)
     }
 
     @Test("still give access to another account that the purchase is transferred to")

@@ -40,6 +40,8 @@ create table gateway.billing_events (
     body bytea not null check (octet_length(body) <= 262144),
     -- In the form that the fold reads.
     event text,
+    -- UUIDs that the body of an ignored event holds, users' ids among them. NULL when the body was cut, and for other events.
+    uuids uuid[],
     received_at timestamptz not null default clock_timestamp(),
     number bigint generated always as identity,
     primary key (source, event_id),
@@ -123,22 +125,24 @@ begin
     return array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
 end $$;
 
--- Enqueues jobs that an event causes: [{kind, payload, key, delay_seconds}].
+-- Enqueues jobs that an event causes: [{user_id, kind, payload, key, delay_seconds}].
 create function gateway.enqueue_billing_jobs(jobs jsonb) returns void
     language plpgsql set search_path = '' as $$
 begin
     perform gateway.enqueue_job(
-        null, j.kind, j.payload, j.key, clock_timestamp() + make_interval(secs => j.delay_seconds))
-    from jsonb_to_recordset(jobs) as j (kind text, payload jsonb, key text, delay_seconds double precision);
+        j.user_id, j.kind, j.payload, j.key, clock_timestamp() + make_interval(secs => j.delay_seconds))
+    from jsonb_to_recordset(jobs) as j (user_id uuid, kind text, payload jsonb, key text, delay_seconds double precision);
 end $$;
 
--- Stores an event without effect. Returns whether it is new.
+-- Stores an event without effect, without its body if that names a removed user. Returns whether it is new.
+-- uuids: all that the body holds.
 create function gateway.ignore_billing_event(
-    source text, event_id text, type text, environment text, body bytea, reason text) returns boolean
+    source text, event_id text, type text, environment text, body bytea, reason text, uuids uuid[]) returns boolean
     language plpgsql set search_path = '' as $$
 begin
-    insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body)
-    values ($1, $2, 'ignored', left(reason, 1000), $3, $4, $5)
+    insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body, uuids)
+    select $1, $2, 'ignored', left(reason, 1000), $3, $4, case when r.removed = '{}' then $5 else '' end, case when r.removed = '{}' then $7 end
+    from gateway.removed_subscriber_ids($7::text[]) r
     on conflict do nothing;
     return found;
 end $$;
@@ -334,7 +338,7 @@ create policy subscriptions_gateway_select on gateway.subscriptions for select t
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.read_subscriber(text, text, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
-    gateway.ignore_billing_event(text, text, text, text, bytea, text),
+    gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[]),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
     gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),
     gateway.write_entitlements(jsonb), gateway.outdated_subscribers(integer, bigint, integer), gateway.stored_subscriber(bigint),

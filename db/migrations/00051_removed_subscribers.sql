@@ -22,9 +22,8 @@ begin
             where r.user_hash = gateway.user_hash(case when u.id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then u.id::uuid end));
 end $$;
 
--- The few rows that must be read for a name: events without an effect, and jobs of no user.
-create index idx_billing_events_without_effect on gateway.billing_events (source, event_id) where status <> 'folded' and subscriber is null;
-create index idx_jobs_of_no_user on gateway.jobs (kind) where user_id is null;
+-- Ignored events are found by the users that they name: their bodies can hold an id encoded.
+create index idx_billing_events_uuids on gateway.billing_events using gin (uuids) where uuids is not null;
 
 -- Replaces a removed user's id in everything that billing keeps, and cuts their raw bodies to the folded fields. Events without an effect that name the
 -- user keep no body.
@@ -48,11 +47,7 @@ begin
         where e.subscriber = own;
         update gateway.subscriber_ids i set id = pseudonym where i.id = name;
     end if;
-    update gateway.billing_events e set body = '', ignored_reason = replace(e.ignored_reason, name, pseudonym)
-    where e.status <> 'folded' and e.subscriber is null
-        and (position(convert_to(name, 'UTF8') in e.body) > 0 or position(convert_to(upper(name), 'UTF8') in e.body) > 0
-            or e.ignored_reason like '%' || name || '%');
-    delete from gateway.jobs j where j.user_id is null and j.payload::text like '%' || name || '%';
+    update gateway.billing_events e set body = '', uuids = null where e.uuids @> array[$1];
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -15,15 +15,18 @@ public struct AppStoreNotification: Sendable {
     /// Throws when the body is not Apple's notification for this app; nothing of it may be stored then.
     public func parse(_ body: [UInt8], now: Date) throws(SignedPayloadVerifier.Rejection) -> IntakeEvent {
         guard let signed = (try? JSONDocument(parsing: body))?.value["signedPayload"]?.string else { throw .malformed }
-        let payload = EventFields(try verifier.payload(of: signed, now: now))
+        var decoded = [try verifier.payload(of: signed, now: now)]
+        let payload = EventFields(decoded[0])
         let data = try? payload.object("data")
         let environment = try environment(data ?? (try? payload.object("summary")))
         var content = AppStoreContent(policy: policy, environment: environment)
         for (key, path) in [("signedTransactionInfo", \AppStoreContent.transaction), ("signedRenewalInfo", \.renewal)] {
             guard let text = data?[key]?.string else { continue }
-            content[keyPath: path] = EventFields(try verifier.payload(of: text, now: now), path: key)
+            let part = try verifier.payload(of: text, now: now)
+            decoded.append(part)
+            content[keyPath: path] = EventFields(part, path: key)
         }
-        return IntakeEvent(.appstore, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in
+        return IntakeEvent(.appstore, body, decoded: decoded) { (draft: inout IntakeDraft) throws(IgnoredReason) in
             draft.environment = environment
             defer { draft.price = content.price(type: draft.type ?? "") }
             let id = try payload.eventID("notificationUUID")

@@ -47,7 +47,8 @@ public struct PlayPurchases: Sendable {
         }
         _ = try await inbox.store(
             BillingDelivery(
-                source: .play, id: id, type: "subscriptionsv2", environment: environment, body: answer.body, effect: effect))
+                source: .play, id: id, type: "subscriptionsv2", environment: environment, body: answer.body,
+                namedUsers: UserID.all(in: answer.body), effect: effect))
     }
 }
 

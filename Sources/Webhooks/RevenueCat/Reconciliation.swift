@@ -69,9 +69,9 @@ public struct Reconciliation: Sendable {
     }
 
     private static func job(for subscriber: SubscriberID, key: String, delay: Duration) -> NewJob {
+        // A user's job and its key are removed with the user.
         NewJob(
-            subscriberKind, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key,
-            delay: delay)
+            subscriberKind, userID: subscriber.userID, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key, delay: delay)
     }
 
     private static func day(of date: Date) -> Int { Int(date.timeIntervalSince1970) / 86_400 }

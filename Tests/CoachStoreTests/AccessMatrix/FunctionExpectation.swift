@@ -101,7 +101,7 @@ enum FunctionExpectation {
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
         "gateway.read_subscriber(text, text, text[], integer)", "gateway.subscriber_events(bigint[])",
-        "gateway.ignore_billing_event(text, text, text, text, bytea, text)",
+        "gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[])",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
         "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",

@@ -133,6 +133,23 @@ struct RevenueCatEventTests {
         #expect(parse("PURCHASE_REDEEMED", ["redeemed_by": 7, "redeemed_from": .null]).outcome == .ignored(.informational))
     }
 
+    @Test("all UUIDs of a body are found, wherever they stand, also when the event or the whole body is not understood")
+    func namedUsers() {
+        let (first, second) = (UserID.random(), UserID.random())
+        let body = RevenueCatSample.body(
+            "SOMETHING_NEW",
+            [
+                "id": "e1", "app_user_id": .string(first.description.uppercased()),
+                "aliases": [.string("user-\(second)-\(first)x"), "12345678-1234-1234-1234"],
+                "metadata": ["12345678-1234-1234-1234-12345678901g", "--------------------------------------"],
+            ])
+        for text in [body, Array(body.dropLast())] { #expect(RevenueCatEvent.parse(text).namedUsers == [first, second]) }
+        let edges = Array("\(first) \(second)".utf8)
+        #expect(RevenueCatEvent.parse(edges).namedUsers == [first, second])
+        for length in 0...8 { #expect(RevenueCatEvent.parse(Array(edges.prefix(length))).namedUsers == []) }
+        #expect(RevenueCatEvent.parse(Array(edges.prefix(35))).namedUsers == [])
+    }
+
     @Test("types without effect are ignored with any content, and unknown types too")
     func withoutEffect() {
         let types = RevenueCatType.allCases.filter { !$0.affectsEntitlements }

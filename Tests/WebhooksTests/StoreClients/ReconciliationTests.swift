@@ -104,6 +104,7 @@ struct ReconciliationTests {
         #expect(first.delay >= .seconds(60) && last.delay == first.delay - .seconds(59) && first.delay < .seconds(120))
         #expect(first.payload == ["subscriber": .string(Self.user.text)])
         #expect(first.idempotencyKey?.utf8.count ?? 0 <= 200)
+        #expect(first.userID == Self.user.userID, "it is removed with the user")
     }
 
     @Test("all subscribers whose access is about to end are reconciled, page by page, once a day")
