@@ -228,31 +228,41 @@ struct AccountTests {
         #expect(asked.status == 428 && asked.errorCode == "BIZ_2008")
         let token = try #require(asked.error.object("details")["confirmation"])
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=0").status == 412)
-        async let running = user.chat("Slow \(sim(["words": 100, "pace_ms": 100]))")
+        async let running = user.chat("Slow \(sim(["words": 300, "pace_ms": 100]))")
         try await eventually("the running turn") {
             try await testBed.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").count == 1
         }
         let removed = try await user.send("DELETE", "/api/v1/me?confirmation=\(token)")
         #expect(removed.status == 202 && removed.data["status"] == "removing", "\(removed.text)")
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").errorCode == "AUTH_1003")
-        _ = try await running
+        let stopped = try await running
+        #expect(stopped.first("done")?["finish_reason"] == "stopped", "\(stopped.text)")
         try await eventually(within: .seconds(30), "the removal") {
             try await testBed.database.rows("select id from users where id = '\(user.id)'").isEmpty
         }
         #expect(try await user.send("GET", "/api/v1/me").errorCode == "AUTH_1003")
+        try await sendIgnoredEvent(of: user, canary)
         let tables = try await testBed.database.rows(
             """
             select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-            where n.nspname in ('public', 'gateway') and c.relkind = 'r'
-            """)
+            where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%' and c.relkind in ('r', 'm')
+            """
+        ).compactMap { $0["name"] }
+        for schema in ["public", "gateway", "ledger"] { #expect(tables.contains { $0.hasPrefix("\(schema).") }) }
+        let forms = [user.id, user.id.uppercased(), canary].flatMap(encodedForms).map { "'%\($0)%'" }.joined(separator: ", ")
         // The job's row is removed a moment later.
-        for table in tables.compactMap({ $0["name"] }) {
+        for table in tables {
             try await eventually("nothing of the user in \(table)") {
-                try await testBed.database.rows(
-                    "select 1 as n from \(table) t where to_jsonb(t)::text like '%\(user.id)%' or to_jsonb(t)::text like '%\(canary)%'"
-                ).isEmpty
+                try await testBed.database.rows("select 1 as n from \(table) t where to_jsonb(t)::text like any (array[\(forms)])").isEmpty
             }
         }
+    }
+
+    /// An event that the gateway stores without an effect, with the user's id and the text.
+    private func sendIgnoredEvent(of user: TestUser, _ canary: String) async throws {
+        let attributes = ["subscriber_attributes": ["$email": ["value": canary]]]
+        let body = try RevenueCatEvents.body("PRICE_INCREASE_CONSENT_REQUIRED", user.id, attributes)
+        #expect(try await WebhookGateway.revenueCat.value.send(body).status == 200)
     }
 
     /// Writes the text into everything that a user can write.
@@ -267,6 +277,7 @@ struct AccountTests {
         #expect(try await user.send("POST", "/api/v1/reports", report, headers: keyed("report")).status == 201)
         #expect(try await user.send("PUT", "/api/v1/me/consents/disclaimer", ["granted": true, "version": canary]).status == 200)
         #expect(try await user.send("PATCH", "/api/v1/me", ["display_name": canary]).status == 200)
+        try await sendIgnoredEvent(of: user, canary)
         #expect(try await user.send("POST", "/api/v1/conversations", ["title": canary], headers: keyed("conversation")).status == 201)
         #expect(try await user.send("GET", "/api/v1/messages/search?q=canary").list.count == 2)
         let persona = try #require(try await user.send("POST", "/api/v1/personas", ["name": canary], headers: keyed("persona")).data["id"])
