@@ -257,7 +257,7 @@ struct FigureTests {
         #expect(try await calls(["provider": nil]).count == 1)
     }
 
-    @Test("costs and calls by user name nobody who may be in danger: fixed texts are not listed, and the judge's calls are sums without a user")
+    @Test("costs and calls by user name nobody who may be in danger: no fixed texts, and the judge's calls as sums without a user")
     func danger() async throws {
         let store = try await StoreFixture()
         let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
@@ -268,7 +268,8 @@ struct FigureTests {
                 BilledCall(
                     number: BilledCall.judgeNumber, purpose: .judge, name: ModelName(provider: "second", model: "look"),
                     bill: TurnBill(
-                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000), estimated: false))
+                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000),
+                        estimated: false))
             ]
             try await turns.finish(receipt)
         }

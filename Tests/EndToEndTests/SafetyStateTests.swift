@@ -111,12 +111,18 @@ struct SafetyStateTests {
         #expect(row.number("referrals") == 5 && row["replaced"] == "<5" && row.number("tier") == 2 && row["category"] == "suicide")
         let csv = try await editor.browser.send("GET", path, headers: ["Accept": "text/csv"]).text
         #expect(csv.hasPrefix("day,tier,category,jurisdiction,referrals,replaced") && csv.contains(",2,suicide,NZ,5,<5"))
-        let hours = try await editor.browser.send(
-            "GET", "\(path)?group_by=day,jurisdiction&grain=hour&tz=Pacific/Auckland&compare=previous")
-        let hour = try #require(hours.json.objects("data").first { $0["jurisdiction"] == "NZ" })
-        #expect(hour["previous_referrals"] == "<5" && hour.isNull("tier") && hour["day"]?.hasSuffix(":00:00.000Z") == true, "\(hours.text)")
-        let meta = hours.json.object("meta")
-        #expect(meta["trace"] == nil, "safety figures lead to no calls")
+        let compared = try await editor.browser.send("GET", "\(path)?group_by=day,jurisdiction&compare=previous")
+        let both = try #require(compared.json.objects("data").first { $0["jurisdiction"] == "NZ" })
+        #expect(both["previous_referrals"] == "<5" && both.isNull("tier") && both["day"] == row["day"], "\(compared.text)")
+        #expect(compared.json.object("meta")["trace"] == nil, "safety figures lead to no calls")
+        // Two periods that differ by less than a day would show one event.
+        for (parameters, field) in [("group_by=day&grain=hour", "grain"), ("tz=Pacific/Auckland", "tz")] {
+            #expect(try await editor.browser.send("GET", "\(path)?\(parameters)").error.object("details")["field"] == field)
+        }
+        let day = try #require(row["day"])
+        let quarter = day.replacing("T00:00:00.000Z", with: "T00:15:00Z")
+        let whole = try await editor.browser.send("GET", "\(path)?group_by=jurisdiction&from=\(day)&to=\(quarter)").json.objects("data")
+        #expect(quarter != day && whole.first { $0["jurisdiction"] == "NZ" }?.number("referrals") == 5, "\(whole)")
         #expect(try await editor.browser.send("GET", "\(path)?group_by=user").errorCode == "VAL_3001")
         let report = try await editor.browser.send("GET", "\(path)/report?year=\(year)")
         let exact = try #require(report.json.objects("data").first { $0["jurisdiction"] == "NZ" })

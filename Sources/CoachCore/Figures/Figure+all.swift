@@ -73,11 +73,13 @@ extension Figure {
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
         ])
 
-    /// Leads to no call and no user (CONTRACT §5).
+    /// Leads to no call and no user (CONTRACT §5). By whole UTC days only: the counts of two periods that differ by a quarter of an hour, or by an
+    /// hour of another time zone, would show one event.
     public static let safety = Figure(
         "safety",
-        "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; counts under 5 are \"<5\"",
+        "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; by whole UTC days; counts under 5 are \"<5\"",
         groups: [Group("day"), Group("tier"), Group("category"), Group("jurisdiction")], by: ["day", "tier", "category", "jurisdiction"],
+        needsUTCDays: { _ in true },
         columns: [
             .key("day", .time), .key("tier", .integer), .key("category"), .key("jurisdiction"), .measure("referrals", .count),
             .measure("replaced", .count),
