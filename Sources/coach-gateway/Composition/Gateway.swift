@@ -220,7 +220,7 @@ struct Gateway {
             },
             PeriodicJob("lost summaries", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(15), jitter: 0.2), logger: logger) {
                 let count = try await housekeeping.endLostSummaries()
-                if count > 0 { logger.notice("calls of lost summaries were ended", metadata: ["calls": "\(count)"]) }
+                if count > 0 { logger.notice("calls of lost summaries were ended", metadata: ["calls": .stringConvertible(count)]) }
             },
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())

@@ -64,7 +64,9 @@ struct JobHandlers {
                 unreadable += part.unreadable
             }
             // Not a dead job: there would be one more each hour.
-            if unreadable > 0 { logger.error("subscribers have a billing event that cannot be read", metadata: ["count": "\(unreadable)"]) }
+            if unreadable > 0 {
+                logger.error("subscribers have a billing event that cannot be read", metadata: ["count": .stringConvertible(unreadable)])
+            }
         }
     }
 
@@ -108,7 +110,9 @@ struct JobHandlers {
     private var purgeDeletedContent: JobHandler {
         JobHandler(.purgeDeletedContent, concurrency: 1, payload: { $0 }) { [housekeeping, logger] _ in
             let purged = try await housekeeping.purge()
-            if purged > 0 { logger.notice("content of deleted conversations was removed", metadata: ["conversations": "\(purged)"]) }
+            if purged > 0 {
+                logger.notice("content of deleted conversations was removed", metadata: ["conversations": .stringConvertible(purged)])
+            }
         }
     }
 }
