@@ -16,6 +16,8 @@ struct ResponseMachine {
     /// The head that is being read, and what its fields say of the body.
     fileprivate struct Reading {
         var head: OutboundResponseHead
+        /// HTTP/1.0 has no transfer codings (RFC 9112 §6.1).
+        let mayHaveCoding: Bool
         var length: Int?
         var hasCoding = false
     }
@@ -50,7 +52,8 @@ struct ResponseMachine {
         guard headBytes <= Self.maximumHeadBytes else { return .tooLarge }
         let line = Self.withoutLineEnd(bytes)
         if let status = Self.status(line) {
-            state = .readingHead(Reading(head: OutboundResponseHead(status: status)))
+            let isHTTP10 = line.starts(with: "HTTP/1.0 ".utf8)
+            state = .readingHead(Reading(head: OutboundResponseHead(status: status), mayHaveCoding: !isHTTP10))
             return .goOn
         }
         guard case .readingHead(var reading?) = state else { return .goOn }
@@ -118,7 +121,10 @@ extension ResponseMachine.Reading {
                 length == nil || length == number
             else { return false }
             length = number
-        case "transfer-encoding": hasCoding = true
+        case "transfer-encoding":
+            // Once, and no coding that was not offered to the peer (§7).
+            guard mayHaveCoding, !hasCoding, header.value.lowercased() == "chunked" else { return false }
+            hasCoding = true
         default: break
         }
         head.headers.append(header)

@@ -63,13 +63,21 @@ struct ResponseMachineTests {
             ["A: b\u{0}c"], ["Content-Length: +5"], ["Content-Length: -5"], ["Content-Length: 5,5"],
             ["Content-Length: 99999999999999999999"],
             ["Content-Length:"], ["Content-Length: 5", "Content-Length: 6"], ["Transfer-Encoding: chunked", "Content-Length: 5"],
-            ["Content-Length: 5", "Transfer-Encoding: chunked"],
+            ["Content-Length: 5", "Transfer-Encoding: chunked"], ["Transfer-Encoding: gzip, chunked"], ["Transfer-Encoding: chunked, gzip"],
+            ["Transfer-Encoding: gzip"], ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], ["Transfer-Encoding:"],
         ])
     func ambiguous(_ fields: [String]) {
         var machine = ResponseMachine(maximumBodyBytes: 10)
         let steps = read(["HTTP/1.1 200 OK"] + fields, into: &machine)
         #expect(steps.last == .malformed)
         #expect(!steps.dropLast().contains(.malformed))
+    }
+
+    @Test("a transfer coding in HTTP/1.0 is rejected, of any letter case accepted in HTTP/1.1")
+    func versions() {
+        var (old, new) = (ResponseMachine(maximumBodyBytes: 10), ResponseMachine(maximumBodyBytes: 10))
+        #expect(read(["HTTP/1.0 200 OK", "Transfer-Encoding: chunked"], into: &old).last == .malformed)
+        #expect(read(["HTTP/1.1 200 OK", "Transfer-Encoding: Chunked"], into: &new).last == .goOn)
     }
 
     @Test("the fields of a head are limited in number")

@@ -145,6 +145,27 @@ struct TransferTests {
         #expect(recorder.text == (response.contains("abc") ? "abc" : ""))
     }
 
+    @Test(
+        "a transfer coding other than chunked, and any in HTTP/1.0, fails with kind cut before the head is reported",
+        arguments: DriverKind.allCases,
+        [
+            "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3",
+        ])
+    func codings(_ driver: DriverKind, _ head: String) async throws {
+        let bench = try PoolBench(driver)
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write("\(head)\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url))
+        guard case .failed(let failure) = try await recorder.end() else { return #expect(Bool(false), "not a failure") }
+        #expect(failure.kind == .cut)
+        #expect(recorder.now.heads.isEmpty && recorder.text.isEmpty)
+    }
+
     @Test("a response without length ends when the server closes", arguments: DriverKind.allCases)
     func untilClose(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
