@@ -44,7 +44,11 @@ extension PersonaAvatars {
                 if try await client.avatars(upsert, for: caller).isEmpty { throw Rejection(reason: .notFound) }
             },
             delete: { caller, id in
-                let delete: Query = "delete from public.persona_avatars where persona_id = \(id) returning format, ''::bytea"
+                let delete: Query = """
+                    delete from public.persona_avatars a using public.coaching_personas p
+                    where a.persona_id = \(id) and p.id = a.persona_id and p.user_id = \(caller.userID) and p.deleted_at is null
+                    returning a.format, ''::bytea
+                    """
                 if try await client.avatars(delete, for: caller).isEmpty { throw Rejection(reason: .notFound) }
             })
     }

@@ -13,8 +13,10 @@ extension PersonaSharing {
             create: { caller, persona, id, draft in try await client.createShareLink(id, newToken(), draft, of: persona, by: caller) },
             revoke: { caller, persona, id in
                 let update: Query = """
-                    update public.share_links set revoked_at = now()
-                    where id = \(id) and persona_id = \(persona) and user_id = \(caller.userID) and revoked_at is null returning 1
+                    update public.share_links l set revoked_at = now() from public.coaching_personas p
+                    where l.id = \(id) and l.persona_id = \(persona) and l.user_id = \(caller.userID) and l.revoked_at is null
+                        and p.id = l.persona_id and p.deleted_at is null
+                    returning 1
                     """
                 if try await client.shareRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
                     throw Rejection(reason: .notFound)
@@ -106,8 +108,8 @@ extension PostgresClient {
             on conflict do nothing
             """
         let query: Query = """
-            select \(ShareLink.columns) from public.share_links l
-            where l.id = \(id) and l.persona_id = \(persona) and l.user_id = \(caller.userID)
+            select \(ShareLink.columns) from public.share_links l join public.coaching_personas p on p.id = l.persona_id
+            where l.id = \(id) and l.persona_id = \(persona) and l.user_id = \(caller.userID) and p.deleted_at is null
             """
         if let link = try await shareRows(insert, query, for: caller, decode: { try ShareLink(row: $0) }).first { return link }
         let owned: Query = """

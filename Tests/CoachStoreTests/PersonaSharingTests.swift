@@ -98,6 +98,21 @@ struct PersonaSharingTests {
         #expect(try await ground.sharing.shared(open.token) == nil)
     }
 
+    @Test("a deleted persona has no links to create or revoke, and no avatar to set or remove")
+    func deleted() async throws {
+        let ground = try await Ground()
+        let (link, avatars) = (try await ground.link(), PersonaAvatars.postgres(client: ground.store.gateway))
+        let picture = AvatarImage(stored: [1], format: .png)
+        try await avatars.put(ground.creator, ground.persona, picture)
+        try await ground.personas.delete(ground.creator, ground.persona)
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.revoke(ground.creator, ground.persona, link.id) }
+        await #expect(throws: Rejection(reason: .notFound), "a repeated creation") {
+            try await ground.sharing.create(ground.creator, ground.persona, link.id, ShareLinkDraft())
+        }
+        await #expect(throws: Rejection(reason: .notFound)) { try await avatars.delete(ground.creator, ground.persona) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await avatars.put(ground.creator, ground.persona, picture) }
+    }
+
     @Test("only the persona's creator manages links; tokens are long, and a repeated creation returns the same")
     func owners() async throws {
         let ground = try await Ground()

@@ -106,6 +106,36 @@ struct RouteMatrixTests {
         }
     }
 
+    @Test("answers its owner with an error for a deleted persona or conversation")
+    func deletedIDs() async throws {
+        let testBed = try await TestBed.shared()
+        let owner = TestUser(gateway: testBed.gateway, role: "creator")
+        let persona = try #require(try await owner.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"])
+        let link = try #require(try await owner.send("POST", "/api/v1/personas/\(persona)/share-links", [:]).data["id"])
+        // Of one pixel.
+        let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        let bytes = Array(try #require(Data(base64Encoded: picture)))
+        #expect(try await owner.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: bytes).status == 200)
+        let conversation = try #require(try await owner.send("POST", "/api/v1/conversations", [:]).data["id"])
+        for path in ["/api/v1/personas/\(persona)", "/api/v1/conversations/\(conversation)"] {
+            #expect(try await owner.send("DELETE", path).status == 200)
+        }
+        let ids = ["/api/v1/personas/{id}": persona, "/api/v1/conversations/{id}": conversation]
+        var count = 0
+        for route in try await routes(testBed.gateway.port) where route.role != "operator" {
+            for (prefix, id) in ids where route.path.hasPrefix(prefix) {
+                count += 1
+                let path = filled(route.path.replacing("{id}", with: id).replacing("{link_id}", with: link), "1")
+                let body = path.hasSuffix("/avatar") ? bytes : Array("{}".utf8)
+                let answer = try await owner.browser.send(
+                    route.method, path, body: route.hasBody ? body : nil, headers: ["If-Match": "*", "Accept": "application/json"])
+                #expect((400..<500).contains(answer.status), "\(route.method) \(path): \(answer.status)")
+                if route.method == "DELETE" { #expect(answer.status == 404, "\(path): \(answer.status)") }
+            }
+        }
+        #expect(count > 15)
+    }
+
     @Test("shows nothing of another user's by their ids, and changes nothing", arguments: [nil, "creator", "operator"])
     func foreignIDs(role: String?) async throws {
         let testBed = try await TestBed.shared()
