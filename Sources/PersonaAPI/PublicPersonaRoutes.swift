@@ -55,10 +55,8 @@ public struct PublicPersonaRoutes: Feature {
         return response.ofSharedPersona()
     }
 
-    /// The token is a secret of the address: it leaves neither in a referrer nor in a search engine.
-    static let headers: [(name: String, value: String)] = [
-        ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "noindex"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Accept"),
-    ]
+    /// Besides those of `SecretAddress`.
+    static let headers: [(name: String, value: String)] = [("X-Content-Type-Options", "nosniff"), ("Vary", "Accept")]
 
     static var notFound: GatewayError {
         var error = GatewayError.notFound
@@ -68,7 +66,7 @@ public struct PublicPersonaRoutes: Feature {
 }
 
 extension Response {
-    /// With the headers of everything under `/p/`.
+    /// With the headers of cards and pictures under `/p/`.
     func ofSharedPersona() -> Response {
         var response = self
         for (name, value) in PublicPersonaRoutes.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }

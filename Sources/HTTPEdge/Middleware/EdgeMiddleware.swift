@@ -27,6 +27,7 @@ struct EdgeMiddleware: RouterMiddleware {
                 form: AnswerForm(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
         crossOrigin.write(to: &response.headers, for: request)
+        SecretAddress.write(to: &response.headers, path: request.uri.path)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version
         // Hummingbird would write the body of a response to HEAD, and the client would read it as the beginning of the next response.
