@@ -6,7 +6,8 @@ struct OpenAPIDocument {
     let entries: [RouteTable.Entry]
 
     var json: [UInt8] {
-        JSONWriter.encode { writer in
+        let targets = entries.compactMap(OpenAPILink.Target.init)
+        return JSONWriter.encode { writer in
             writer.object { writer in
                 writer.member("openapi", "3.1.0")
                 writer.key(literal: "info")
@@ -22,7 +23,7 @@ struct OpenAPIDocument {
                         writer.object { writer in
                             for entry in entries {
                                 writer.key(entry.method.rawValue.lowercased())
-                                OpenAPIOperation(entry).write(to: &writer)
+                                OpenAPIOperation(entry, links: OpenAPILink.links(of: entry, to: targets)).write(to: &writer)
                             }
                         }
                     }

@@ -5,14 +5,18 @@ import JSON
 /// One operation object of the OpenAPI document.
 struct OpenAPIOperation {
     private let entry: RouteTable.Entry
+    private let links: [OpenAPILink]
 
-    init(_ entry: RouteTable.Entry) { self.entry = entry }
+    init(_ entry: RouteTable.Entry, links: [OpenAPILink]) {
+        self.entry = entry
+        self.links = links
+    }
 
     private var route: RouteDescription { entry.description }
 
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("operationId", operationID)
+            writer.member("operationId", entry.operationID)
             writer.member("summary", route.summary)
             writer.key(literal: "tags")
             writer.array { $0.string(route.tag) }
@@ -41,16 +45,9 @@ struct OpenAPIOperation {
         }
     }
 
-    /// The method and the words of the path: `get_api_v1_conversations_id`.
-    private var operationID: String {
-        let words = entry.path.split { !$0.isLetter && !$0.isNumber }
-        return ([entry.method.rawValue.lowercased()[...]] + words).joined(separator: "_")
-    }
-
     /// The declared parameters, and an id for each other parameter of the path.
     private var parameters: [RouteParameter] {
-        let inPath = entry.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
-        let ids = inPath.filter { name in !route.parameters.contains { $0.location == .path && $0.name == name } }
+        let ids = entry.pathParameters.filter { name in !route.parameters.contains { $0.location == .path && $0.name == name } }
         return ids.map { RouteParameter($0, in: .path, .id) } + route.parameters
     }
 
@@ -84,6 +81,7 @@ struct OpenAPIOperation {
                 }
             }
             Self.writeContent(route.response.media, to: &writer)
+            writeLinks(to: &writer)
         }
         if route.response.isVersioned, entry.method == .get {
             writer.key(literal: "304")
@@ -97,6 +95,26 @@ struct OpenAPIOperation {
                     Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
                 } else {
                     writer.member("$ref", "#/components/responses/\(FailureResponse.name(status))")
+                }
+            }
+        }
+    }
+
+    private func writeLinks(to writer: inout JSONWriter) {
+        guard !links.isEmpty else { return }
+        writer.key(literal: "links")
+        writer.object { writer in
+            for link in links {
+                writer.key(link.operationID)
+                writer.object { writer in
+                    writer.member("operationId", link.operationID)
+                    writer.key(literal: "parameters")
+                    writer.object { writer in
+                        for parameter in link.parameters {
+                            writer.key("path.\(parameter.name)")
+                            writer.string(parameter.value)
+                        }
+                    }
                 }
             }
         }

@@ -21,6 +21,13 @@ struct OpenAPITests {
         ] {
             #expect(run.lines.contains(route), "\(route) in\n\(run.output)")
         }
+        for link in [
+            "post_api_v1_conversations get_api_v1_conversations_id", "post_api_v1_personas put_api_v1_personas_id",
+            "post_api_v1_personas_id_share_links delete_api_v1_personas_id_share_links_link_id",
+            "get_api_v1_conversations_id_messages get_functions_v1_chat_stream_turn_id",
+        ] {
+            #expect(run.lines.contains("link \(link)"), "\(link) in\n\(run.output)")
+        }
     }
 
     @Test("says that operators' routes alone accept the cookie of a session")
