@@ -21,8 +21,13 @@ extension Figure {
             parameters.append(.init("tz", in: .query, .text.described("an IANA time zone, of days and weeks; UTC by default")))
         }
         return parameters + [
-            .init("compare", in: .query, .values(["previous"]).described("adds previous_… of the period before to each measure")),
-            .init("limit", in: .query, .integer(1...FigureRoutes.longestTable)), .init("cursor", in: .query, .text),
+            .init(
+                "compare", in: .query,
+                .values(["previous"]).described(
+                    "adds previous_… of the period before, of at most \(FigureRoutes.longestTable) rows, to each measure; groups that only it has are in "
+                        + "answers of one page")),
+            .init("limit", in: .query, .integer(1...FigureRoutes.longestTable)),
+            .init("cursor", in: .query, .text.described("a number of rows: figures that change between pages repeat or skip some")),
         ]
     }
 }

@@ -77,7 +77,13 @@ public struct FigureRoutes: Feature {
             var columns = figure.columns
             if try request.comparesWithPrevious() {
                 let comparison = FigureComparison(figure, query)
-                table.rows = comparison.rows(table, try await figures.table(context.caller, figure, comparison.previous))
+                let former = try await figures.table(context.caller, figure, comparison.previous)
+                // Rows beyond would seem to have no period before.
+                guard former.nextCursor == nil else {
+                    throw GatewayError(.invalidInput, "the period before has more than \(Self.longestTable) rows: choose fewer groups")
+                        .naming(field: "compare")
+                }
+                table.rows = comparison.rows(table, former)
                 columns = FigureComparison.columns(of: figure)
             }
             return respond(request, context, table, columns, trace: figure.isTraceable ? query.trace : nil)
