@@ -29,7 +29,9 @@ extension Figure {
         ])
 
     static let retention = Figure(
-        "usage/retention", "Users by the week of their first message, and how many wrote in the weeks after it", function: "retention",
+        "usage/retention",
+        "Users by the week of their first message, and how many wrote in the weeks after it; without a list of calls",
+        function: "retention",
         needsUTCDays: { _ in true },
         columns: [
             .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("users"),
