@@ -28,6 +28,14 @@ struct RouteTests {
             return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
         }
 
+        /// Requests to a model that ended so.
+        func requests(_ model: String, _ outcome: String) async throws -> Double {
+            let page = try await MetricsPage(port: gateway.metricsPort())
+            return page.lines.filter {
+                $0.hasPrefix("coach_provider_requests_total{") && $0.contains("model=\"\(model)\"") && $0.contains("outcome=\"\(outcome)\"")
+            }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+        }
+
         /// Second calls that began because the first model was late, and those that the second one answered.
         func hedges() async throws -> (started: Double, won: Double) {
             (
@@ -97,6 +105,25 @@ struct RouteTests {
         let rows = try await booked(late)
         #expect(rows.first?.hasPrefix("1 sim-first") == true && rows.count == 2, "\(rows)")
         #expect(try await ground.hedges() == (warm.started + 2, warm.won + 1))
+    }
+
+    @Test("a failure that the other model heals is counted at the model that failed")
+    func healed() async throws {
+        let ground = try await Ground()
+        #expect(try await ground.requests("sim-first", "failed") == 0)
+        let mark = marker()
+        for number in 1...4 {
+            let script: [String: Any] = number.isMultiple(of: 2) ? ["http_error": ["status": 500]] : [:]
+            let answer = try await ground.gateway.testUser().chat(message(number.isMultiple(of: 2) ? mark : marker(), first: script))
+            expectDone(answer)
+            #expect(answer.first("usage")?["model"] == (number.isMultiple(of: 2) ? "sim-second" : "sim-first"))
+        }
+        let failed = try await ground.simulator.requests(containing: mark).count { $0.entry["model"] == "sim-first" }
+        #expect(failed >= 2)
+        #expect(try await ground.requests("sim-first", "failed") == Double(failed))
+        #expect(try await ground.requests("sim-first", "answered") == 2)
+        #expect(try await ground.requests("sim-second", "answered") == 2)
+        #expect(try await ground.requests("sim-second", "failed") == 0)
     }
 
     @Test("with least latency the faster model is asked, whatever the order of the route")

@@ -109,7 +109,10 @@ struct ModelCallFailoverTests {
             _ = try #require(judge).model.generate(CallBench.prompt("hello"), nil) { recorder.take($0) }
             _ = try await recorder.ended()
             let name = ModelName(provider: "one", model: "sim-coach-1")
-            #expect(events.withLock { $0 } == [.circuitOpened(name, needsOperator: true, detail: "one: HTTP 401 invalid_api_key")])
+            #expect(
+                events.withLock { $0 } == [
+                    .requestEnded(name, .failed), .circuitOpened(name, needsOperator: true, detail: "one: HTTP 401 invalid_api_key"),
+                ])
         }
     }
 

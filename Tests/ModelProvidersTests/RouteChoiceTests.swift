@@ -150,6 +150,7 @@ struct RouteChoiceTests {
                 .circuitOpened(name, needsOperator: false, detail: "x"), .circuitProbed(name), .circuitReopened(name), .circuitProbed(name),
                 .circuitClosed(name),
             ])
+        #expect(events.ends == CircuitBreaker.failuresToOpen + 3)
     }
 
     @Test("a choice whose keys are all refused uses up no probe: it is passed over, and is probed once it has a key")
@@ -182,7 +183,10 @@ struct RouteChoiceTests {
     private final class Recorder: @unchecked Sendable {
         // Used by one thread.
         var all: [ProviderEvent] = []
-        func add(_ event: ProviderEvent) { all.append(event) }
+        var ends = 0
+        func add(_ event: ProviderEvent) {
+            if case .requestEnded = event { ends += 1 } else { all.append(event) }
+        }
     }
 
     // MARK: Routes

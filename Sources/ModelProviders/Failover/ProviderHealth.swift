@@ -16,6 +16,17 @@ public enum ProviderEvent: Sendable, Equatable {
     case hedgeWon(ModelName)
     /// A key was refused and rests; another one is used.
     case keyRefused(provider: String, detail: String)
+    /// For counters, whoever answers the call at last. One that broke after its first text has both ends.
+    case requestEnded(ModelName, RequestOutcome)
+
+    public enum RequestOutcome: String, Sendable, CaseIterable {
+        /// Its first text came.
+        case answered
+        /// No answer came in time, or it broke, or the provider refused the key, the rate or the model.
+        case failed
+        /// The provider found fault with the request itself.
+        case rejected
+    }
 }
 
 /// What the calls of all routes change together. Belongs to the transfers' thread.
@@ -68,6 +79,7 @@ final class ProviderHealth {
     /// A model's answer began to come after this time. It ends no rest: its request left before the provider asked for one.
     func noteSuccess(of model: ModelName, after time: Duration) {
         note(time, of: model)
+        report(.requestEnded(model, .answered))
         pauses[model] = nil
         alarmed.remove(model)
         guard let breaker = breakers[model] else { return }
@@ -84,6 +96,7 @@ final class ProviderHealth {
     func meanTime(of model: ModelName) -> Duration? { latencies[model]?.mean }
 
     func noteFailure(of model: ModelName, _ failure: AttemptFailure, at now: Moment) {
+        report(.requestEnded(model, failure.blamesRequest ? .rejected : .failed))
         if failure.hasAnotherKey {
             if failure.needsOperator { report(.keyRefused(provider: model.provider, detail: failure.fault.detail)) }
             return

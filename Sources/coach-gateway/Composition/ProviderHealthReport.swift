@@ -1,5 +1,6 @@
 import CoachCore
 import CoreMetrics
+import HTTPEdge
 import Logging
 import ModelProviders
 import Synchronization
@@ -19,7 +20,12 @@ final class ProviderHealthReport: Sendable {
         let names = Set(models.routes.values.flatMap(\.choices).map(\.name))
         answering = Set(models.routes.filter { $0.key != "judge" }.values.flatMap(\.choices).map(\.name))
         states = Mutex(Dictionary(uniqueKeysWithValues: names.map { ($0, CircuitState.closed) }))
-        for name in names { Self.circuit(name).record(0) }
+        for name in names {
+            Self.circuit(name).record(0)
+            for outcome in ProviderEvent.RequestOutcome.allCases {
+                Self.requests[RequestEnd(name: name, outcome: outcome)].increment(by: 0)
+            }
+        }
     }
 
     func take(_ event: ProviderEvent) {
@@ -34,6 +40,7 @@ final class ProviderHealthReport: Sendable {
             logger.notice("a provider answers again", metadata: ["provider": "\(name.provider)", "model": "\(name.model)"])
         case .hedgeStarted(let name): Self.hedges("coach_hedges_started", name).increment()
         case .hedgeWon(let name): Self.hedges("coach_hedges_won", name).increment()
+        case .requestEnded(let name, let outcome): Self.requests[RequestEnd(name: name, outcome: outcome)].increment()
         case .keyRefused(let provider, let detail):
             Self.refused(provider).increment()
             logger.error("a key was refused, another one is used", metadata: ["provider": "\(provider)", "detail": "\(detail)"])
@@ -72,6 +79,18 @@ final class ProviderHealthReport: Sendable {
 
     private static func circuit(_ name: ModelName) -> Gauge {
         Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", name.provider), ("model", name.model)])
+    }
+
+    private struct RequestEnd: Hashable {
+        var name: ModelName
+        var outcome: ProviderEvent.RequestOutcome
+    }
+
+    /// One each for the models of the configuration and the outcomes.
+    private static let requests = MetricHandles { (end: RequestEnd) in
+        Counter(
+            label: "coach_provider_requests",
+            dimensions: [("provider", end.name.provider), ("model", end.name.model), ("outcome", end.outcome.rawValue)])
     }
 
     private static func hedges(_ label: String, _ name: ModelName) -> Counter {
