@@ -306,10 +306,10 @@ struct FigureTests {
             Set(read(try await figures.table(admin, .costs, Self.query(groups)), .costs, ["user_id", "provider", "turns", "cost_usd"]))
         }
         let own = [caller, other].map { $0.userID.description }
-        #expect(
-            try await costs(["user", "provider"])
-                == Set(own.map { [$0, "simulator", "1", "123456"] } + [["-", "second", "0", "2000"]]))
-        #expect(try await costs(["user"]) == Set(own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]))
+        let byProvider: [[String]] = own.map { [$0, "simulator", "1", "123456"] } + [["-", "second", "0", "2000"]]
+        #expect(try await costs(["user", "provider"]) == Set(byProvider))
+        let byUser: [[String]] = own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]
+        #expect(try await costs(["user"]) == Set(byUser))
         let usage = try await figures.table(admin, .all("usage"), Self.query(["day"]))
         #expect(read(usage, .all("usage"), ["active_users", "weekly_active_users"]).last == ["2", "2"])
     }
