@@ -299,8 +299,10 @@ struct FigureTests {
         #expect(try await calls(["user_id": caller.userID.description, "provider": "second"]).isEmpty)
         for limit in [1, 100] {
             let all = try await calls([:], limit: limit)
-            #expect(all.first == judged && all.dropFirst().map { $0[0] } == ["chat", "chat"], "\(all)")
-            #expect(all.compactMap { Int($0[4]) }.reduce(0, +) == 2 * 123_456 + 2_000)
+            let (purposes, costs) = (all.map { $0[0] }, all.map { Int($0[4]) ?? 0 })
+            #expect(all.first == judged && purposes == ["judge", "chat", "chat"], "\(all)")
+            let sum: Int = costs.reduce(0, +)
+            #expect(sum == 2 * 123_456 + 2_000)
         }
         func costs(_ groups: [String]) async throws -> Set<[String]> {
             Set(read(try await figures.table(admin, .costs, Self.query(groups)), .costs, ["user_id", "provider", "turns", "cost_usd"]))
