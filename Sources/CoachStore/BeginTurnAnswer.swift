@@ -142,6 +142,7 @@ extension Rejection: JSONReadable {
         self.init(
             reason: try json.required("reason", .choice), retryAfter: try json.optional("retry_after"), limit: try json.optional("limit"),
             resetAt: try json.optional("reset_at"), tier: try json.optional("tier"), domain: try json.optional("domain", .choice),
+            sharedBudget: try json.optional("shared_budget", .choice),
             missingConsents: try json.optional("consents", .list(0...ConsentKind.allCases.count, .choice)) ?? [],
             safetyLevel: try json.required("safety_level", .choice), region: try Region(json))
     }

@@ -46,8 +46,11 @@ struct SharedBudgetTests {
         for budget in [SharedBudget.installation, .tier("free"), .persona(persona)] {
             let rejection = try await turns([budget]).begin(.someone(), request, assessment).rejection
             #expect(rejection.reason == .budgetExhausted && rejection.tier == "free" && (rejection.resetAt ?? 1) % 86_400 == 0)
+            #expect(rejection.sharedBudget == budget.scope)
             _ = try await turns([budget]).begin(.someone(), request, MessageAssessment(risk: .danger(.crisis), domains: .zero)).begun
         }
+        let several = try await turns([.tier("free"), .persona(persona)]).begin(.someone(), request, assessment).rejection
+        #expect(several.sharedBudget == .persona, "another tier would not help")
         for budget in [SharedBudget.tier("paid"), .persona(.random())] {
             _ = try await turns([budget]).begin(.someone(), request, assessment).begun
         }

@@ -35,7 +35,10 @@ struct SharedBudgetTests {
         }
         let refused = answers.filter { $0.status == 429 }
         #expect(!refused.isEmpty && refused.count < answers.count)
-        #expect(refused.allSatisfy { $0.errorCode == "BIZ_2002" && $0.error.object("details")["reset_at"] != nil })
+        #expect(
+            refused.allSatisfy {
+                $0.errorCode == "BIZ_2002" && $0.error["action"] == "wait" && $0.error.object("details")["reset_at"] != nil
+            })
         #expect(answers.count == refused.count + answers.count { $0.status == 200 })
         let sums = try await database.row(
             "select (select taken <= 20000000 from gateway.shared_budgets)::text as taken, (select sum(cost_usd) <= 0.02 from usage_logs)::text as spent"

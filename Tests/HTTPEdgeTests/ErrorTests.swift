@@ -92,6 +92,10 @@ struct ErrorTests {
         #expect(GatewayError(Rejection(reason: .turnInProgress)).code == .turnInProgress)
         #expect(GatewayError(Rejection(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))
         #expect(GatewayError(StoreFault.unavailable(retryAfter: 0)).retryAfter == 1)
+        let budgets = [SharedBudget.Scope?.none, .tier, .persona, .installation].map {
+            GatewayError(Rejection(reason: .budgetExhausted, sharedBudget: $0))
+        }
+        #expect(budgets.map(\.action) == [nil, nil, .wait, .wait] && budgets.allSatisfy { $0.code == .quotaExhausted })
         #expect(GatewayError(TokenRejection.expired).code == .tokenExpired)
         #expect(GatewayError(TokenRejection.forbidden).code == .forbidden)
         for rejection in TokenRejection.allCases where rejection != .expired && rejection != .forbidden {

@@ -656,8 +656,9 @@ create function gateway.begun_answer(
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
 --                            locale, message: the user's, for `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
---       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, consents, safety_level, country, locale}
---                            domain: that the tier does not have; consents: those missing; the region is the profile's
+--       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, shared_budget, consents, safety_level, country, locale}
+--                            domain: that the tier does not have; shared_budget: installation, persona or tier, for an exhausted one;
+--                            consents: those missing; the region is the profile's
 -- A rejection writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
 create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
@@ -687,6 +688,8 @@ declare
     exempt boolean;
     hit gateway.limit_hit;
     reason text;
+    -- The exhausted budget that users share, if that is the limit.
+    shared_budget text;
     answer jsonb;
     conversation gateway.turn_conversation;
     persona public.persona_versions;
@@ -773,9 +776,15 @@ begin
     end if;
 
     -- Whether a model is called. Budgets that users share are limits, too.
-    if hit.reason is null and request ? 'exhausted'
-        and request -> 'exhausted' ?| array['installation', 'tier/' || (tier ->> 'name'), 'persona/' || persona.persona_id]
-    then
+    if hit.reason is null and request ? 'exhausted' then
+        -- That of the tier last: another tier lifts it alone.
+        shared_budget := case
+            when request -> 'exhausted' ? 'installation' then 'installation'
+            when request -> 'exhausted' ? ('persona/' || persona.persona_id) then 'persona'
+            when request -> 'exhausted' ? ('tier/' || (tier ->> 'name')) then 'tier'
+        end;
+    end if;
+    if shared_budget is not null then
         hit := gateway.limit_until('budget_exhausted', null, (plan.day + 1)::timestamp at time zone 'UTC', plan.moment);
     end if;
     plan.calls_model := hit.reason is null and (person.consents @> (request -> 'consents')) is not false;
@@ -783,7 +792,7 @@ begin
         select d.rejection, d.calls_model into answer, plan.calls_model
         from gateway.decide_limited_turn(uid, request, hit, coalesce(risk.tier >= 2, false), exempt, danger, tier, person) d;
         if answer is not null then
-            return answer;
+            return answer || case answer ->> 'reason' when 'budget_exhausted' then jsonb_build_object('shared_budget', shared_budget) else '{}' end;
         elsif not plan.calls_model then
             plan.reserve := 0;
             plan.reserve_tokens := 0;

@@ -31,11 +31,11 @@ extension TurnPipeline {
         }
         if mayProceedWithout { return nil }
         await finalizer.refuse(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
+        let exhausted = Set(budgets.exhausted)
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400
         let rejection = Rejection(
             reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
-            tier: context.tier,
-            region: context.region)
+            tier: context.tier, sharedBudget: shared.map { $0.budget }.filter(exhausted.contains).decisiveScope, region: context.region)
         throw rejected(rejection, rate, request, assessment, http)
     }
 }

@@ -1,7 +1,7 @@
 /// A budget of money and one day (UTC) that many users share.
 public struct SharedBudget: Hashable, Sendable {
     /// Raw values are those of the database.
-    public enum Scope: String, Sendable {
+    public enum Scope: String, Sendable, CaseIterable {
         case installation, tier, persona
     }
 
@@ -15,6 +15,14 @@ public struct SharedBudget: Hashable, Sendable {
     public static let installation = SharedBudget(scope: .installation, id: "")
     public static func tier(_ name: String) -> SharedBudget { SharedBudget(scope: .tier, id: name) }
     public static func persona(_ id: PersonaID) -> SharedBudget { SharedBudget(scope: .persona, id: id.description) }
+}
+
+extension Sequence where Element == SharedBudget {
+    /// The scope to name when all of these are exhausted: that of the tier last, because another tier lifts it alone. nil for none.
+    public var decisiveScope: SharedBudget.Scope? {
+        let scopes = Set(map(\.scope))
+        return [.installation, .persona, .tier].first(where: scopes.contains)
+    }
 }
 
 extension TierBook {

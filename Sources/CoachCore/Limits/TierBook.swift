@@ -83,6 +83,8 @@ extension Tier {
         switch rejection.reason {
         case .quotaExhausted: isMore(messagesPerDay, than: current.messagesPerDay)
         case .tooManyTurns: isMore(concurrentTurns, than: current.concurrentTurns)
+        // Each tier has a shared budget of its own; those of the installation and of a persona are the same in all tiers.
+        case .budgetExhausted where rejection.sharedBudget != nil: rejection.sharedBudget == .tier
         case .budgetExhausted:
             isMore(budgets.tokensPerDay, than: current.budgets.tokensPerDay)
                 || isMore(budgets.tokensPerMonth, than: current.budgets.tokensPerMonth)

@@ -27,6 +27,8 @@ public struct Rejection: Sendable, Equatable, Error {
     public var tier: String?
     /// The named domain that the tier does not have.
     public var domain: Domain?
+    /// The exhausted budget, if users share it.
+    public var sharedBudget: SharedBudget.Scope?
     /// Those that the call needs.
     public var missingConsents: [ConsentKind]
     /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
@@ -36,7 +38,8 @@ public struct Rejection: Sendable, Equatable, Error {
 
     public init(
         reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, resetAt: Int? = nil, tier: String? = nil, domain: Domain? = nil,
-        missingConsents: [ConsentKind] = [], safetyLevel: SafetyLevel = .calm, region: Region = .unknown
+        sharedBudget: SharedBudget.Scope? = nil, missingConsents: [ConsentKind] = [], safetyLevel: SafetyLevel = .calm,
+        region: Region = .unknown
     ) {
         self.reason = reason
         self.retryAfter = retryAfter
@@ -44,6 +47,7 @@ public struct Rejection: Sendable, Equatable, Error {
         self.resetAt = resetAt
         self.tier = tier
         self.domain = domain
+        self.sharedBudget = sharedBudget
         self.missingConsents = missingConsents
         self.safetyLevel = safetyLevel
         self.region = region

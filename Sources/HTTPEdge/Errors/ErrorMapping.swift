@@ -74,6 +74,9 @@ extension GatewayError {
         case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
         case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
         case .quotaExhausted: self.init(.quotaExhausted, "a limit on messages or conversations is reached")
+        case .budgetExhausted where rejection.sharedBudget == .installation || rejection.sharedBudget == .persona:
+            self.init(.quotaExhausted, "a budget that does not depend on the tier is used up")
+            action = .wait
         case .budgetExhausted: self.init(.quotaExhausted, "the budget of the tier is used up")
         case .tooManyTurns:
             self.init(.quotaExhausted, "too many turns at once for the tier")

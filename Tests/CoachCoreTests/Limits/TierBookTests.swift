@@ -109,12 +109,16 @@ struct TierBookTests {
                 "plus", entitlements: ["plus"], messagesPerDay: 1, concurrentTurns: 3, budgets: .init(tokensPerDay: 5), domains: [.fitness]),
             Tier("pro", entitlements: ["pro"], messagesPerDay: 2, concurrentTurns: 3, budgets: .init(tokensPerDay: 6)),
         ])
-        func upgrade(_ reason: Rejection.Reason, from tier: String = "free", _ domain: Domain? = nil) -> String? {
-            book.upgrade(after: Rejection(reason: reason, tier: tier, domain: domain))?.name
+        func upgrade(
+            _ reason: Rejection.Reason, from tier: String = "free", _ domain: Domain? = nil, shared: SharedBudget.Scope? = nil
+        ) -> String? {
+            book.upgrade(after: Rejection(reason: reason, tier: tier, domain: domain, sharedBudget: shared))?.name
         }
         #expect(upgrade(.quotaExhausted) == "pro" && upgrade(.tooManyTurns) == "plus" && upgrade(.budgetExhausted) == "pro")
         #expect(upgrade(.subscriptionRequired, .fitness) == "plus" && upgrade(.subscriptionRequired, .mindset) == "pro")
         #expect(upgrade(.tooManyTurns, from: "plus") == nil && upgrade(.quotaExhausted, from: "pro") == nil)
+        #expect(upgrade(.budgetExhausted, shared: .tier) == "plus" && upgrade(.budgetExhausted, from: "pro", shared: .tier) == nil)
+        #expect(upgrade(.budgetExhausted, shared: .installation) == nil && upgrade(.budgetExhausted, shared: .persona) == nil)
         #expect(upgrade(.rateLimited) == nil && upgrade(.quotaExhausted, from: "gone") == nil)
     }
 
