@@ -14,7 +14,7 @@ public struct PlayPurchases: Sendable {
     private let catalogue: ProductCatalogue
     private let now: @Sendable () -> Date
 
-    /// Ten requests a second at most. `accessToken`: of the service account, with `scope`.
+    /// Ten requests a second at most, per instance. `accessToken`: of the service account, with `scope`.
     public init(
         baseURL: String, client: OutboundHTTPClient, inbox: BillingInbox, catalogue: ProductCatalogue,
         now: @escaping @Sendable () -> Date = { Date() }, accessToken: @escaping @Sendable () async throws -> String

@@ -14,7 +14,7 @@ public struct Reconciliation: Sendable {
     private let client: StoreClient
     private let inbox: BillingInbox
 
-    /// Four requests a second at most. `key`: a secret API key, version 1.
+    /// Four requests a second at most, per instance. `key`: a secret API key, version 1.
     public init(key: String, baseURL: String, client: OutboundHTTPClient, inbox: BillingInbox) {
         self.client = StoreClient(client, baseURL: baseURL, interval: .milliseconds(250)) { key }
         self.inbox = inbox
