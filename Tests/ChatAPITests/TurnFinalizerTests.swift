@@ -71,6 +71,19 @@ struct TurnFinalizerTests {
         #expect(bill.estimated && bill.usage == TokenUsage(input: 9, output: 100, reasoning: 100))
     }
 
+    @Test("a usage that cannot be true is not billed: the estimate is, with what can be true of the report")
+    func implausible() async throws {
+        let repository = FakeRepository(failures: 0)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.emit("Five words are all here")
+        model.report(TokenUsage(input: 9, output: 1_000_000_000))
+        model.end(.stop)
+        await repository.finalize(turn)
+        let bill = try #require(repository.receipt?.bill)
+        #expect(bill.estimated && bill.usage.totalInput == 9 && bill.usage.totalOutput == 6, "\(bill)")
+    }
+
     @Test("while the database is unavailable the receipt is on disk, subscribers receive the end, and it is delivered once")
     func away() async throws {
         let repository = FakeRepository(failures: 3)

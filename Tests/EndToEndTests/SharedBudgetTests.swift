@@ -79,7 +79,7 @@ struct SharedBudgetTests {
         let simulator = try await Simulator()
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { tiers in
-            tiers["installation_usd_per_day"] = "0.02"
+            tiers["installation_usd_per_day"] = "0.004"
             tiers["usd_reserved_per_turn"] = "0.001"
         }
         let gateway = try await Gateway(
@@ -88,8 +88,10 @@ struct SharedBudgetTests {
         // With its answer about 1,500 tokens: a history has room for two of them.
         let long = String(repeating: "I think about my work a lot. ", count: 210)
         var body: [String: Any] = [:]
-        for spent in [1, 1, 300_000] {
-            let answer = try await user.chat("\(long) \(sim(["text": "Noted.", "usage": ["prompt_tokens": spent]]))", body)
+        // The last one costs 0.0051: as much as is believed of a prompt and an answer of these lengths.
+        for (prompt, completion) in [(1, 1), (1, 1), (18_000, 4_000)] {
+            let usage = ["prompt_tokens": prompt, "completion_tokens": completion]
+            let answer = try await user.chat("\(long) \(sim(["text": "Noted.", "usage": usage]))", body)
             expectDone(answer)
             body["conversation_id"] = answer.first("start")?["conversation_id"]
         }

@@ -26,7 +26,7 @@ public struct TurnFinalizer: Sendable {
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.repository = repository
-        billing = CallBilling(prices: prices, ratios: ratios)
+        billing = CallBilling(prices: prices, ratios: ratios, logger: logger)
         self.registry = registry
         self.spool = spool
         self.logger = logger

@@ -1,11 +1,15 @@
 import CoachCore
+import Logging
 
 /// Prices model calls, at the prices of the day on which their attempt began, on the database's clock.
 struct CallBilling: Sendable {
     let prices: LiveValue<PriceBook>
     let ratios: TokenRatios
+    /// Told of reports that cannot be true; nil: they are only counted.
+    var logger: Logger?
 
-    /// The bill of an answer, estimated when the provider accepted the call and reported no usage at its end; nil when none accepted it.
+    /// The bill of an answer, estimated when the provider accepted the call and reported no usage at its end, or one that cannot be true; nil when
+    /// none accepted it.
     /// `withheldBytes` of the model's text are not in `text`.
     func bill(
         _ answeredBy: ModelName?, _ reportedUsage: TokenUsage, _ promptTokens: Int, _ text: some Sequence<UInt8>, withheldBytes: Int = 0,
@@ -14,10 +18,24 @@ struct CallBilling: Sendable {
         answeredBy.map { name in
             let estimate = TokenEstimate.usage(
                 promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes, reasoningBytes: reasoningBytes)
-            let bill = prices.current.bill(of: name, on: day, reported: reportedUsage, estimate: ratios.adjusted(estimate, of: name))
+            let believed = TokenEstimate.plausible(reportedUsage, for: estimate)
+            if believed != reportedUsage { noteImplausible(reportedUsage, of: name) }
+            let bill = prices.current.bill(of: name, on: day, reported: believed, estimate: ratios.adjusted(estimate, of: name))
             if !bill.estimated { ratios.learn(from: bill.usage, of: name, estimate: estimate) }
             return bill
         }
+    }
+
+    private func noteImplausible(_ usage: TokenUsage, of name: ModelName) {
+        TurnMetrics.implausibleUsage(of: name)
+        let bounded = usage.storable
+        logger?.warning(
+            "a provider reported a usage that cannot be true; an estimate is billed",
+            metadata: [
+                "provider": "\(name.provider)", "model": "\(name.model)",
+                "input_tokens": "\(bounded.totalInput.map(String.init) ?? "unknown")",
+                "output_tokens": "\(bounded.totalOutput.map(String.init) ?? "unknown")",
+            ])
     }
 
     /// The other calls of one prompt, with the numbers under which they were recorded, then, from `first` on, those after these.

@@ -28,6 +28,9 @@ enum TurnMetrics {
         spending[Billing(provider: unpriced.provider, model: unpriced.model, isPriced: false)].increment()
     }
 
+    /// Counts a provider's report that was not billed, because it cannot be true.
+    static func implausibleUsage(of name: ModelName) { implausible[name].increment() }
+
     /// Counts a sentence that the output guard replaced.
     static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
 
@@ -112,6 +115,9 @@ enum TurnMetrics {
         Counter(
             label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns",
             dimensions: [("provider", billing.provider), ("model", billing.model)])
+    }
+    private static let implausible = MetricHandles { (name: ModelName) in
+        Counter(label: "coach_implausible_usage", dimensions: [("provider", name.provider), ("model", name.model)])
     }
     private static let streams = MetricHandles { (end: StreamResult) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
     }

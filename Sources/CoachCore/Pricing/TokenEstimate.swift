@@ -9,6 +9,14 @@ public enum TokenEstimate {
     /// Tokens for the role and delimiters of one message (OpenAI's cookbook counts 3 per message, and 3 for the start of the reply).
     public static let perMessage = 4
 
+    /// The most output tokens that a request asks for.
+    public static let longestAnswer = 1_024
+    /// A report is believed up to so many times the estimate, for the output at least so many times `longestAnswer`: no prompt has more tokens than
+    /// bytes, of which an estimated token has at most four; a model may reason out of sight, and providers count that within the requested limit ...
+    static let highestRatio = 4
+    /// ... and for the input so many tokens more: templates, and texts that providers and proxies add.
+    static let addedInput = 8_192
+
     /// Estimated tokens of a UTF-8 text, rounded up: 0.25 for a character of one byte, 0.875 of two, 1.5 of three, 2.125 of four.
     public static func tokens(in utf8: some Sequence<UInt8>) -> Int {
         var bytes = 0
@@ -33,5 +41,19 @@ public enum TokenEstimate {
     ) -> TokenUsage {
         let output = tokens(in: answer) + (withheldBytes + 3) / 4
         return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: (reasoningBytes + 3) / 4)
+    }
+
+    /// What can be true of a provider's report on a call with this estimate; a count above the bounds is unknown, and so the estimate is billed.
+    public static func plausible(_ reported: TokenUsage, for estimate: TokenUsage) -> TokenUsage {
+        // Sums of these do not overflow.
+        let bounded = reported.storable
+        var plausible = reported
+        let input = (bounded.input ?? 0) + (bounded.cachedInput ?? 0) + (bounded.cacheWrite ?? 0)
+        if input > (estimate.totalInput ?? 0) * highestRatio + addedInput {
+            (plausible.input, plausible.cachedInput, plausible.cacheWrite) = (nil, nil, nil)
+        }
+        let output = (bounded.output ?? 0) + (bounded.reasoning ?? 0)
+        if output > max(estimate.totalOutput ?? 0, longestAnswer) * highestRatio { (plausible.output, plausible.reasoning) = (nil, nil) }
+        return plausible
     }
 }

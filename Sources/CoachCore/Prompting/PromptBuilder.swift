@@ -15,7 +15,7 @@ public struct PromptBuilder: Sendable {
     public static let maximumStatementScalars = 500
 
     /// `maximumOutputTokens` limits each answer.
-    public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = 1_024) {
+    public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = TokenEstimate.longestAnswer) {
         self.templates = templates
         domainTexts = Dictionary(
             uniqueKeysWithValues: Domain.allCases.compactMap { domain in
