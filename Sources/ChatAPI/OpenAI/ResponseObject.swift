@@ -60,6 +60,7 @@ struct ResponseObject: Sendable {
             }
             writer.member("parallel_tool_calls", false)
             writer.member("previous_response_id", previous.map(ResponseID.text))
+            // Always: a request that says otherwise is rejected.
             writer.member("store", true)
             writer.key(literal: "text")
             writer.object { writer in

@@ -28,6 +28,9 @@ struct ResponseRequest: Sendable {
         if try body.value("conversation") != nil {
             try body.report("conversation", .invalid("is not supported: use previous_response_id"))
         }
+        if try body.optional("store", as: Bool.self) == false {
+            try body.report("store", .invalid("must not be false: responses are kept until they are deleted"))
+        }
         try body.rejectUnsupported()
         try body.member("text")?.rejectFormat("format")
     }

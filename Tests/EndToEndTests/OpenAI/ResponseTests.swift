@@ -25,11 +25,13 @@ struct ResponseTests {
         let testBed = try await TestBed.shared()
         let user = testBed.testUser()
         let mark = marker()
-        let first = try await create(user, "I want to run. \(mark) \(sim(["text": "Good."]))", ["instructions": "be \(mark) brief"])
+        let first = try await create(
+            user, "I want to run. \(mark) \(sim(["text": "Good."]))", ["instructions": "be \(mark) brief", "store": true])
         #expect(first.status == 200 && first.json["status"] == "completed" && outputText(first.json) == "Good.", "\(first.text)")
         let id = try #require(first.json["id"])
         #expect(try #require(try await testBed.simulator.requests(containing: mark).last).system.contains("be \(mark) brief"))
         let read = try await user.send("GET", "\(Self.path)/\(id)")
+        #expect(read.json.flag("store") == true)
         #expect(read.json["id"] == id && outputText(read.json) == "Good." && read.json.number("created_at") ?? 0 > 1_700_000_000)
         let second = try await create(
             user, [["role": "user", "content": "How far? \(sim(["words": 2]))"]], ["previous_response_id": id])
@@ -129,7 +131,9 @@ struct ResponseTests {
         let response = try #require(stream.events.last).fields.object("response")
         #expect(stream.events.last?.type == "response.failed" && response["status"] == "failed", "\(stream.text)")
         #expect(response.object("error")["code"] == "server_error")
-        for more in [["conversation": "conv_1"], ["previous_response_id": "x"], ["text": ["format": ["type": "json_schema"]]]]
+        for more in [
+            ["conversation": "conv_1"], ["previous_response_id": "x"], ["text": ["format": ["type": "json_schema"]]], ["store": false],
+        ]
             as [[String: Any]]
         {
             let answer = try await create(user, "Hello", more)
