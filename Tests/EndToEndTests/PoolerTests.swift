@@ -37,6 +37,25 @@ struct PoolerTests {
         let turn = try await ground.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["id"] == first.first("start")?["turn_id"])
 
+        // Retried through the other gateway, as another turn on the same message.
+        let turnID = try #require(first.first("start")?["turn_id"])
+        let retried = try await testUser.at(ground.other.port).retry(turnID)
+        expectDone(retried)
+        let start = try #require(retried.first("start"))
+        #expect(start["turn_id"] != turnID && start["user_message_id"] == first.first("start")?["user_message_id"])
+        #expect(try await ground.database.usage(of: testUser.id).count == 2)
+        let answers = try await ground.database.messages(of: testUser.id, role: "assistant")
+        #expect(answers.compactMap { $0["status"] }.sorted() == ["complete", "superseded"])
+
+        // Resumed on the other gateway while it runs, and after its end.
+        let sender = ground.one.testUser()
+        let begun = try await sender.listen("Hello \(sim(["words": 60, "pace_ms": 20]))").until(bytes: 30)
+        begun.hangUp()
+        let rest = try await sender.at(ground.other.port).follow(begun.turnID, after: begun.position).toEnd()
+        #expect(rest.story == ["start", "token", "usage", "done"] && rest.turnID == begun.turnID)
+        let whole = try await sender.at(ground.other.port).resume(begun.turnID, after: "0")
+        #expect(whole.content == begun.text + rest.text)
+
         // Stopped through the other gateway: the notification comes by LISTEN.
         let runner = ground.one.testUser()
         let listening = try await runner.listen("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
