@@ -165,10 +165,7 @@ struct OutageTests {
         #expect(before.status == 200 && before.json.flag("saving") == true)
 
         let first = try await gateway.testUser().listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
-        // A file in place of the folder: not even root can write into it.
-        let spool = try #require(folder.files.first { $0.hasSuffix("receipts") })
-        try FileManager.default.removeItem(atPath: "\(folder.path)/\(spool)")
-        try Data().write(to: URL(fileURLWithPath: "\(folder.path)/\(spool)"))
+        try folder.refuseReceipts()
         await island.cluster.stop()
         #expect(try await first.toEnd().end?["code"] == "EXT_4003")
         let during = try await readiness()
@@ -178,6 +175,37 @@ struct OutageTests {
         try await island.cluster.start()
         try await gateway.waitUntilReady()
         try await eventually("saving again") { try await readiness().json.flag("saving") == true }
+    }
+
+    @Test("an instance whose database is reachable and only reads is not ready while the disk refuses answers, too")
+    func readOnly() async throws {
+        let folder = try StateFolder()
+        let island = try await Island()
+        let gateway = try await island.gateway(folder, ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let port = try await gateway.metricsPort()
+        func allowWrites(_ isAllowed: Bool) async throws {
+            let change = isAllowed ? "reset default_transaction_read_only" : "set default_transaction_read_only = on"
+            let database = island.database.fresh
+            try await database.psql("alter role coach_gateway in database \(database.name) \(change)")
+            // Only sessions that begin after the commit have the setting.
+            try await database.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'coach_gateway'")
+        }
+
+        let testUser = gateway.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 1)
+        try folder.refuseReceipts()
+        try await allowWrites(false)
+        #expect(try await first.toEnd().end?["code"] == "EXT_4003")
+        try await eventually("a reachable database that does not save") {
+            let during = try await Browser(port: port).send("GET", "/readyz")
+            return during.status == 503 && during.json.flag("saving") == false && during.json.flag("database") == true
+        }
+        #expect(try await gateway.readiness() == 503)
+
+        try await allowWrites(true)
+        try await gateway.waitUntilReady()
+        let (turn, content) = try await island.database.settledAnswer(of: testUser.id, within: 20)
+        #expect(turn["status"] == "complete" && content == first.text)
     }
 
     @Test("a turn that begin_turn committed, but whose result was lost, does not block its conversation")
@@ -202,6 +230,16 @@ struct OutageTests {
         #expect(answer.end?.type == "done" && asked.duration(to: .now) < .seconds(15), "\(answer.story) after \(asked.duration(to: .now))")
         #expect(try await island.database.messages(of: testUser.id, role: "user").count == 2)
         #expect(try await testUser.chat("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
+    }
+}
+
+extension StateFolder {
+    /// Puts a file in place of the folder of receipts: not even root can write into it.
+    fileprivate func refuseReceipts() throws {
+        let folder = try #require(files.first { $0.hasSuffix("receipts") })
+        let spool = URL(fileURLWithPath: "\(path)/\(folder)")
+        try FileManager.default.removeItem(at: spool)
+        try Data().write(to: spool)
     }
 }
 
