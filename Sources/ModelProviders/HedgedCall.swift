@@ -2,7 +2,7 @@ import CoachCore
 import TokenRelay
 
 /// A model call with a second one that begins when the first has no text after the time within which its model usually begins. The first text
-/// decides; the slower call is cancelled, and its requests are told as other calls. Belongs to the transfers' thread after `begin`.
+/// decides; the slower call is cancelled, and its requests are reported as other calls. Belongs to the transfers' thread after `begin`.
 final class HedgedCall {
     private let router: ModelRouter
     private let receive: LanguageModel.Receiver
@@ -10,11 +10,11 @@ final class HedgedCall {
     /// nil once they are of no use: they refer to this object as long as they run.
     private var first: ModelCall?
     private var second: ModelCall?
-    /// What the calls have told while nothing was decided.
+    /// What the calls have reported while nothing was decided.
     private var pending = (first: CallTally(), second: CallTally())
     private var start = Moment.now
     private var alarm: TransferAlarm?
-    /// The other call's requests were told.
+    /// The other call's requests were reported.
     private var hasOtherCalls = false
 
     private init(router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
@@ -97,23 +97,23 @@ final class HedgedCall {
         if call == .first { note(&pending.first) } else { note(&pending.second) }
     }
 
-    /// Delivers what this call has told, `update` the last of it, with the other call's requests, and cancels the other one.
+    /// Delivers what this call has reported, `update` the last of it, with the other call's requests, and cancels the other one.
     private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
         alarm?.cancel()
         if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
         let loser = modelCall(call.other)
-        let (told, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
-        let otherCalls = told.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)
+        let (reported, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
+        let otherCalls = reported.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)
         hasOtherCalls = !otherCalls.isEmpty
         if call == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
-        if update != nil || !otherCalls.isEmpty || told.answeredBy != nil {
+        if update != nil || !otherCalls.isEmpty || reported.answeredBy != nil {
             state = receive(
                 ModelUpdate(
-                    otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: told.answeredBy,
+                    otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: reported.answeredBy,
                     text: update?.text ?? UnsafeBufferPointer(start: nil, count: 0), isSilent: update?.isSilent ?? false,
-                    usage: told.answeredBy.map { _ in told.usage },
-                    reasoningBytes: told.answeredBy.map { _ in told.reasoningBytes }, end: update?.end))
+                    usage: reported.answeredBy.map { _ in reported.usage },
+                    reasoningBytes: reported.answeredBy.map { _ in reported.reasoningBytes }, end: update?.end))
         }
         loser?.giveUpAsSlower()
         if update?.end != nil { (first, second) = (nil, nil) }

@@ -134,7 +134,7 @@ struct FinishTurnTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let identity = try await begun(store, caller)
-        func reap(cost: Int64) async throws -> String? {
+        func recover(cost: Int64) async throws -> String? {
             let receipt = """
                 {"conversation_id": "\(identity.conversationID)", "turn_id": "\(identity.turnID)", "attempt": 1, "status": "interrupted", "error_code": "SYS_5000", "content": "Tell",
                  "bill": {"provider": "simulator", "model": "coach-sim", "input": 10, "output": 1, "cost_nanodollars": \(cost), "estimated": true},
@@ -146,9 +146,9 @@ struct FinishTurnTests {
                 "select gateway.finish_turn(\(caller.userID), \(receipt)::jsonb) ->> 'outcome'",
             ]) { rows in try rows.only { row in try row.value(0) } }
         }
-        #expect(try await reap(cost: 900_000) == "finalized")
+        #expect(try await recover(cost: 900_000) == "finalized")
         #expect(try await ledger(store, identity) == ["10|1|0.000900000|t|recovery"])
-        #expect(try await reap(cost: 5) == "already_finalized")
+        #expect(try await recover(cost: 5) == "already_finalized")
         #expect(try await store.turns().load(identity.turnID, for: caller)?.status == .interrupted)
 
         #expect(try await store.turns().finish(.complete(identity, of: caller, "Tell me more.")) == .finalized)
@@ -156,7 +156,7 @@ struct FinishTurnTests {
         #expect(try await budget(store, caller) == "0.000123456|0")
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
         #expect(known.status == .complete && known.content == "Tell me more.")
-        #expect(try await reap(cost: 7) == "already_finalized")
+        #expect(try await recover(cost: 7) == "already_finalized")
         #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
         #expect(try await store.count("select count(*) from public.messages where turn_id = \(identity.turnID.uuid)") == 2)
     }

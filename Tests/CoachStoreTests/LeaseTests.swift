@@ -134,7 +134,7 @@ struct LeaseTests {
     }
 
     @Test("an earlier epoch can no longer checkpoint, and does not affect the later one")
-    func outlived() async throws {
+    func earlierEpoch() async throws {
         let store = try await StoreFixture()
         let earlier = try await TestInstance(store)
         let later = try await TestInstance(store, of: earlier.instance)

@@ -83,7 +83,7 @@ struct OrphanTests {
     }
 
     @Test("two concurrent collectors finalize a turn once, and its running state is removed")
-    func twoReapers() async throws {
+    func twoCollectors() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let (identity, peer) = try await orphaned(store, caller) { [.first($0, of: caller, "Half a sent")] }
@@ -108,10 +108,10 @@ struct OrphanTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let (identity, peer) = try await orphaned(store, caller) { [.first($0, of: caller, "Half")] }
-        let reaped = estimate(try await orphan(of: identity, peer))
-        #expect(try await peer.turns.finish(reaped) == .finalized)
+        let recovered = estimate(try await orphan(of: identity, peer))
+        #expect(try await peer.turns.finish(recovered) == .finalized)
         #expect(try await peer.turns.finish(.complete(identity, of: caller, "Half and whole")) == .finalized)
-        #expect(try await peer.turns.finish(reaped) == .alreadyFinalized)
+        #expect(try await peer.turns.finish(recovered) == .alreadyFinalized)
         let known = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(known.status == .complete && known.content == "Half and whole" && known.bill?.cost == Nanodollars(123_456))
         #expect(

@@ -164,12 +164,12 @@ struct RetryTests {
     @Test(
         "a late receipt of a retried turn is booked, but its answer does not return to the conversation",
         arguments: [TurnStatus.interrupted, .failed])
-    func lateReceipt(reaped: TurnStatus) async throws {
+    func lateReceipt(recovered: TurnStatus) async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.begin(caller, TurnRequest(message: "One?"), risk: .calm).begun.identity
-        var estimate = reaped == .failed ? TurnReceipt.failed(first, of: caller) : .complete(first, of: caller, "Half")
-        estimate.status = reaped
+        var estimate = recovered == .failed ? TurnReceipt.failed(first, of: caller) : .complete(first, of: caller, "Half")
+        estimate.status = recovered
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity

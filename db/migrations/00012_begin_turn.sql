@@ -866,8 +866,8 @@ begin
             or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
         then gateway.rejection('idempotency_mismatch', null, null, 0)
         else coalesce(
-            (select jsonb_build_object('outcome', 'known', 'known', story.known)
-                from (select gateway.load_turn(uid, turn.id)) as story (known) where story.known is not null),
+            (select jsonb_build_object('outcome', 'known', 'known', loaded.known)
+                from (select gateway.load_turn(uid, turn.id)) as loaded (known) where loaded.known is not null),
             gateway.rejection('not_found', null, null, 0))
         end || jsonb_build_object('rate', gateway.rate_of(
             counter, (request #>> array['limits', 'tiers', tier::text, 'requests_per_minute'])::integer));

@@ -25,7 +25,7 @@ final class ModelCall {
     private var key: String?
     private var alarm: (handle: TransferAlarm, at: Moment)?
     private let beforeRequest: LanguageModel.BeforeRequest?
-    /// `beforeRequest` is told of the next request.
+    /// Whether `beforeRequest` is called for the next request.
     private var announces = false
     private let tracing: RequestTracing?
     private var isHedge = false
@@ -76,7 +76,7 @@ final class ModelCall {
     /// Leaves the choices that this call has not tried to another one.
     func giveUpUntried() -> [ModelChoice] { machine.giveUpUntried() }
 
-    /// The request that is out, or was last; nil when there was none, or it was told as another call.
+    /// The request that is out, or was last; nil when there was none, or it was reported as another call.
     var openRequest: OtherCall? { machine.openRequest }
 }
 

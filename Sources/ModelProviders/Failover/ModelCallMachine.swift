@@ -1,7 +1,7 @@
 import CoachCore
 import TokenRelay
 
-/// The state of one model call: which attempt's reports count, what its response has brought, and what the receiver must be told. Pure; the
+/// The state of one model call: which attempt's reports count, what its response has brought, and what to deliver to the receiver. Pure; the
 /// driver (`ModelCall`) holds transfer, reader and timer. `FailoverMachine`, which it contains, decides about attempts and time.
 ///
 /// Text stays in the caller's buffer, of which the machine keeps a count only, so a token allocates nothing.
@@ -23,7 +23,7 @@ struct ModelCallMachine {
         case fail(AttemptFailure)
     }
 
-    /// What the receiver is told beside text.
+    /// What is delivered to the receiver beside text.
     struct Fields: Equatable {
         var otherCalls: [OtherCall]?
         var acceptedBy: ModelName?
@@ -79,7 +79,7 @@ struct ModelCallMachine {
     @inline(__always) var deadline: Moment? { failover.deadline }
     /// Whether a request is out that has brought no text.
     var isWaitingForText: Bool { failover.isWaitingForText }
-    /// The request that is out, or was last; nil when there was none, or it was told as another call.
+    /// The request that is out, or was last; nil when there was none, or it was reported as another call.
     var openRequest: OtherCall? {
         request.map {
             OtherCall(
