@@ -13,18 +13,18 @@ struct PushTokenTests {
         try await register(device, of: first, store)
         let before = try await row(of: first, store)
         try await register(device, of: second, store)
-        #expect(try await deliverable(to: first, store) == [])
-        #expect(try await deliverable(to: second, store) == [device])
+        #expect(try await owned(by: first, store) == [])
+        #expect(try await owned(by: second, store) == [device])
         #expect(try await row(of: first, store) == before)
 
         // The device is registered by another user again, as apps do it: by an upsert that returns the row.
         try await register(device, of: first, store)
-        #expect(try await deliverable(to: first, store) == [device])
-        #expect(try await deliverable(to: second, store) == [])
+        #expect(try await owned(by: first, store) == [device])
+        #expect(try await owned(by: second, store) == [])
         try await store.postgrest(second, "delete from public.push_tokens where token = \(device)")
-        #expect(try await deliverable(to: first, store) == [device])
+        #expect(try await owned(by: first, store) == [device])
         try await store.postgrest(first, "delete from public.push_tokens where token = \(device)")
-        #expect(try await deliverable(to: first, store) == [])
+        #expect(try await owned(by: first, store) == [])
     }
 
     @Test("of two users who register a device concurrently one gets it")
@@ -36,7 +36,7 @@ struct PushTokenTests {
             async let one: Void = register(device, of: first, store)
             async let two: Void = register(device, of: second, store)
             _ = try await (one, two)
-            let owners = try await [first, second].asyncCount { try await deliverable(to: $0, store).contains(device) }
+            let owners = try await [first, second].asyncCount { try await owned(by: $0, store).contains(device) }
             #expect(owners == 1)
         }
     }
@@ -47,7 +47,7 @@ struct PushTokenTests {
         let caller = try await newcomer(store)
         let devices = (0..<25).map { "\(UUID().uuidString)-\($0)" }
         for device in devices { try await register(device, of: caller, store) }
-        #expect(try await Set(deliverable(to: caller, store)) == Set(devices.suffix(20)))
+        #expect(try await Set(owned(by: caller, store)) == Set(devices.suffix(20)))
         #expect(try await store.count("select count(*) from public.push_tokens where user_id = \(caller.userID.uuid)") == 20)
     }
 
@@ -66,11 +66,14 @@ struct PushTokenTests {
             """)
     }
 
-    private func deliverable(to caller: Caller, _ store: StoreFixture) async throws -> [String] {
-        try await store.gateway.withTransaction { lease in
-            try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
-            return try await lease.query("select token from gateway.deliverable_push_tokens") { try $0.map { try $0.value(0) } }
-        }
+    /// The registered tokens that no other user has claimed since.
+    private func owned(by caller: Caller, _ store: StoreFixture) async throws -> [String] {
+        let query: Query = """
+            select p.token from public.push_tokens p
+            join gateway.push_token_owners o on o.token_hash = sha256(convert_to(p.token, 'UTF8')) and o.user_id = p.user_id
+            where p.user_id = \(caller.userID.uuid)
+            """
+        return try await store.admin.query(query) { rows in try rows.map { row in try row.value(0) } }
     }
 
     /// The row version (`xmin`) of the user's row, which changes when it is written.

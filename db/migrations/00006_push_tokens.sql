@@ -49,19 +49,11 @@ create trigger claim before insert or update on public.push_tokens for each row 
 create trigger release after delete on public.push_tokens for each row execute function gateway.release_push_token();
 create trigger touch before update on public.push_tokens for each row execute function gateway.touch_updated_at();
 
--- Tokens that a notification may be sent to; the only access of the gateway's role.
-create view gateway.deliverable_push_tokens with (security_barrier = true) as
-    select p.user_id, p.token, p.platform, p.environment
-    from public.push_tokens p
-    join gateway.push_token_owners o on o.token_hash = sha256(convert_to(p.token, 'UTF8')) and o.user_id = p.user_id
-    where p.user_id = gateway.user_id();
-
-revoke all on public.push_tokens, gateway.push_token_owners, gateway.deliverable_push_tokens from anon, authenticated, coach_gateway;
+revoke all on public.push_tokens, gateway.push_token_owners from anon, authenticated, coach_gateway;
 alter table public.push_tokens enable row level security;
 alter table gateway.push_token_owners enable row level security;
 grant select, insert (user_id, token, platform, environment), update (platform, environment), delete
     on public.push_tokens to authenticated;
-grant select on gateway.deliverable_push_tokens to coach_gateway;
 create policy push_tokens_owner on public.push_tokens to authenticated
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 

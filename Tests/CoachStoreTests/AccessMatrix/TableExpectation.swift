@@ -54,13 +54,10 @@ struct TableExpectation: Sendable {
             insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",
             insertable: ["user_id", "token", "platform", "environment"], updatable: ["platform", "environment"]),
 
-        // The owner of a device: written by a trigger, read by the gateway through the view.
+        // The owner of a device: written by a trigger.
         .init(
             name: "gateway.push_token_owners", allowed: [:],
             insert: "insert into gateway.push_token_owners values ('', :owner)", update: "set user_id = user_id"),
-        .init(
-            name: "gateway.deliverable_push_tokens", allowed: [.gateway: "S..."],
-            insert: "insert into gateway.deliverable_push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'"),
 
         // Written by the gateway about a user, who only reads it.
         .init(
