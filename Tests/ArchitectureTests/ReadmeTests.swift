@@ -32,13 +32,24 @@ struct ReadmeTests {
         #expect(readme.split(whereSeparator: \.isWhitespace).count <= 1500)
     }
 
-    @Test(
-        "every file that a document names exists",
-        arguments: [
-            "README.md", "deploy/README.md", "deploy/bench.d/README.md", "Tests/README.md", "Sources/GatewayAPI/README.md",
-            "Sources/HTTPEdge/README.md", "Sources/OutboundHTTP/README.md", "Sources/ProviderSimulator/README.md",
-            "Sources/TokenRelay/README.md",
-        ])
+    private static let documents = [
+        "README.md", "deploy/README.md", "deploy/bench.d/README.md", "Tests/README.md", "Sources/GatewayAPI/README.md",
+        "Sources/HTTPEdge/README.md", "Sources/OutboundHTTP/README.md", "Sources/ProviderSimulator/README.md",
+        "Sources/TokenRelay/README.md",
+    ]
+
+    @Test("every suite and test that a document names exists", arguments: documents)
+    func tests(document: String) throws {
+        let files = FileManager.default.enumerator(atPath: Self.root.appendingPathComponent("Tests").path)?.compactMap { $0 as? String }
+        for match in try Self.text(document).matches(of: /`([A-Z][A-Za-z]*Tests)(?:\.([a-z][A-Za-z]*))?`/) {
+            let found = try #require(files).filter { $0 == match.1 || $0.hasSuffix("/\(match.1).swift") }
+            #expect(!found.isEmpty, "\(match.1)")
+            guard let name = match.2 else { continue }
+            #expect(try found.contains { try Self.text("Tests/\($0)").contains("func \(name)(") }, "\(match.1).\(name)")
+        }
+    }
+
+    @Test("every file that a document names exists", arguments: documents)
     func files(document: String) throws {
         for match in try Self.text(document).matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {
             let path = String(match.1)
