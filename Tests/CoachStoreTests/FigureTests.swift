@@ -257,6 +257,44 @@ struct FigureTests {
         #expect(try await calls(["provider": nil]).count == 1)
     }
 
+    @Test(
+        "a call that its provider did not accept is an error of the provider, though another one answered, in each way of making the figures"
+    )
+    func healed() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        for number in 1...4 {
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: caller)
+            receipt.otherCalls =
+                number.isMultiple(of: 2) ? [BilledCall(number: 3, name: ModelName(provider: "down", model: "m"), bill: nil)] : nil
+            try await turns.finish(receipt)
+            if number == 2 { try await store.foldRollups() }
+        }
+        // What an estimate of recovery lacks, the owner's receipt has.
+        let late = try await turns.begin(caller, TurnRequest(message: "Late"), risk: .calm).begun.identity
+        var receipt = TurnReceipt.complete(late, of: caller)
+        receipt.finalizedBy = .recovery
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+        receipt.finalizedBy = .owner
+        receipt.otherCalls = [BilledCall(number: 3, name: ModelName(provider: "down", model: "m"), bill: nil)]
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func providers() async throws -> [[String]] {
+            let table = try await figures.table(admin, .all("providers"), Self.query(["provider"]))
+            return read(table, .all("providers"), ["provider", "calls", "errors", "error_share"])
+        }
+        let expected = [["down", "0", "3", "1.0000"], ["simulator", "5", "0", "0.0000"]]
+        #expect(try await providers() == expected)
+        let usage = try await figures.table(admin, .all("usage"), Self.query(["day"]))
+        #expect(read(usage, .all("usage"), ["active_users", "conversations", "messages", "errors"]).last == ["1", "5", "5", "0"])
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        #expect(try await providers() == expected)
+    }
+
     @Test("costs and calls by user name nobody who may be in danger: no fixed texts, and the judge's calls as sums without a user")
     func danger() async throws {
         let store = try await StoreFixture()

@@ -11,7 +11,9 @@ struct RollupTests {
     private func everything(_ store: StoreFixture) async throws -> [String] {
         let parts = [
             "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
-        ].map { "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars) <> (0, 0, 0)" }
+        ].map {
+            "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars, t.failed_calls) <> (0, 0, 0, 0)"
+        }
         let others = [
             "latency_quarters": "turns <> 0", "latency_hours": "turns <> 0", "latency_days": "turns <> 0",
             "domain_latency_quarters": "turns <> 0", "domain_latency_hours": "turns <> 0", "error_quarters": "errors <> 0",
@@ -58,6 +60,12 @@ struct RollupTests {
                 cost: Int.random(in: 0..<4, using: &random) == 0 ? nil : Nanodollars(.random(in: 0..<1_000_000, using: &random)))
             receipt.timeToFirstTokenMilliseconds = 100 + Int.random(in: 0..<900, using: &random)
             receipt.durationMilliseconds = 2_000 + Int.random(in: 0..<9_000, using: &random)
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                let name = ModelName(provider: "other", model: "m")
+                receipt.otherCalls = [
+                    BilledCall(number: 2, purpose: .judge, name: name, bill: receipt.bill), BilledCall(number: 3, name: name, bill: nil),
+                ]
+            }
             if Int.random(in: 0..<3, using: &random) == 0 {
                 receipt.finalizedBy = .recovery
                 try await turns.finish(receipt)

@@ -21,6 +21,8 @@ create table gateway.figures (
     -- Attempts that ended, those that ended with an error, and turns of which one ended: a message of a user each.
     attempts bigint not null default 0,
     errors bigint not null default 0,
+    -- Calls beside those of attempts that their provider did not accept: failed, or given up for a faster one. By account they are gateway.nobody's.
+    failed_calls bigint not null default 0,
     messages bigint not null default 0,
     -- Of messages with a domain: how many, and the sum of confidences in millionths. abstentions: messages for which no domain was sure enough.
     routed bigint not null default 0,
@@ -55,7 +57,7 @@ create table gateway.account_usage_days (
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
     unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
--- A row for each day on which an account had a turn, and for each on which the judge was called: see gateway.nobody.
+-- A row for each day on which an account had a turn; gateway.nobody is among the accounts.
 create table gateway.account_days (
     account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
 create index idx_account_days_day on gateway.account_days (day);
@@ -105,7 +107,7 @@ create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
 
--- The account to which rollups by account add the judge's calls. The judge is asked about suspicious messages, and figures about safety have no user key
+-- The account to which rollups by account add what is no user's: failed calls, and the judge's. The judge is asked about suspicious messages, and figures about safety have no user key
 -- (CONTRACT §5).
 create function gateway.nobody() returns uuid
     language sql immutable

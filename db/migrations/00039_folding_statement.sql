@@ -47,7 +47,7 @@ begin
                 (array_agg(l.domain order by l.revision desc))[1] as domain,
                 (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
                 (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
-                count(l.finalized_by) > 0 as has_receipt,
+                count(l.finalized_by) > 0 as has_receipt, count(l.finalized_by) = 0 and count(l.status) = 0 as is_failed,
                 sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
                 sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
                 (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
@@ -59,7 +59,8 @@ begin
             from line l
             join (values (1), (-1)) as side (sign) on side.sign = 1 or l.booked_in < $1
             group by side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call
-            having count(l.finalized_by) > 0 or count(l.status) > 0
+            -- A call that was not accepted has a provider alone.
+            having count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0
         ), ranked as materialized (
             select c.*,
                 c.has_receipt and 1 = row_number() over (
@@ -70,7 +71,7 @@ begin
                     partition by c.sign, c.account_id, c.day, c.turn_id, c.unpriced > 0 order by c.attempt, c.call) as is_unpriced
             from call c
         ), delta as materialized (
-            select case when r.is_judge then gateway.nobody() else r.account_id end as account_id,
+            select case when r.is_judge or r.is_failed then gateway.nobody() else r.account_id end as account_id,
                 r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id,
                 sum(r.sign * r.has_receipt::integer) as calls, sum(r.sign * r.is_turn::integer) as turns,
                 sum(r.sign * (r.is_turn and r.is_preview)::integer) as preview_turns,
@@ -84,7 +85,7 @@ begin
                 coalesce(sum(r.sign) filter (where r.has_receipt and r.unpriced = 0 and r.cost is not null), 0) as priced_calls,
                 sum(r.sign * r.is_unpriced::integer) as unpriced_turns,
                 sum(r.sign * (r.status is not null)::integer) as attempts, sum(r.sign * (r.error_code is not null)::integer) as errors,
-                sum(r.sign * r.is_message::integer) as messages,
+                sum(r.sign * r.is_failed::integer) as failed_calls, sum(r.sign * r.is_message::integer) as messages,
                 sum(r.sign * (r.is_message and r.domain is not null)::integer) as routed,
                 coalesce(sum(r.sign * round(r.confidence::numeric * 1000000)) filter (where r.is_message and r.domain is not null), 0)
                     as confidence,
@@ -110,7 +111,7 @@ begin
         ), conversation as (
             insert into gateway.conversation_days (account_id, day, conversation_id, persona_id)
             select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]
-            from ranked r where r.conversation_id is not null
+            from ranked r where r.conversation_id is not null and not r.is_failed
             group by r.account_id, r.day, r.conversation_id
             on conflict do nothing
             returning day

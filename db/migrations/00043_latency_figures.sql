@@ -70,8 +70,9 @@ begin
         using starts, ends, grain, tz, group_by;
 end $$;
 
--- By provider. Groups: day, provider, model. breaker: now, over all instances; NULL by days, and where it is not known. errors: attempts that a provider had begun to answer and that ended with an error; the row without a
--- provider has those that none accepted, and calls that need no model.
+-- By provider. Groups: day, provider, model. breaker: now, over all instances; NULL by days, and where it is not known. errors: attempts that a provider
+-- had begun to answer and that ended with an error, and calls that it did not accept while another one answered, or was asked after it; the row
+-- without a provider has attempts that none accepted, and calls that need no model.
 create function operator.providers(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, provider text, model text, calls bigint, errors bigint, error_share numeric,
@@ -83,15 +84,16 @@ begin
     return query execute
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['provider', 'model'], array['text', 'text'], group_by,
-            array['calls', 'errors', 'attempts'])
+            array['calls', 'errors', 'attempts', 'failed_calls'])
         || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
-        select f.bucket, f.provider, f.model, f.calls, f.errors, round(f.errors::numeric / nullif(f.attempts, 0), 4),
+        select f.bucket, f.provider, f.model, f.calls, f.errors + f.failed_calls,
+            round((f.errors + f.failed_calls)::numeric / nullif(f.attempts + f.failed_calls, 0), 4),
             l.first_token_p50, l.first_token_p95, l.per_token_p50, l.whole_turn_p95,
             (select max(c.state)::text from gateway.circuits() c
                 where f.bucket is null and c.provider = f.provider and (f.model is null or c.model = f.model))
         from f left join l on l.bucket is not distinct from f.bucket and l.provider is not distinct from f.provider
             and l.model is not distinct from f.model
-        where f.calls > 0 or f.attempts > 0
+        where f.calls > 0 or f.attempts > 0 or f.failed_calls > 0
         order by 1, 2, 3'
         using starts, ends, grain, tz, group_by;
 end $$;

@@ -60,7 +60,8 @@ extension Figure {
             percentiles("whole_turn", [50, 90, 95, 99])))
 
     static let providers = Figure(
-        "providers", "Calls, errors and latency by provider",
+        "providers",
+        "Calls, errors and latency by provider; errors that another provider's answer healed are included, and are not in the list of calls",
         groups: [Group("day"), Group("provider"), Group("model")], by: ["provider"], isTraceable: true,
         columns: joined(
             [
