@@ -8,7 +8,8 @@ struct DocumentBody: Sendable {
     var body: JSONValue
     var reason: String?
 
-    static let body = JSONBody("DocumentBody", descriptions: ["body": "the document, a JSON object"], DocumentBody.init)
+    static let body = JSONBody(
+        "DocumentBody", descriptions: ["body": "the document, a JSON object", "reason": JSONReader.reasonDescription], DocumentBody.init)
 
     private init(_ json: JSONReader) throws(JSONFinding) {
         let value = try json.value("body")
@@ -23,7 +24,7 @@ struct DocumentRollback: Sendable {
     var version: Int
     var reason: String?
 
-    static let body = JSONBody("DocumentRollback", DocumentRollback.init)
+    static let body = JSONBody("DocumentRollback", descriptions: ["reason": JSONReader.reasonDescription], DocumentRollback.init)
 
     private init(_ json: JSONReader) throws(JSONFinding) {
         version = try json.required("version", .integer(1...Int(Int32.max)))
@@ -32,6 +33,8 @@ struct DocumentRollback: Sendable {
 }
 
 extension JSONReader {
+    fileprivate static let reasonDescription = "why, for the version and the audit log; recommended"
+
     /// Why something was changed, for the audit log.
     var reason: String? {
         get throws(JSONFinding) { try optional("reason", .text(0...1000)) }
