@@ -34,7 +34,8 @@ begin
 end $$;
 
 -- The present value of a measure over the last `period`, in whole quarters of an hour, the present one included; NULL: there is nothing to measure.
--- cost_growth: over those that have ended, and as many before them, so that a steady cost is 1. Shares and percentiles need so many attempts or turns. Readings of instances count for a minute.
+-- cost_growth: over those that have ended, and as many before them, so that a steady cost is 1; NULL when those before cost nothing, as after a quiet
+-- night: there the rule of cost_usd tells of a rise. Shares and percentiles need so many attempts or turns. Readings of instances count for a minute.
 create function gateway.alert_value(measure text, period interval, minimum integer) returns double precision
     language plpgsql stable set search_path = '' as $$
 declare
