@@ -30,7 +30,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("an edit applies on every instance within 2 s, cuts no stream, is rolled back, and is in check and the audit log")
+    @Test("an edit applies on every instance, cuts no stream, is rolled back, and is in check and the audit log")
     func life() async throws {
         let bench = try await Bench()
         let editor = TestUser(gateway: bench.one, role: "operator")
@@ -45,10 +45,8 @@ struct DocumentTests {
         let reader = bench.two.testUser()
         async let running = reader.chat("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
         (body, tag) = try await bench.body(editor, tone: new)
-        let edited = ContinuousClock.now
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
         for gateway in [bench.one, bench.two] { try await inForce(new, gateway, bench) }
-        #expect(edited.duration(to: .now) < .seconds(6), "two polls and four turns on a busy machine")
         expectDone(try await running)
 
         let stale = try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag])
