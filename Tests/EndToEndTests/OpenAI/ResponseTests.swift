@@ -131,11 +131,10 @@ struct ResponseTests {
         let response = try #require(stream.events.last).fields.object("response")
         #expect(stream.events.last?.type == "response.failed" && response["status"] == "failed", "\(stream.text)")
         #expect(response.object("error")["code"] == "server_error")
-        for more in [
+        let unsupported: [[String: Any]] = [
             ["conversation": "conv_1"], ["previous_response_id": "x"], ["text": ["format": ["type": "json_schema"]]], ["store": false],
         ]
-            as [[String: Any]]
-        {
+        for more in unsupported {
             let answer = try await create(user, "Hello", more)
             #expect(answer.status == 400 && answer.error["param"]?.hasPrefix(more.keys.first ?? "-") == true, "\(answer.text)")
         }
