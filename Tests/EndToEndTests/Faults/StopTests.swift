@@ -51,20 +51,25 @@ struct StopTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 2)
     }
 
-    @Test("from another instance ends the turn too, within 1 s")
+    @Test("from another instance ends the turn too, and reaches the provider within 100 ms")
     func elsewhere() async throws {
         let pair = try await Pair.shared()
-        let testUser = pair.one.testUser()
-        let word = marker()
-        let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
-        let asked = Date()
-        let answer = try await testUser.at(pair.other.port).stop(first.turnID)
-        #expect(answer.status == 200)
-        let (outcome, closed) = try await pair.simulator.end(of: word)
-        #expect(outcome == "client_closed" && closed.timeIntervalSince(asked) < 1, "\(closed.timeIntervalSince(asked)) s")
-        #expect(try await first.toEnd().end?["finish_reason"] == "stopped")
-        let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
-        #expect(turn["status"] == "stopped" && content == first.text)
+        var delays: [Double] = []
+        for _ in 0..<5 {
+            let testUser = pair.one.testUser()
+            let word = marker()
+            let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+            let asked = Date()
+            let answer = try await testUser.at(pair.other.port).stop(first.turnID)
+            #expect(answer.status == 200)
+            let (outcome, closed) = try await pair.simulator.end(of: word)
+            #expect(outcome == "client_closed")
+            delays.append(closed.timeIntervalSince(asked))
+            #expect(try await first.toEnd().end?["finish_reason"] == "stopped")
+            let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
+            #expect(turn["status"] == "stopped" && content == first.text)
+        }
+        #expect(delays.sorted()[2] < 0.1, "\(delays)")
     }
 
     @Test("racing with the natural end leaves one end, one answer and one bill, in twenty runs")
@@ -101,6 +106,10 @@ struct StopTests {
         let first = try await testUser.listen("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
         try await eventually("the call") { try await !pair.simulator.requests(containing: word).isEmpty }
         #expect(try await testUser.stop(first.turnID).status == 200)
+        let stopped = Date()
+        let (outcome, closed) = try await pair.simulator.end(of: word)
+        // Of 4 s, after which it would have begun to answer.
+        #expect(outcome == "client_closed" && closed.timeIntervalSince(stopped) < 1, "\(closed.timeIntervalSince(stopped)) s")
         try await first.toEnd()
         #expect(first.text.isEmpty && first.end?["finish_reason"] == "stopped")
         #expect(try await pair.database.settledAnswer(of: testUser.id).turn["status"] == "stopped")
