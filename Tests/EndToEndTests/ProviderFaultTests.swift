@@ -56,6 +56,22 @@ struct ProviderFaultTests {
         #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
+    @Test("before its first token, like the two after it: the error comes after 15 s, and within 18 s", .patient)
+    func allHanging() async throws {
+        let testBed = try await TestBed.shared()
+        let root = try Folder.routing(["sim-first", "sim-second", "sim-third"], through: testBed.simulator)
+        let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: nil, environment: root.environment)
+        let word = marker()
+        let answer = try await gateway.testUser().chat("Hello \(word) \(sim(["hang": true]))", timeout: 40)
+        #expect(answer.story == ["start", "error"], "\(answer.text)")
+        #expect(try #require(answer.first("start")).arrivedAfter < .seconds(2))
+        let error = try #require(answer.first("error"))
+        #expect(error.arrivedAfter > .seconds(14.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
+        #expect(error.fields["code"] == "EXT_4001" && error.fields.flag("partial") == false)
+        #expect(try await testBed.simulator.requests(containing: word).count == 3)
+        withExtendedLifetime(gateway) {}
+    }
+
     @Test("by sending only a head is also cancelled after 6 s", .patient)
     func headThenNothing() async throws {
         let testUser = try await TestBed.shared().testUser()
@@ -86,6 +102,13 @@ struct ProviderMannersTests {
         #expect(usage.flag("estimated") == true && (20...100).contains(output) && (300...3000).contains(input))
         let row = try #require(try await testBed.database.usage(of: testUser.id).first)
         #expect(row.flag("estimated") == true && Decimal(string: row["cost"] ?? "") == Decimal(string: usage["cost_usd"] ?? "-"))
+    }
+
+    @Test("that sends comments before its first token has sent nothing that a client sees")
+    func comments() async throws {
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["text": "Here.", "comments": true]))")
+        #expect(answer.content == "Here." && answer.story == ["start", "token", "usage", "done"] && !answer.text.contains("OPENROUTER"))
     }
 
     @Test("that sends byte by byte is parsed")

@@ -8,8 +8,10 @@ struct ProviderRefusalTests {
     @Test(
         "ends the stream with an error event within 3 s, and the user's message is kept",
         arguments: [
-            #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":403}}"#,
-            #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
+            #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":402}}"#,
+            #"{"http_error":{"status":403}}"#, #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":408}}"#,
+            #"{"http_error":{"status":409}}"#, #"{"http_error":{"status":529}}"#, #"{"error_after_tokens":0,"bare_error":true}"#,
+            #"{"comments":true,"error_after_tokens":0}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
             #"{"http_error":{"status":429,"retry_after":120}}"#, #"{"http_error":{"status":503,"body":"<html>bad gateway</html>"}}"#,
             #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"cut_after_tokens":0}"#,
         ])
@@ -23,6 +25,8 @@ struct ProviderRefusalTests {
         let answer = try await testUser.chat(message)
         #expect(answer.status == 200 && answer.story.first == "start" && answer.story.last == "error", "\(answer.story)")
         #expect(answer.endAfter < .seconds(3))
+        // The first event does not wait for the provider.
+        #expect(try #require(answer.events.first).arrivedAfter < .seconds(2))
         let error = try #require(answer.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error["user_message"] == Self.warm && error["action"] == "retry")
         #expect(error.flag("retryable") == true && error.flag("partial") == false && error.number("kept_bytes") == 0)
@@ -50,6 +54,7 @@ struct ProviderRefusalTests {
         #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.content.contains("988"), "\(danger.text)")
         #expect(danger.first("done")?["finish_reason"] == "safety")
         #expect(try await testBed.simulator.requests(containing: word).isEmpty)
+        withExtendedLifetime(gateway) {}
     }
 
     @Test("because its port is closed ends the stream within 3 s")
