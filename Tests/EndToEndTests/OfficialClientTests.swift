@@ -25,21 +25,32 @@ struct OfficialClientTests {
     @Test(
         "work against the gateway, unchanged",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the packages"))
-    func gateway() async throws { try await run(with: try #require(Self.python), ["openai": 13, "langchain": 3]) }
+    func gateway() async throws { try await run(with: try #require(Self.python), ["openai": 14, "langchain": 3]) }
 
     @Test(
         "LiteLLM as a client works against the gateway",
         .enabled(if: pythonOfLiteLLM != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has the package litellm"))
-    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 13, "litellm": 2]) }
+    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 14, "litellm": 2]) }
 
     /// - Parameter checks: at least so many of each package.
     private func run(with python: String, _ checks: [String: Int]) async throws {
-        let gateway = try await TestBed.shared().gateway
+        let testBed = try await TestBed.shared()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { file in
+            var tiers = file["tiers"] as? [[String: Any]] ?? []
+            for index in tiers.indices { tiers[index]["requests_per_minute"] = 2 }
+            file["tiers"] = tiers
+        }
+        let limited = try await testBed.anotherGateway(["COACH_ROOT": root.path])
+        let forbidden = Token(user: UUID().uuidString.lowercased()).with(["role": "anon"]).text
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAI/openai_clients.py").path
         let token = Token(user: UUID().uuidString.lowercased()).text
-        let run = try Program([script, "http://127.0.0.1:\(gateway.port)", token], executable: URL(fileURLWithPath: python))
+        let run = try Program(
+            [script, "http://127.0.0.1:\(testBed.gateway.port)", token, "http://127.0.0.1:\(limited.port)", forbidden],
+            executable: URL(fileURLWithPath: python))
         let status = try await run.exit(within: 120)
         #expect(status == 0, "\(run.output)")
+        withExtendedLifetime(limited) {}
         for (package, count) in checks {
             #expect(run.lines.count { $0.hasPrefix("ok \(package)") } >= count, "\(run.output)")
         }

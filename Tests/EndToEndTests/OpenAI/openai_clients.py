@@ -1,6 +1,8 @@
 """Checks that clients of OpenAI's protocols work against a gateway, unchanged: the packages `openai`, `langchain-openai` and `litellm`.
 
-Usage: openai_clients.py BASE_URL TOKEN     (BASE_URL without /v1; the gateway's provider is the simulator)
+Usage: openai_clients.py BASE_URL TOKEN LIMITED_URL FORBIDDEN_TOKEN
+    BASE_URL without /v1, of a gateway whose provider is the simulator; LIMITED_URL: of one that allows two requests a minute;
+    FORBIDDEN_TOKEN: valid, and not allowed on any route
 Prints a line for each check, and one for each package that is not installed; exits 1 if a check failed.
 """
 
@@ -12,8 +14,9 @@ import uuid
 
 import openai
 
-BASE, TOKEN = sys.argv[1:] if len(sys.argv) == 3 else sys.exit(__doc__)
+BASE, TOKEN, LIMITED_BASE, FORBIDDEN = sys.argv[1:] if len(sys.argv) == 5 else sys.exit(__doc__)
 V1 = BASE.rstrip("/") + "/v1"
+LIMITED = LIMITED_BASE.rstrip("/") + "/v1"
 
 client = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=0, timeout=30)
 repeating = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=2, timeout=30)
@@ -43,6 +46,11 @@ def expect(kind, function):
     except kind as error:
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def expect_above_limit(kind, function):
+    """More requests than two minutes allow, because one may end in between."""
+    return expect(kind, lambda: [function() for _ in range(6)])
 
 
 TEXT = "One step, then another: a small one. 🌱"
@@ -89,6 +97,16 @@ def _():
     error = expect(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id="resp_" + str(uuid.uuid4())))
     assert error.code == "previous_response_not_found"
     expect(openai.NotFoundError, lambda: client.responses.retrieve("resp_" + str(uuid.uuid4())))
+
+
+@check("openai: a rate limit and a forbidden token are the package's own exceptions")
+def _():
+    limited = openai.OpenAI(base_url=LIMITED, api_key=TOKEN, max_retries=0, timeout=30)
+    error = expect_above_limit(
+        openai.RateLimitError, lambda: limited.chat.completions.create(model="coach", messages=messages(words=1)))
+    assert error.status_code == 429 and int(error.response.headers["retry-after"]) >= 1
+    forbidden = openai.OpenAI(base_url=V1, api_key=FORBIDDEN, max_retries=0, timeout=30)
+    expect(openai.PermissionDeniedError, lambda: forbidden.chat.completions.create(model="coach", messages=messages(words=1)))
 
 
 @check("openai: a failure after the turn began is not repeated")
@@ -191,8 +209,8 @@ def _():
 def langchain_checks():
     from langchain_openai import ChatOpenAI
 
-    def model(name="coach", key=TOKEN, **more):
-        return ChatOpenAI(model=name, base_url=V1, api_key=key, max_retries=0, **more)
+    def model(name="coach", key=TOKEN, base=V1, **more):
+        return ChatOpenAI(model=name, base_url=base, api_key=key, max_retries=0, **more)
 
     @check("langchain: ChatOpenAI invokes and streams")
     def _():
@@ -211,6 +229,8 @@ def langchain_checks():
         expect(openai.AuthenticationError, lambda: model(key="no.token").invoke("hello"))
         expect(openai.NotFoundError, lambda: model("gpt-4o").invoke("hello"))
         expect(openai.BadRequestError, lambda: model(n=2).invoke("hello"))
+        expect(openai.PermissionDeniedError, lambda: model(key=FORBIDDEN).invoke("hello"))
+        expect_above_limit(openai.RateLimitError, lambda: model(base=LIMITED).invoke(say(words=1)))
 
 
 def litellm_checks():
@@ -218,9 +238,9 @@ def litellm_checks():
 
     litellm.suppress_debug_info = True
 
-    def complete(model="openai/coach", key=TOKEN, text=None, **more):
+    def complete(model="openai/coach", key=TOKEN, base=V1, text=None, **more):
         return litellm.completion(
-            model=model, api_base=V1, api_key=key, num_retries=0, max_retries=0,
+            model=model, api_base=base, api_key=key, num_retries=0, max_retries=0,
             messages=[{"role": "user", "content": text or say(text=TEXT)}], **more)
 
     @check("litellm: a completion and a stream")
@@ -233,6 +253,9 @@ def litellm_checks():
         expect(litellm.AuthenticationError, lambda: complete(key="no.token"))
         expect(litellm.NotFoundError, lambda: complete(model="openai/gpt-4o"))
         expect(litellm.BadRequestError, lambda: complete(n=2))
+        expect_above_limit(litellm.RateLimitError, lambda: complete(base=LIMITED, text=say(words=1)))
+        # Not every version has an exception of its own for 403; each has the status.
+        assert expect(openai.APIError, lambda: complete(key=FORBIDDEN)).status_code == 403
         failing = expect(litellm.exceptions.ServiceUnavailableError, lambda: complete(text=say(http_error={"status": 500})))
         assert failing.status_code == 503
 
