@@ -71,6 +71,7 @@ struct SharedBudgetTests {
         try await eventually("the end of the turn") { try await database.turn(of: user.id)["status"] == "failed" }
         let danger = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))")
         #expect(danger.story == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
+        withExtendedLifetime(gateway) {}
     }
 
     @Test("a summary is not made of a budget that is spent")
