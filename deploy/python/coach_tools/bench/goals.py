@@ -92,8 +92,11 @@ class Goals:
                 self.at_most(f"… chat's first token {point}, during a replay : alone", limit, during / alone)
         if "reads" in self.found:
             reads = self.found["reads"]
-            self.at_most("GETs beside 500 streams, p50", 3, reads["p50"], " ms")
-            self.at_most("… p99", 15, reads["p99"], " ms")
+            # The goal holds for every route. By route: requests, p50, p99, longest.
+            routes = {route: figures for route, figures in reads["routes"].items() if "search" not in route}
+            for place, point, limit in ((1, "p50", 3), (2, "p99", 15)):
+                slowest = max(routes, key=lambda route: routes[route][place])
+                self.at_most(f"GETs beside 500 streams, {point} of the slowest route ({slowest})", limit, routes[slowest][place], " ms")
             self.at_most("… of search, p99", 100, reads["search_p99"], " ms")
             self.at_most("… refused", 0, sum(reads["refused"].values()))
         if "dashboards" in self.found:
