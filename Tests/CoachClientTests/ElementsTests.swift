@@ -51,7 +51,7 @@ struct ElementsTests {
             }
         }
         defer { server.stop() }
-        let edited = try await client(server).editContextProfile { ["goals": .array($0.goals + ["new"])] }
+        let edited = try await client(server).editContextProfile { ProfileChange(goals: $0.goals + ["new"]) }
         #expect(edited.tag == "\"v9\"" && edited.value.version == 9)
         #expect(server.requests.map(\.method) == ["GET", "PATCH", "GET", "PATCH"])
         #expect(server.requests.compactMap { $0.headers["if-match"] } == ["\"v0\"", "\"v2\""])

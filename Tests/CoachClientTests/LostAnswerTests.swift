@@ -66,7 +66,7 @@ struct LostAnswerTests {
     func edit() async throws {
         let (server, goals) = try Self.gateway { $0 == 0 }
         defer { server.stop() }
-        let edited = try await client(server).editContextProfile { ["goals": .array($0.goals + ["run 5 km"])] }
+        let edited = try await client(server).editContextProfile { ProfileChange(goals: $0.goals + ["run 5 km"]) }
         #expect(edited.value.goals == ["rest", "run 5 km"] && edited.tag == "\"4\"")
         #expect(goals() == ["rest", "run 5 km"])
         #expect(server.requests.map(\.method) == ["GET", "PATCH", "PATCH"])
@@ -76,7 +76,7 @@ struct LostAnswerTests {
     func otherDevice() async throws {
         let (server, goals) = try Self.gateway(loses: { $0 == 0 }, meanwhile: ["sleep"])
         defer { server.stop() }
-        let edited = try await client(server).editContextProfile { ["goals": .array($0.goals + ["run 5 km"])] }
+        let edited = try await client(server).editContextProfile { ProfileChange(goals: $0.goals + ["run 5 km"]) }
         #expect(edited.value.goals == ["sleep", "run 5 km"] && goals() == edited.value.goals)
     }
 
@@ -84,7 +84,9 @@ struct LostAnswerTests {
     func stale() async throws {
         let (server, _) = try Self.gateway(loses: { $0 == 0 }, meanwhile: ["sleep"])
         defer { server.stop() }
-        let error = await #expect(throws: CoachError.self) { try await client(server).patchContextProfile(["goals": []], tag: "\"3\"") }
+        let error = await #expect(throws: CoachError.self) {
+            try await client(server).patchContextProfile(ProfileChange(goals: []), tag: "\"3\"")
+        }
         #expect(error?.code == .gateway(.preconditionFailed) && error?.tag == "\"5\"")
         #expect(error?.details?["current"]?["goals"] == ["sleep"])
     }
@@ -94,7 +96,7 @@ struct LostAnswerTests {
         let (server, _) = try Self.gateway { _ in false }
         defer { server.stop() }
         let error = await #expect(throws: CoachError.self) {
-            try await client(server).patchContextProfile(["goals": ["rest"]], tag: "\"2\"")
+            try await client(server).patchContextProfile(ProfileChange(goals: ["rest"]), tag: "\"2\"")
         }
         #expect(error?.code == .gateway(.preconditionFailed))
     }

@@ -56,6 +56,50 @@ struct ResourceTests {
         #expect(URLComponents(string: server.requests[0].path)?.queryItems?.last?.value == "t1")
     }
 
+    @Test("an export is read as it arrives, also after an attempt that failed; a lost connection is an error")
+    func export() async throws {
+        let (body, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+        let attempts = Mutex(0)
+        let transport = Transport { _ in
+            let isFirst = attempts.withLock { attempts in
+                attempts += 1
+                return attempts == 1
+            }
+            if isFirst { throw CancellationError() }
+            return Transport.Response(status: 200, headers: [:], body: body)
+        }
+        let url = try #require(URL(string: "http://127.0.0.1:1"))
+        let coach = CoachClient(baseURL: url, configuration: .init(transport: transport, sleep: { _ in }, jitter: { 0 })) { "t" }
+        var bytes = try await coach.export().makeAsyncIterator()
+        for piece in [[1, 2], [3]] as [[UInt8]] {
+            continuation.yield(piece)
+            let next = try await bytes.next()
+            #expect(next == piece)
+        }
+        continuation.finish(throwing: CancellationError())
+        do {
+            _ = try await bytes.next()
+            Issue.record("the end is missing")
+        } catch let error as CoachError {
+            #expect(error.code == .connectionLost)
+        }
+    }
+
+    @Test("changes have the fields that are set alone; null clears one")
+    func changes() {
+        #expect(AccountChange().json == [:] && ProfileChange().json == [:])
+        let change = AccountChange(displayName: .set("Zoë"), locale: .clear, isMinor: .set(true))
+        #expect(change.json == ["display_name": "Zoë", "locale": .null, "is_minor": true])
+        #expect(ProfileChange(values: [], situation: [["text": "new job"]]).json == ["values": [], "situation": [["text": "new job"]]])
+        let draft = PersonaDraft(name: "Ada", domain: "mindset", tone: "calm", personality: ["kind", "brief"], starters: ["Hello"])
+        let expected: JSONValue = [
+            "name": "Ada", "description": .null, "domain": "mindset", "tone": "calm", "methodology": .null,
+            "personality": ["kind", "brief"],
+            "starters": ["Hello"], "languages": [],
+        ]
+        #expect(draft.json == expected)
+    }
+
     @Test("a stop is repeated until it is answered")
     func stop() async throws {
         let server = try ScriptedServer { _, number in

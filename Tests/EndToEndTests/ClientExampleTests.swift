@@ -35,7 +35,7 @@ struct ClientExampleTests {
 
         // Reads the profile, changes it, and begins again when another device was faster.
         let profile = try await coach.editContextProfile { current in
-            ["goals": .array(current.goals + ["run 5 km"])]
+            ProfileChange(goals: current.goals + ["run 5 km"])
         }
         print(profile.value.version)
 
@@ -66,11 +66,15 @@ struct ClientExampleTests {
         let userToken = Token(user: UUID().uuidString.lowercased()).text
         let (creator, user) = (CoachClient(baseURL: url) { creatorToken }, CoachClient(baseURL: url) { userToken })
 
-        let made = try await creator.createPersona(["name": "Ada", "tone": "calm"])
+        let made = try await creator.createPersona(PersonaDraft(name: "Ada", tone: "calm"))
         var current = try await creator.persona(made.id)
-        current = try await creator.replacePersona(made.id, by: ["name": "Bea", "tone": "calm"], tag: current.tag)
+        var draft = PersonaDraft(current.value)
+        #expect(draft == PersonaDraft(name: "Ada", tone: "calm"))
+        (draft.name, draft.starters, draft.languages) = ("Bea", ["What shall I do?"], ["en"])
+        current = try await creator.replacePersona(made.id, by: draft, tag: current.tag)
+        #expect(PersonaDraft(current.value) == draft)
         let stale = await #expect(throws: CoachError.self) {
-            try await creator.replacePersona(made.id, by: ["name": "Cea"], tag: "\"v1\"")
+            try await creator.replacePersona(made.id, by: PersonaDraft(name: "Cea"), tag: "\"v1\"")
         }
         #expect(stale?.code == .gateway(.preconditionFailed) && stale?.details?["current"]?["name"] == "Bea")
         var text = ""
@@ -101,10 +105,16 @@ struct ClientExampleTests {
         for try await persona in creator.ownPersonas() { names.append(persona.content["name"]?.string ?? "") }
         #expect(names.isEmpty)
 
+        let named = try await user.updateMe(AccountChange(displayName: .set("Zoë"), locale: .set("en-GB"), isMinor: .set(false)))
+        #expect(named.displayName == "Zoë" && named.locale == "en-GB" && named.isMinor == false)
+        let cleared = try await user.updateMe(AccountChange(locale: .clear))
+        #expect(cleared.displayName == "Zoë" && cleared.locale == nil && cleared.isMinor == false)
         _ = try await user.decide("memory", granted: false, version: "1")
-        let refused = await #expect(throws: CoachError.self) { try await user.editContextProfile { _ in ["goals": ["x"]] } }
+        let refused = await #expect(throws: CoachError.self) { try await user.editContextProfile { _ in ProfileChange(goals: ["x"]) } }
         #expect(refused?.code == .gateway(.consentRequired) && refused?.details?["consents"] == ["memory"])
-        #expect(try await user.export().starts(with: Array("PK".utf8)))
+        var archive: [UInt8] = []
+        for try await bytes in try await user.export() { archive += bytes }
+        #expect(archive.starts(with: Array("PK".utf8)))
         try await user.removeAccount(confirmation: try await user.prepareRemoval())
         let gone = await #expect(throws: CoachError.self) { try await user.me() }
         #expect(gone?.code == .gateway(.forbidden))

@@ -5,8 +5,9 @@ import JSON
 extension CoachClient {
     public func me() async throws -> MeResource { try await one(.init("me")) }
 
-    /// Changes the account; members that are absent stay as they are, `null` clears one: `["display_name": "Zoë", "country": .null]`.
-    public func updateMe(_ change: JSONValue) async throws -> MeResource { try await one(.init("PATCH", "me", body: change.bytes)) }
+    public func updateMe(_ change: AccountChange) async throws -> MeResource {
+        try await one(.init("PATCH", "me", body: change.json.bytes))
+    }
 
     public func usage() async throws -> UsageResource { try await one(.init("me/usage")) }
 
@@ -20,21 +21,21 @@ extension CoachClient {
     /// What the coach knows of the user; version 0 is an empty profile.
     public func contextProfile() async throws -> Versioned<ContextProfileResource> { try await versioned(.init("context-profile")) }
 
-    /// Replaces the named fields (`values`, `goals`, `situation`) of the version that the app has seen. Throws `CoachError` with
+    /// Replaces the named fields of the version that the app has seen. Throws `CoachError` with
     /// `preconditionFailed` when another device was faster; nothing is changed then.
-    public func patchContextProfile(_ fields: JSONValue, tag: String) async throws -> Versioned<ContextProfileResource> {
-        try await versioned(ResourceRequest("PATCH", "context-profile", body: fields.bytes).ifMatch(tag))
+    public func patchContextProfile(_ change: ProfileChange, tag: String) async throws -> Versioned<ContextProfileResource> {
+        try await versioned(ResourceRequest("PATCH", "context-profile", body: change.json.bytes).ifMatch(tag))
     }
 
     /// Replaces the whole profile: fields that are not named become empty. Throws as `patchContextProfile`.
-    public func replaceContextProfile(_ fields: JSONValue, tag: String) async throws -> Versioned<ContextProfileResource> {
-        try await versioned(ResourceRequest("PUT", "context-profile", body: fields.bytes).ifMatch(tag))
+    public func replaceContextProfile(_ profile: ProfileChange, tag: String) async throws -> Versioned<ContextProfileResource> {
+        try await versioned(ResourceRequest("PUT", "context-profile", body: profile.json.bytes).ifMatch(tag))
     }
 
     /// Edits the profile: reads it, applies `change`, and begins again with the newer version when another device was faster. `change` returns
     /// the fields to replace, and may be called several times.
     public func editContextProfile(
-        _ change: @Sendable (ContextProfileResource) -> JSONValue
+        _ change: @Sendable (ContextProfileResource) -> ProfileChange
     ) async throws -> Versioned<ContextProfileResource> {
         // Another device would have to win five races.
         for _ in 0..<5 {
@@ -89,8 +90,10 @@ extension CoachClient {
 
     // MARK: Leaving
 
-    /// Everything of the user as a ZIP of JSON Lines files and pictures.
-    public func export() async throws -> Data { Data(try await response(.init("me/export"), accept: "application/zip").body) }
+    /// Everything of the user as a ZIP of JSON Lines files and pictures, as it arrives.
+    public func export() async throws -> ResponseBytes {
+        ResponseBytes(body: try await opened(.init("me/export"), accept: "application/zip").body)
+    }
 
     /// Prepares the removal of the account: returns a confirmation that is valid once and for ten minutes.
     public func prepareRemoval() async throws -> String {

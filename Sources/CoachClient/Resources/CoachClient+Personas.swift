@@ -26,18 +26,19 @@ extension CoachClient {
     }
 }
 
-/// For creators: their own personas. `draft` has the members `name`, `description`, `domain`, `tone`, `methodology`, `personality`, `starters` and
-/// `languages`.
+/// For creators: their own personas.
 extension CoachClient {
     public func ownPersonas() -> Elements<PersonaResource> { elements(.init("me/personas")) }
 
-    public func createPersona(_ draft: JSONValue) async throws -> PersonaResource { try await one(.creation("personas", draft)) }
+    public func createPersona(_ draft: PersonaDraft) async throws -> PersonaResource {
+        try await one(.creation("personas", draft.json))
+    }
 
     public func persona(_ id: UUID) async throws -> Versioned<PersonaResource> { try await versioned(.init(path(id))) }
 
     /// Replaces the draft; users get it when it is published. Throws `CoachError` with `preconditionFailed` when it has another version than `tag`.
-    public func replacePersona(_ id: UUID, by draft: JSONValue, tag: String) async throws -> Versioned<PersonaResource> {
-        try await versioned(ResourceRequest("PUT", path(id), body: draft.bytes).ifMatch(tag))
+    public func replacePersona(_ id: UUID, by draft: PersonaDraft, tag: String) async throws -> Versioned<PersonaResource> {
+        try await versioned(ResourceRequest("PUT", path(id), body: draft.json.bytes).ifMatch(tag))
     }
 
     public func deletePersona(_ id: UUID) async throws { try await perform(.init("DELETE", path(id)), done: .notFound) }

@@ -119,14 +119,24 @@ extension CoachClient {
         return (envelope, head)
     }
 
-    /// Sends a request and repeats it by the retry policy: every request here may be repeated, because it reads, names a version, has a key, or is
-    /// refused the second time (`perform`).
+    /// Sends a request and reads its whole response. Repeats it as `repeating` does.
     func response(_ request: ResourceRequest, accept: String) async throws -> (body: [UInt8], head: ResponseHead) {
+        try await repeating { try await exchange(request, accept) }
+    }
+
+    /// Sends a request whose response is read as it arrives. Repeats it as `repeating` does, until there is a response.
+    func opened(_ request: ResourceRequest, accept: String) async throws -> Transport.Response {
+        try await repeating { try await open(request, accept) }
+    }
+
+    /// Repeats a request by the retry policy: every request here may be repeated, because it reads, names a version, has a key, or is refused the
+    /// second time (`perform`).
+    private func repeating<Answer>(_ send: () async throws -> Result<Answer, Failure>) async throws -> Answer {
         var state = RetryState(policy: configuration.retry)
         var hasLostAnswer = false
         while true {
             let decision: RetryState.Decision
-            switch try await exchange(request, accept) {
+            switch try await send() {
             case .success(let answer): return answer
             case .failure(.rejected(var error)):
                 error.followsLostAnswer = hasLostAnswer
@@ -152,6 +162,27 @@ extension CoachClient {
     private func exchange(
         _ resource: ResourceRequest, _ accept: String
     ) async throws -> Result<(body: [UInt8], head: ResponseHead), Failure> {
+        let response: Transport.Response
+        switch try await open(resource, accept) {
+        case .success(let opened): response = opened
+        case .failure(let failure): return .failure(failure)
+        }
+        do {
+            var body: [UInt8] = []
+            for try await bytes in response.body { body += bytes }
+            // What is no envelope came from a proxy.
+            if accept == "application/json", (try? ReceivedEnvelope(json: body)) == nil {
+                return .failure(.lost(.unreadable("the answer is not an envelope")))
+            }
+            return .success((body, ResponseHead(status: response.status, headers: response.headers)))
+        } catch {
+            try Task.checkCancellation()
+            return .failure(.lost(.connectionLost("the connection was lost: \(error)")))
+        }
+    }
+
+    /// The response of a request that was accepted, before its body is read.
+    private func open(_ resource: ResourceRequest, _ accept: String) async throws -> Result<Transport.Response, Failure> {
         let request = try await requestBuilder.request(
             resource.method, resource.path,
             query: resource.query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }, accept: accept,
@@ -161,14 +192,10 @@ extension CoachClient {
             let response = try await configuration.transport.stream(request)
             let received = ResponseHead(status: response.status, headers: response.headers)
             head = received
+            if received.isSuccess { return .success(response) }
             var body: [UInt8] = []
             for try await bytes in response.body { body += bytes }
-            guard received.isSuccess else { return .failure(.rejected(CoachError(received, body: body))) }
-            // What is no envelope came from a proxy.
-            if accept == "application/json", (try? ReceivedEnvelope(json: body)) == nil {
-                return .failure(.lost(.unreadable("the answer is not an envelope")))
-            }
-            return .success((body, received))
+            return .failure(.rejected(CoachError(received, body: body)))
         } catch {
             try Task.checkCancellation()
             return .failure(.lost(head == nil ? .unreachable(error) : .connectionLost("the connection was lost: \(error)")))
