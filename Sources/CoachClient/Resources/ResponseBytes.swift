@@ -6,9 +6,9 @@ public struct ResponseBytes: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var body: AsyncThrowingStream<[UInt8], any Error>.AsyncIterator
 
-        public mutating func next() async throws -> [UInt8]? {
+        public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> [UInt8]? {
             do {
-                return try await body.next()
+                return try await body.next(isolation: actor)
             } catch {
                 try Task.checkCancellation()
                 throw CoachError.connectionLost("the connection was lost: \(error)")
