@@ -11,13 +11,13 @@ struct OpenAPILinkTests {
     private struct Routes: Feature {
         func register(on routes: RouteTable) {
             let group = routes.open("Test")
-            let part = Schema.object([.init("id", .id), .init("turn_id", .id.nullable), .init("version", .integer)]).named("Part")
+            let part = Schema.object([.init("id", .id), .init("turn_id", .id.nullable)]).named("Part")
             for path in ["/things", "/things/{id}/parts"] {
                 group.post(path, .init("Create", response: .data(part, status: .created))) { _, _ in .init(status: .ok) }
             }
             group.get("/things/{id}/parts", .init("List", response: .list(part))) { _, _ in .init(status: .ok) }
             for path in [
-                "/things/{id}", "/things/{id}/parts/{part_id}", "/things/{id}/parts/{version}/diff", "/turns/{turn_id}", "/others/{id}",
+                "/things/{id}", "/things/{id}/parts/{part_id}", "/things/{id}/parts/{part_id}/diff", "/turns/{turn_id}", "/others/{id}",
                 "/things/{id}/{other}",
             ] {
                 group.delete(path, .init("Delete", response: .noContent)) { _, _ in .init(status: .ok) }
@@ -53,7 +53,7 @@ struct OpenAPILinkTests {
             #expect(
                 try await links("/things/{id}/parts", method, status) == [
                     "delete_things_id_parts_part_id \(own) path.part_id=$response.body#\(pointer)/id",
-                    "delete_things_id_parts_version_diff \(own) path.version=$response.body#\(pointer)/version",
+                    "delete_things_id_parts_part_id_diff \(own) path.part_id=$response.body#\(pointer)/id",
                     "delete_turns_turn_id path.turn_id=$response.body#\(pointer)/turn_id",
                 ])
         }
