@@ -245,6 +245,7 @@ enum FunctionExpectation {
         "gateway.evaluate_alerts(jsonb, text)", "operator.alerts(boolean, bigint, integer)",
         "gateway.note_circuits(uuid, text[], text[], text[])", "operator.provider_health()", "operator.measures(text[])",
         "operator.costs(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "operator.user_costs(timestamp with time zone, timestamp with time zone, text[], text, text, bigint, bigint)",
         "operator.latency(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.domains(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.providers(timestamp with time zone, timestamp with time zone, text[], text, text)",
