@@ -55,7 +55,7 @@ import Testing
         #expect(finished.count == 25 && finished.last == "figures", "\(finished)")
     }
 
-    @Test("billing events, however many are sent at once, occupy two connections of their own: figures are answered while they wait")
+    @Test("billing events, however many are sent at once, occupy four connections of their own: figures are answered while they wait")
     func waitingBillingEvents() async throws {
         let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(
@@ -90,10 +90,10 @@ import Testing
                     }
                 }
             }
-            try await eventually("waiting events") { try await database.row(folding).number("count") == 2 }
+            try await eventually("waiting events") { try await database.row(folding).number("count") == 4 }
             let answer = try await TestUser(gateway: gateway, role: "operator").browser.send("GET", "/api/v1/operator/usage")
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(try await database.row(folding).number("count") == 2)
+            #expect(try await database.row(folding).number("count") == 4)
             try await database.fresh.psql("insert into public.release default values")
             try await group.waitForAll()
         }

@@ -27,7 +27,7 @@ struct HostileWebhookTests {
             func collect() async throws {
                 guard let (sent, answer) = try await group.next() else { return }
                 waiting -= 1
-                #expect(answer.status == 200, "\(String(decoding: sent.prefix(400), as: UTF8.self)): \(answer.text)")
+                #expect(answer.status == 200, "\(String(decoding: sent.prefix(1_000), as: UTF8.self)): \(answer.text)")
             }
             for body in bodies {
                 if waiting == width { try await collect() }
@@ -45,7 +45,7 @@ struct HostileWebhookTests {
         for hash in (row["hashes"] ?? "").split(separator: " ") { stored[String(hash), default: 0] += 1 }
         for body in bodies {
             let hash = SHA256.hash(body).map { String(format: "%02x", $0) }.joined()
-            #expect(stored[hash] == 1, "\(String(decoding: body.prefix(400), as: UTF8.self))")
+            #expect(stored[hash] == 1, "\(String(decoding: body.prefix(1_000), as: UTF8.self))")
         }
     }
 
