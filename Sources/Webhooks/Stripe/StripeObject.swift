@@ -117,7 +117,7 @@ struct StripeObject {
             if let end = try item.instant(seconds: "current_period_end") { ends.append(end) }
             if let start = try item.instant(seconds: "current_period_start") { starts.append(start) }
             let price = try item.object("price")
-            let names = [price?["product"]?.string, try price?.text("id")].compactMap { $0 }
+            let names = [try price?.identifier("product"), try price?.text("id")].compactMap { $0 }
             product = product ?? names.first
             for name in names { entitlements += catalogue.entitlements(of: name) }
         }
@@ -161,7 +161,7 @@ struct StripeObject {
 extension EventFields {
     /// A field that holds an id, or the expanded object with that id.
     fileprivate func identifier(_ key: String) throws(IgnoredReason) -> String? {
-        if let text = self[key]?.string { return text }
+        if self[key]?.string != nil { return try text(key) }
         return try object(key)?.text("id")
     }
 }
