@@ -112,7 +112,8 @@ struct Sums: CustomStringConvertible {
 
     private mutating func addExact(_ bill: JSONObject, _ figures: [Int], _ call: ProviderJournal.Call) {
         exact += 1
-        #expect(call.isFinished, "exact, but the provider did not finish: \(bill)")
+        // Of a summary the provider's journal may lack the end although its usage was sent and read; the figures are compared all the same.
+        #expect(call.isFinished || call.purpose == .summary, "exact, but the provider did not finish: \(bill)")
         #expect(figures == call.figures, "\(bill)")
         booked = zip(booked, figures).map(+)
         counted = zip(counted, call.figures).map(+)
