@@ -6,16 +6,28 @@ import Hummingbird
 
 /// `POST /functions/v1/webhook-…`: events of billing senders (CONTRACT §6). 401 stores nothing; a verified body is stored and answered 200
 /// whatever it holds; 503 while the database is away, so that the sender tries again.
+///
+/// Chat comes first: a sender that delivers the events of a day at once is answered at a pace that leaves the processors to turns.
 public struct WebhookRoutes: Feature {
     private typealias Reader = @Sendable (_ request: Request, _ body: [UInt8]) async throws -> IntakeEvent
 
     private let senders: WebhookSenders
     private let inbox: BillingInbox
+    private let pacer: RequestPacer
     private let now: @Sendable () -> Date
 
-    public init(senders: WebhookSenders, inbox: BillingInbox, now: @escaping @Sendable () -> Date = { Date() }) {
+    /// Events that need not wait after a pause.
+    private static let burst = 100
+    /// How long an event waits for its turn; senders wait for an answer for ten seconds (Stripe, App Store) and more.
+    private static let longestWait = Duration.seconds(5)
+
+    /// - Parameter eventsPerSecond: that are stored, on average; more wait.
+    public init(
+        senders: WebhookSenders, inbox: BillingInbox, eventsPerSecond: Int, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.senders = senders
         self.inbox = inbox
+        pacer = RequestPacer(interval: .seconds(1) / eventsPerSecond, burst: Self.burst)
         self.now = now
     }
 
@@ -27,6 +39,9 @@ public struct WebhookRoutes: Feature {
                 guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
                 let body = try await request.collectBytes()
                 let event = try await reader(request, body)
+                guard try await pacer.wait(atMost: Self.longestWait) else {
+                    throw GatewayError(.overloaded, "more events came than can be stored in time", retryAfter: 60)
+                }
                 _ = try await inbox.store(delivery(event, body))
                 return .envelope(context) { $0.object { _ in } }
             }

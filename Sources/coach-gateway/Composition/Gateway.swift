@@ -161,7 +161,9 @@ struct Gateway {
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
-                WebhookRoutes(senders: configuration.webhooks.senders(googleKeys: googleKeys), inbox: inbox),
+                WebhookRoutes(
+                    senders: configuration.webhooks.senders(googleKeys: googleKeys), inbox: inbox,
+                    eventsPerSecond: configuration.webhooks.eventsPerSecond),
             ] + resources.all + configuration.developmentFeatures(),
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: userKeys),

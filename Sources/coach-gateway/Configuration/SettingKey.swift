@@ -18,6 +18,7 @@ struct SettingKey: Sendable {
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playKeys, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
+        webhookRate,
         alertWebhookURL, alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
 
@@ -47,7 +48,7 @@ struct SettingKey: Sendable {
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
         meaning:
-            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, two more webhooks"
+            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, four more webhooks"
     )
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
@@ -150,6 +151,11 @@ struct SettingKey: Sendable {
     static let billingSandbox = SettingKey(
         name: "COACH_BILLING_SANDBOX", fallback: "false",
         meaning: "`true`: purchases of the sandbox give access; for development only")
+    static let webhookRate = SettingKey(
+        name: "COACH_WEBHOOK_RATE", fallback: nil,
+        meaning:
+            "billing events a second that this instance stores, default 300 a processor; more wait, so that a replay leaves time to chat"
+    )
     static let tracesEndpoint = SettingKey(
         name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", fallback: nil,
         meaning: "URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318/v1/traces`, that gets the spans of turns as OTLP/JSON")

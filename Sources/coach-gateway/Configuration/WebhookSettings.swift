@@ -14,6 +14,11 @@ struct WebhookSettings: Sendable {
     var catalogue: ProductCatalogue
     var foldsStoreEvents: Bool
     var includesSandbox: Bool
+    /// Events that an instance stores, on average.
+    var eventsPerSecond: Int
+
+    /// Measured on two processors beside chat: `deploy/bench --only webhooks`.
+    private static let eventsPerProcessor = 300
 
     struct Play: Sendable {
         var audience: String
@@ -62,6 +67,8 @@ struct WebhookSettings: Sendable {
         case (nil, _): settings.complain(.playAudience, "is needed with \(SettingKey.playEmail.name)")
         case (_, nil): settings.complain(.playEmail, "is needed with \(SettingKey.playAudience.name)")
         }
+        eventsPerSecond =
+            settings.integer(.webhookRate, in: 1...1_000_000) ?? Self.eventsPerProcessor * ProcessInfo.processInfo.activeProcessorCount
         includesSandbox = settings.choice(.billingSandbox, Flag.self) == .yes
         foldsStoreEvents = settings.choice(.foldStoreEvents, Flag.self).map { $0 == .yes } ?? !credentials.isConfigured
     }

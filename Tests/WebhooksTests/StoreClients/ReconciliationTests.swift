@@ -63,18 +63,6 @@ struct ReconciliationTests {
         #expect(try await store.requests().map(\.path) == ["/v1/subscribers/%24RC%3Aa%2F..%2Fb%3F%C3%BC"])
     }
 
-    @Test("requests are spaced, and none is sent during a pause that the server asked for")
-    func pace() async throws {
-        let pacer = RequestPacer(interval: .milliseconds(20))
-        let start = ContinuousClock.now
-        for _ in 0..<4 { try await pacer.wait() }
-        #expect(ContinuousClock.now - start >= .milliseconds(60))
-        await pacer.hold(for: .milliseconds(100))
-        let held = ContinuousClock.now
-        try await pacer.wait()
-        #expect(ContinuousClock.now - held >= .milliseconds(100))
-    }
-
     @Test("subscribers that are due at once are asked for one after another: the server receives no more than four requests a second")
     func rate() async throws {
         defer { client.shutDown() }

@@ -1,0 +1,39 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Rate of the intake of webhooks", .paced)
+struct WebhookRateTests {
+    @Test("of events sent at once, a burst is stored at once, the next ones at the configured rate, and the rest is 503 and not stored")
+    func rate() async throws {
+        let intake = WebhookGateway(
+            gateway: try await TestBed.shared().anotherGateway([
+                "REVENUECAT_WEBHOOK_AUTH": WebhookGateway.authorization, "REVENUECAT_WEBHOOK_HMAC_SECRET": WebhookGateway.secret,
+                "COACH_WEBHOOK_RATE": "20",
+            ]))
+        let ids = (0..<400).map { _ in UUID().uuidString }
+        let start = ContinuousClock.now
+        let answers = try await withThrowingTaskGroup { group in
+            for id in ids {
+                let body = try RevenueCatEvents.body("INITIAL_PURCHASE", WebhookGateway.newUser(), id: id)
+                group.addTask { (id: id, answer: try await intake.send(body), after: ContinuousClock.now - start) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let (taken, refused) = (answers.filter { $0.answer.status == 200 }, answers.filter { $0.answer.status == 503 })
+        #expect(taken.count + refused.count == ids.count, "\(Set(answers.map(\.answer.status)))")
+        // The burst, and what five seconds take, for which an event waits at most.
+        #expect(taken.count >= 100 + 5 * 20, "\(taken.count) were taken")
+        for place in stride(from: 100, to: taken.count, by: 10) {
+            let earliest = Duration.seconds(1) / 20 * (place - 99)
+            #expect(taken.map(\.after).sorted()[place] >= earliest, "event \(place)")
+        }
+        #expect(!refused.isEmpty)
+        for one in refused {
+            #expect(one.answer.errorCode == "SYS_5001" && one.answer.headers["retry-after"] == "60", "\(one.answer.text)")
+        }
+        let listed = ids.map { "'\($0)'" }.joined(separator: ", ")
+        let stored = try await TestBed.shared().database.rows("select event_id from gateway.billing_events where event_id in (\(listed))")
+        #expect(Set(stored.compactMap { $0["event_id"] as? String }) == Set(taken.map(\.id)), "what was answered is not what is stored")
+    }
+}
