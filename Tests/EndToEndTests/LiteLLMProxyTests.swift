@@ -8,13 +8,11 @@ struct LiteLLMProxyTests {
     private static let text = "One step, then another."
     private static let domains = [("openai", "mindset"), ("anthropic", "fitness")]
 
-    /// The program of a Python that has `litellm[proxy]`; `litellm` alone has no server.
-    private static let program: URL? = ProcessInfo.processInfo.environment["COACH_TEST_LITELLM_PYTHON"].flatMap { python in
-        let folder = URL(fileURLWithPath: python).deletingLastPathComponent()
-        let isThere = ["litellm", "uvicorn"].allSatisfy {
-            FileManager.default.isExecutableFile(atPath: folder.appendingPathComponent($0).path)
-        }
-        return isThere ? folder.appendingPathComponent("litellm") : nil
+    private static let python = ProcessInfo.processInfo.environment["COACH_TEST_LITELLM_PYTHON"]
+
+    /// Beside the Python that has `litellm[proxy]`.
+    private static func program() throws -> URL {
+        URL(fileURLWithPath: try #require(python)).deletingLastPathComponent().appendingPathComponent("litellm")
     }
 
     /// The proxy, when it listens. Its Anthropic route does not stream a mock, so there it calls its own OpenAI route.
@@ -42,9 +40,9 @@ struct LiteLLMProxyTests {
 
     @Test(
         "answers turns through its OpenAI and its Anthropic route, and its usage is billed",
-        .enabled(if: program != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has litellm[proxy]"))
+        .enabled(if: python != nil, "COACH_TEST_LITELLM_PYTHON is not set"))
     func routes() async throws {
-        let proxy = try await proxy(try #require(Self.program))
+        let proxy = try await proxy(try Self.program())
         let testBed = try await TestBed.shared()
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/models.json") { file in
