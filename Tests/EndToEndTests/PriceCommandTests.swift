@@ -17,9 +17,7 @@ struct PriceCommandTests {
         func reprice(_ more: [String] = []) async throws -> String {
             // The day may end meanwhile.
             let days = ["--from", Self.day(-86_400), "--to", Self.day(86_400)]
-            return try await Program.succeed(
-                ["reprice"] + days + more,
-                environment: ["COACH_MIGRATION_URL": database.ownerURL, "COACH_SIMULATOR_URL": "\(simulator.url)"])
+            return try await Program.succeed(["reprice"] + days + more, environment: ["COACH_MIGRATION_URL": database.ownerURL])
         }
         #expect(try await cost() == Decimal(string: "0.00075"))
         #expect(try await reprice().contains("changed 0 of 1 calls"))

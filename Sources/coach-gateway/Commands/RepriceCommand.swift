@@ -27,11 +27,10 @@ struct RepriceCommand: AsyncParsableCommand {
         guard from <= to else { throw ValidationError("--from is after --to") }
         let configuration = try options.load()
         guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
-        let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
-        guard let files else { throw ValidationError(findings.joined(separator: "\n")) }
+        let shipped = try Self.shippedPrices(in: configuration.root)
         do {
             try await OwnerDatabase.with(url) { client in
-                let repricing = Repricing(client: client, prices: try await prices(client) ?? files.prices)
+                let repricing = Repricing(client: client, prices: try await editedPrices(client) ?? shipped)
                 var total = Repricing.Result()
                 for number in from.daysSinceEpoch...to.daysSinceEpoch {
                     let day = CalendarDay(daysSinceEpoch: number)
@@ -47,8 +46,17 @@ struct RepriceCommand: AsyncParsableCommand {
         }
     }
 
+    /// Of the product's files only this one is needed: no provider is called.
+    private static func shippedPrices(in root: URL) throws -> PriceBook {
+        let (bytes, unreadable) = ProductFile(root: root).read("deploy/prices.json")
+        if let unreadable { throw ValidationError(unreadable) }
+        let (prices, findings) = PriceBook.read(bytes ?? Data())
+        guard let prices else { throw ValidationError(findings.joined(separator: "\n")) }
+        return prices
+    }
+
     /// The price list that operators edited; nil: the shipped one is in force.
-    private func prices(_ client: PostgresClient) async throws -> PriceBook? {
+    private func editedPrices(_ client: PostgresClient) async throws -> PriceBook? {
         guard let body = try await VersionedDocuments.postgres(client: client).current(.prices).first?.body else { return nil }
         return try PriceBook(JSONReader(body))
     }
