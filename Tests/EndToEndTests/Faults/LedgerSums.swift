@@ -112,8 +112,7 @@ struct Sums: CustomStringConvertible {
 
     private mutating func addExact(_ bill: JSONObject, _ figures: [Int], _ call: ProviderJournal.Call) {
         exact += 1
-        // Of a summary the provider's journal may lack the end although its usage was sent and read; the figures are compared all the same.
-        #expect(call.isFinished || call.purpose == .summary, "exact, but the provider did not finish: \(bill)")
+        #expect(call.isFinished, "exact, but the provider did not finish: \(bill)")
         #expect(figures == call.figures, "\(bill)")
         booked = zip(booked, figures).map(+)
         counted = zip(counted, call.figures).map(+)
@@ -139,7 +138,8 @@ struct Sums: CustomStringConvertible {
             #expect(own.count >= made.count && own.count { $0["model"] != nil } <= made.count, "each request has a row: \(own), \(made)")
             unneeded += own.count - made.count
             var left = made
-            // Exact ones first: an estimated one could be of any of several calls.
+            // Exact ones first: an estimated one could be of any of several calls. A summary that is made again, because its gateway was killed,
+            // has the same figures: the exact bill is that of the call which was answered.
             let ended = (bills[user] ?? []).filter { $0["purpose"] == "summary" }
             for bill in ended.filter({ $0.flag("estimated") != true }) + ended.filter({ $0.flag("estimated") == true }) {
                 let figures = ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
@@ -147,7 +147,8 @@ struct Sums: CustomStringConvertible {
                 let index = try #require(
                     left.firstIndex {
                         $0.isAccepted && $0.model == bill["model"]
-                            && (isEstimated ? figures[2] <= words.estimate(of: $0.tokens) + Self.rounding : figures == $0.figures)
+                            && (isEstimated
+                                ? figures[2] <= words.estimate(of: $0.tokens) + Self.rounding : $0.isFinished && figures == $0.figures)
                     }, "billed, and the provider saw nothing: \(bill), \(left)")
                 let call = left.remove(at: index)
                 if isEstimated { estimated += 1 } else { addExact(bill, figures, call) }
