@@ -153,6 +153,8 @@ declare
     risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
     is_placed constant boolean := receipt ->> 'country' is not null or receipt ->> 'locale' is not null;
 begin
+    -- Before the turn, as begin_turn does.
+    perform from public.change_counters c where c.user_id = gateway.user_id() for update;
     select * into ended from public.turns t where t.user_id = gateway.user_id() and t.id = $2 for update;
     if not found or ended.attempt < nth then
         return 'unknown_turn';

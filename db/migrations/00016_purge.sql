@@ -12,17 +12,19 @@ begin
     if not gateway.is_unbound() then
         raise exception 'content is purged without claims' using errcode = 'insufficient_privilege';
     end if;
-    -- A running turn is billed first.
+    -- A running turn is billed first. The update below numbers the conversations: it never waits for a counter, whose holder may want one of them.
     with deleted as materialized (
         select c.user_id, c.id from public.conversations c
+        join public.change_counters k on k.user_id = c.user_id
         where c.deleted_at < now() - keep and c.purged_at is null
             and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
-        order by c.deleted_at limit 20 for update skip locked
+        order by c.deleted_at limit 20 for update of k, c skip locked
     ), expired as materialized (
         select c.user_id, c.id from public.conversations c
+        join public.change_counters k on k.user_id = c.user_id
         where c.ephemeral and c.purged_at is null and c.last_message_at < now() - interval '1 day'
             and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
-        order by c.last_message_at limit 20 for update skip locked
+        order by c.last_message_at limit 20 for update of k, c skip locked
     ), due as materialized (
         select d.user_id, d.id from deleted d union select e.user_id, e.id from expired e
     ), removed_messages as (

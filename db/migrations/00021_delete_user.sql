@@ -71,8 +71,8 @@ end $$;
 --   {outcome: removing}   at most `at_most` rows of one table were removed, or one persona; there may be more
 --   {outcome: removed}    nothing is left
 --
--- Order of locks: a transaction here locks the user's counter and users row, or turns, or messages, or conversations, and never waits for a second
--- kind while it holds one that a turn function can want. Turns are removed when none runs; a late receipt then finds the turn or nothing.
+-- Order of locks: a transaction here locks the user's counter, then their users row or conversations; or turns; or messages. It never waits for another
+-- of these while it holds one that a turn function can want. Turns are removed when none runs; a late receipt then finds the turn or nothing.
 -- With its owner's rights: the gateway's role can remove nothing of this otherwise.
 create function gateway.delete_user(user_id uuid, at_most integer default 1000) returns jsonb
     language plpgsql security definer set search_path = '' as $$
@@ -96,6 +96,10 @@ begin
         'public.turns', 'public.messages', 'public.conversations', 'public.context_profile_history', 'public.consents', 'public.reports',
         'public.persona_redemptions', 'gateway.idempotent_requests', 'gateway.done_jobs']
     loop
+        if many = 'public.conversations' then
+            -- note_removal numbers each: the counter is locked before them, as by everyone who writes a conversation.
+            perform from public.change_counters c where c.user_id = $1 for update;
+        end if;
         execute format('delete from %1$s t where t.ctid in (select o.ctid from %1$s o where o.user_id = $1 limit $2)', many)
         using user_id, at_most;
         get diagnostics removed = row_count;
