@@ -163,7 +163,7 @@ struct StoreSubscriptionFigureTests {
 
     private func play(
         _ token: String, _ state: String, on day: Int64, _ period: ClosedRange<Int64>, isTrial: Bool = false,
-        replacing linked: String? = nil
+        isRefunded: Bool = false, replacing linked: String? = nil
     ) throws -> BillingDelivery {
         func text(_ day: Int64) -> JSONValue { .string(Timestamp(millisecondsSince1970: time(day) * 1000).rfc3339) }
         let item: JSONValue = [
@@ -175,7 +175,8 @@ struct StoreSubscriptionFigureTests {
             "linkedPurchaseToken": linked.map { .string($0) } ?? .null,
         ]
         let id = "state:\(UUID())"
-        let event = try PlayPurchase.parse(body.bytes, token: token, id: id, requestedAt: try instant(day), catalogue: catalogue)
+        let event = try PlayPurchase.parse(
+            body.bytes, token: token, isRefunded: isRefunded, id: id, requestedAt: try instant(day), catalogue: catalogue)
         return BillingDelivery(
             source: .play, id: id, type: "subscriptionsv2", environment: .production, body: [], effect: .event(event))
     }
@@ -200,6 +201,22 @@ struct StoreSubscriptionFigureTests {
                 "active": active, "trials": on(0...6, "1"), "new_trials": [0: "1"], "conversions": [7: "1"],
                 "renewals": [12: "1", 18: "1"], "new_purchases": [1: "1"], "cancellations": [20: "1"], "churned": [27: "1"],
                 "trials_lost": [:], "unpriced": [1: "1", 7: "1", 12: "1", 18: "1"], "revenue_usd": [:],
+            ])
+    }
+
+    @Test("Google Play's refunds count as such when they end a subscription, whichever of its notices comes first")
+    func playRefunds() async throws {
+        let deliveries = [
+            try play("one", "ACTIVE", on: 0, 0...30), try play("one", "EXPIRED", on: 8, 0...8),
+            try play("one", "EXPIRED", on: 9, 0...8, isRefunded: true),
+            try play("two", "ACTIVE", on: 1, 1...31), try play("two", "EXPIRED", on: 4, 1...4, isRefunded: true),
+            try play("two", "EXPIRED", on: 5, 1...4),
+        ]
+        try await expect(
+            deliveries,
+            [
+                "active": [0: "1", 1: "2", 2: "2", 3: "2"].merging(on(4...7, "1")) { $1 }, "churned": [4: "1", 8: "1"],
+                "refunds": [4: "1", 9: "1"], "refunded_usd": [:],
             ])
     }
 

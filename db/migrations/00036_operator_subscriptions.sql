@@ -6,7 +6,7 @@
 -- for. churned: paid purchases that expired, paused or were refunded; trials_lost: trials that did. unpriced: payments and refunds without a price in
 -- US dollars, which the sums lack; all of Google Play's. revenue, refunded and mrr are nanodollars; refunded is positive; mrr: the highest prices of
 -- the present periods of the active renewing purchases, each for a month of 365.2425 / 12 days; NULL when none is priced. mrr_unpriced: how many it
--- lacks. Google Play's refunds are expirations: its answers do not tell them apart. A period longer than 400 days that began before is not seen,
+-- lacks. Google Play's refunds that end no subscription are not seen. A period longer than 400 days that began before is not seen,
 -- except one without end.
 --
 -- Stripe and Google Play report states, several for one period, and Stripe also payments of the same period. They are counted where a period begins:

@@ -5,6 +5,14 @@ import Foundation
 public struct PlayLookUp: Hashable, Sendable {
     public let package: String
     public let purchaseToken: String
+    /// Whether Google has refunded a payment of it, which only the notice says.
+    public let isRefunded: Bool
+
+    public init(package: String, purchaseToken: String, isRefunded: Bool = false) {
+        self.package = package
+        self.purchaseToken = purchaseToken
+        self.isRefunded = isRefunded
+    }
 }
 
 /// Parses Google Play's real-time developer notifications, pushed by Pub/Sub (facts: store webhooks §2).
@@ -29,6 +37,7 @@ public enum PlayNotice {
     private static func read(_ notice: EventFields, type: inout String?) throws(IgnoredReason) -> PlayLookUp {
         let package = try notice.required("packageName", notice.text("packageName"))
         let token: String?
+        var isRefunded = false
         if let subscription = try notice.object("subscriptionNotification") {
             type = "subscription:\(try subscription.integer("notificationType") ?? 0)"
             token = try purchaseToken(subscription)
@@ -37,6 +46,7 @@ public enum PlayNotice {
             // 1: a subscription.
             guard try voided.integer("productType") == 1 else { throw .informational }
             token = try purchaseToken(voided)
+            isRefunded = true
         } else if notice["oneTimeProductNotification"] != nil || notice["pendingRefundReviewNotification"] != nil
             || notice["testNotification"] != nil
         {
@@ -44,7 +54,7 @@ public enum PlayNotice {
         } else {
             throw .unknownType
         }
-        return PlayLookUp(package: package, purchaseToken: try notice.required("purchaseToken", token))
+        return PlayLookUp(package: package, purchaseToken: try notice.required("purchaseToken", token), isRefunded: isRefunded)
     }
 
     /// Longer than an event's id, and part of a URL.

@@ -2,9 +2,11 @@ import CoachCore
 
 /// Parses the answer to Google Play's `purchases.subscriptionsv2.get`: the state of one purchase (facts: store webhooks §2).
 enum PlayPurchase {
-    /// - Parameter requestedAt: when the state was asked for. The answer has no time of its own.
+    /// - Parameters:
+    ///   - isRefunded: whether a payment was refunded: then the end of the subscription is that refund's.
+    ///   - requestedAt: when the state was asked for. The answer has no time of its own.
     static func parse(
-        _ body: [UInt8], token: String, id: String, requestedAt: BillingInstant, catalogue: ProductCatalogue
+        _ body: [UInt8], token: String, isRefunded: Bool = false, id: String, requestedAt: BillingInstant, catalogue: ProductCatalogue
     ) throws(IgnoredReason) -> BillingEvent {
         let fields = try EventFields(body: body)
         let state = try fields.required("subscriptionState", fields.string("subscriptionState"))
@@ -17,7 +19,7 @@ enum PlayPurchase {
                 environment: isTest ? .sandbox : .production, store: .playStore, originalTransaction: name(of: token)),
             period: period, willRenew: try willRenew(fields) && state != "SUBSCRIPTION_STATE_CANCELED",
             hasBillingIssue: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" || state == "SUBSCRIPTION_STATE_ON_HOLD",
-            graceUntil: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" ? period.expiry?.instant : nil, end: try end(state),
+            graceUntil: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" ? period.expiry?.instant : nil, end: try end(state, isRefunded),
             endedAt: period.expiry?.instant, replaces: linked.map(name))
         return BillingEvent(
             source: .play, id: id, occurredAt: requestedAt, subject: try subject(fields, token, linked), change: .observation(observation))
@@ -26,11 +28,12 @@ enum PlayPurchase {
     /// Tokens are longer than ids may be, and open purchases at Google: their hashes are stored.
     private static func name(of token: String) -> String { IntakeEvent.contentID(Array(token.utf8)) }
 
-    private static func end(_ state: String) throws(IgnoredReason) -> PurchaseObservation.End? {
+    private static func end(_ state: String, _ isRefunded: Bool) throws(IgnoredReason) -> PurchaseObservation.End? {
         switch state {
         case "SUBSCRIPTION_STATE_ACTIVE", "SUBSCRIPTION_STATE_IN_GRACE_PERIOD", "SUBSCRIPTION_STATE_CANCELED": nil
         case "SUBSCRIPTION_STATE_PAUSED": .paused
-        case "SUBSCRIPTION_STATE_ON_HOLD", "SUBSCRIPTION_STATE_EXPIRED", "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED": .expired
+        case "SUBSCRIPTION_STATE_EXPIRED": isRefunded ? .refunded : .expired
+        case "SUBSCRIPTION_STATE_ON_HOLD", "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED": .expired
         case "SUBSCRIPTION_STATE_PENDING": throw .informational
         default: throw .invalid("subscriptionState")
         }

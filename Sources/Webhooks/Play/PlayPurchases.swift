@@ -39,7 +39,8 @@ public struct PlayPurchases: Sendable {
         var environment = BillingEnvironment.production
         do throws(IgnoredReason) {
             let event = try PlayPurchase.parse(
-                answer.body, token: lookUp.purchaseToken, id: id, requestedAt: requestedAt, catalogue: catalogue)
+                answer.body, token: lookUp.purchaseToken, isRefunded: lookUp.isRefunded, id: id, requestedAt: requestedAt,
+                catalogue: catalogue)
             if case .observation(let observation) = event.change { environment = observation.reference.environment }
             effect = .event(event)
         } catch {
@@ -57,7 +58,9 @@ extension PlayLookUp {
     func job(messageID: String) -> NewJob {
         NewJob(
             PlayPurchases.kind,
-            payload: ["package": .string(package), "token": .string(purchaseToken), "message": .string(messageID)])
+            payload: [
+                "package": .string(package), "token": .string(purchaseToken), "refunded": .bool(isRefunded), "message": .string(messageID),
+            ])
     }
 
     /// The look-up of a job, and the notice that caused it; nil when the payload is not one of this kind.
@@ -65,6 +68,6 @@ extension PlayLookUp {
         guard let package = job.payload["package"]?.string, let token = job.payload["token"]?.string,
             let message = job.payload["message"]?.string
         else { return nil }
-        return (PlayLookUp(package: package, purchaseToken: token), message)
+        return (PlayLookUp(package: package, purchaseToken: token, isRefunded: job.payload["refunded"] == true), message)
     }
 }

@@ -27,13 +27,10 @@ struct PlayNoticeTests {
         #expect(intake.id == "136969346945" && intake.type == "subscription:2")
     }
 
-    @Test("a voided subscription is looked up, a voided product is not")
+    @Test("a voided subscription is looked up as refunded, a voided product is not looked up")
     func voided() {
         let subscription = parse(notice("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 1, "refundType": 1]))
-        guard case .lookUp = subscription.outcome else {
-            Issue.record("ignored")
-            return
-        }
+        #expect(subscription.outcome == .lookUp(PlayLookUp(package: "com.example.coach", purchaseToken: "t", isRefunded: true)))
         let product = parse(notice("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 2]))
         #expect(product.outcome == .ignored(.informational))
     }

@@ -20,9 +20,9 @@ struct PlayPurchasesTests {
         """
     }
 
-    private func parse(_ body: String, token: String = "token") throws(IgnoredReason) -> BillingEvent {
+    private func parse(_ body: String, token: String = "token", isRefunded: Bool = false) throws(IgnoredReason) -> BillingEvent {
         try PlayPurchase.parse(
-            Array(body.utf8), token: token, id: "state:1", requestedAt: now, catalogue: ProductCatalogue(["monthly": ["pro"]]))
+            Array(body.utf8), token: token, isRefunded: isRefunded, id: "state:1", requestedAt: now, catalogue: ProductCatalogue(["monthly": ["pro"]]))
     }
 
     private func state(_ events: BillingEvent...) -> EntitlementState {
@@ -39,6 +39,12 @@ struct PlayPurchasesTests {
         let state = state(try parse(body(name)))
         #expect(state.status == status && state.store == .playStore)
         #expect(!state.isActive || state.entitlement == "pro")
+    }
+
+    @Test("a refund ends a subscription that has expired, and no other")
+    func refunds() throws {
+        #expect(state(try parse(body("EXPIRED"), isRefunded: true)).status == .refunded)
+        #expect(state(try parse(body("ACTIVE"), isRefunded: true)).status == .active)
     }
 
     @Test("a pending purchase, an unknown state and one without an expiry have no effect")
@@ -75,7 +81,7 @@ struct PlayPurchasesTests {
             now: { [now] in Date(timeIntervalSince1970: Double(now.milliseconds) / 1000) }
         ) { "access" }
         let path = "/androidpublisher/v3/applications/com.example/purchases/subscriptionsv2/tokens/a.b"
-        let lookUp = PlayLookUp(package: "com.example", purchaseToken: "a.b")
+        let lookUp = PlayLookUp(package: "com.example", purchaseToken: "a.b", isRefunded: true)
         for status in [410, 503] { try await store.answer(path, status: status, "{}") }
         await #expect(throws: StoreClientError.temporary("the server answered 503")) {
             try await purchases.lookUp(lookUp, messageID: "7")
@@ -83,7 +89,7 @@ struct PlayPurchasesTests {
         try await store.answer(path, status: 410, "{}")
         try await purchases.lookUp(lookUp, messageID: "7")
         #expect(recorder.deliveries.isEmpty)
-        for text in [body("ACTIVE"), body("PENDING")] {
+        for text in [body("EXPIRED"), body("PENDING")] {
             try await store.answer(path, text)
             try await purchases.lookUp(lookUp, messageID: "7")
         }
@@ -93,6 +99,7 @@ struct PlayPurchasesTests {
             Issue.record("no event")
             return
         }
+        #expect(state(event).status == .refunded)
         #expect(event.occurredAt == now && deliveries[1].effect == .none(reason: "the type does not affect entitlements"))
         #expect(deliveries.allSatisfy { $0.namedUsers.map(\.description) == [Self.user] })
         #expect(try await store.requests().allSatisfy { $0.authorization == "Bearer access" })
