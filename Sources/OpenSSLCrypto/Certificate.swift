@@ -33,7 +33,7 @@ public final class Certificate: Sendable {
     }
 
     /// Whether the chain of exactly this certificate, the intermediate one and one of the roots is valid at a time: signatures, dates, rights of
-    /// authorities, no critical extension that OpenSSL does not know (RFC 5280 §6 without its policies).
+    /// authorities, policies where the chain requires them, and no critical extension that OpenSSL does not know (RFC 5280 §6).
     public func isTrusted(through intermediate: Certificate, roots: [Certificate], atUnixSeconds seconds: Int) -> Bool {
         guard let store = X509_STORE_new(), let others = OPENSSL_sk_new_null(), let context = X509_STORE_CTX_new() else { return false }
         defer {
@@ -48,6 +48,14 @@ public final class Certificate: Sendable {
             X509_STORE_CTX_init(context, store, pointer, others) == 1, let parameters = X509_STORE_CTX_get0_param(context)
         else { return false }
         X509_VERIFY_PARAM_set_time(parameters, seconds)
+        // Else OpenSSL accepts critical policy constraints and ignores them. Any policy will do (RFC 5280 §6.1.1, anyPolicy).
+        guard X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_POLICY_CHECK)) == 1,
+            let anyPolicy = OBJ_txt2obj("2.5.29.32.0", 1)
+        else { return false }
+        guard X509_VERIFY_PARAM_add0_policy(parameters, anyPolicy) == 1 else {
+            ASN1_OBJECT_free(anyPolicy)
+            return false
+        }
         // 112 bits: no SHA-1 in signatures, no RSA keys of under 2,048 bits.
         X509_VERIFY_PARAM_set_auth_level(parameters, 2)
         guard X509_verify_cert(context) == 1, let chain = X509_STORE_CTX_get0_chain(context), OPENSSL_sk_num(chain) == 3 else {

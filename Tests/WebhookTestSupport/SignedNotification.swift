@@ -17,25 +17,45 @@ package struct SignedNotification: Sendable {
     /// - Parameters:
     ///   - hasAuthority: whether the intermediate certificate may sign others.
     ///   - validFrom: seconds before `now` at which the leaf becomes valid; it is valid for a day.
+    ///   - intermediateExtensions: of the intermediate certificate, beside those that Apple's have; `leafExtensions` of the leaf.
     package init(
-        hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, hasAuthority: Bool = true, validFrom: TimeInterval = 3600
+        hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, hasAuthority: Bool = true, validFrom: TimeInterval = 3600,
+        intermediateExtensions: [CriticalExtension] = [], leafExtensions: [CriticalExtension] = []
     ) throws {
         let rootKey = P256.Signing.PrivateKey()
         let intermediateKey = P256.Signing.PrivateKey()
         root = try Self.certificate("Root", rootKey.publicKey, issuer: "Root", rootKey, isAuthority: true, marker: nil)
         intermediate = try Self.certificate(
             "Intermediate", intermediateKey.publicKey, issuer: "Root", rootKey, isAuthority: hasAuthority,
-            marker: hasIntermediateMarker ? .intermediate : nil)
+            marker: hasIntermediateMarker ? .intermediate : nil, intermediateExtensions)
         leaf = try Self.certificate(
             "Leaf", leafKey.publicKey, issuer: "Intermediate", intermediateKey, isAuthority: false, marker: hasLeafMarker ? .leaf : nil,
-            from: Self.now.addingTimeInterval(-validFrom))
+            leafExtensions, from: Self.now.addingTimeInterval(-validFrom))
     }
 
     private enum Marker { case leaf, intermediate }
 
+    /// A critical extension (RFC 5280 §4.2).
+    package enum CriticalExtension: Sendable {
+        /// The certificate policy 1.2.3.4.
+        case policy
+        /// Policy constraints: the certificates from here on must have a policy in common.
+        case explicitPolicy
+        /// One that nobody knows.
+        case unknown
+
+        fileprivate var encoded: Certificate.Extension {
+            switch self {
+            case .policy: .init(oid: [2, 5, 29, 32], critical: true, value: [0x30, 7, 0x30, 5, 6, 3, 0x2A, 3, 4])
+            case .explicitPolicy: .init(oid: [2, 5, 29, 36], critical: true, value: [0x30, 3, 0x80, 1, 0])
+            case .unknown: .init(oid: [1, 2, 3, 4, 5], critical: true, value: [5, 0])
+            }
+        }
+    }
+
     private static func certificate(
         _ name: String, _ key: P256.Signing.PublicKey, issuer: String, _ issuerKey: P256.Signing.PrivateKey, isAuthority: Bool,
-        marker: Marker?, from: Date = now.addingTimeInterval(-86_400 * 30)
+        marker: Marker?, _ more: [CriticalExtension] = [], from: Date = now.addingTimeInterval(-86_400 * 30)
     ) throws -> Certificate {
         var extensions = try Certificate.Extensions {
             Critical(isAuthority ? BasicConstraints.isCertificateAuthority(maxPathLength: nil) : .notCertificateAuthority)
@@ -45,6 +65,7 @@ package struct SignedNotification: Sendable {
         case .intermediate: try extensions.append(.init(oid: [1, 2, 840, 113635, 100, 6, 2, 1], critical: false, value: [5, 0]))
         case nil: break
         }
+        for critical in more { try extensions.append(critical.encoded) }
         return try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key), notValidBefore: from,
             notValidAfter: from.addingTimeInterval(isAuthority ? 86_400 * 365 : 86_400),

@@ -125,6 +125,19 @@ struct AppStoreNotificationTests {
         #expect(rejection(SignedNotification.body(signedPayload: swapped), try reader()) == .untrusted)
     }
 
+    @Test(
+        "critical extensions are obeyed: policies where the chain requires them, and nothing that is unknown",
+        arguments: [
+            ([], [.policy], true), ([.policy], [.policy], true), ([.policy, .explicitPolicy], [.policy], true),
+            ([.policy, .explicitPolicy], [], false), ([.explicitPolicy], [], false), ([.unknown], [], false), ([], [.unknown], false),
+        ] as [([SignedNotification.CriticalExtension], [SignedNotification.CriticalExtension], Bool)])
+    func criticalExtensions(
+        intermediate: [SignedNotification.CriticalExtension], leaf: [SignedNotification.CriticalExtension], isTrusted: Bool
+    ) throws {
+        let signer = try SignedNotification(intermediateExtensions: intermediate, leafExtensions: leaf)
+        #expect(rejection(try signer.body("DID_RENEW"), try reader(signer)) == (isTrusted ? nil : .untrusted))
+    }
+
     @Test("certificates must be valid at the time of the signature")
     func dates() throws {
         let expired = try SignedNotification(validFrom: 2 * 86_400)

@@ -22,7 +22,8 @@ struct PlayPurchasesTests {
 
     private func parse(_ body: String, token: String = "token", isRefunded: Bool = false) throws(IgnoredReason) -> BillingEvent {
         try PlayPurchase.parse(
-            Array(body.utf8), token: token, isRefunded: isRefunded, id: "state:1", requestedAt: now, catalogue: ProductCatalogue(["monthly": ["pro"]]))
+            Array(body.utf8), token: token, isRefunded: isRefunded, id: "state:1", requestedAt: now,
+            catalogue: ProductCatalogue(["monthly": ["pro"]]))
     }
 
     private func state(_ events: BillingEvent...) -> EntitlementState {
