@@ -144,6 +144,24 @@ struct OtherCallsTests {
         #expect(try await isBalanced(store, caller))
     }
 
+    @Test("that recovery has billed under numbers which the owner did not use count for nothing when its receipt comes")
+    func otherNumbers() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        for number in [3, 4] { _ = try await record(store, caller, identity, number) }
+        try await store.turns().finish(recovered(identity, of: caller, [Self.accepted(3)]))
+        var receipt = TurnReceipt.complete(identity, of: caller)
+        receipt.otherCalls = [Self.accepted(4)]
+        for expected in [ReceiptOutcome.finalized, .alreadyFinalized] { #expect(try await store.turns().finish(receipt) == expected) }
+        #expect(
+            try await rows(store, identity).filter { $0.hasPrefix("3|") || $0.hasPrefix("4|") } == [
+                "3|0|-|-|-|0|f|-", "3|1|slow|90|3|0.000001000|0|t|recovery", "3|2|-90|-3|-0.000001000|0|f|owner",
+                "4|0|-|-|-|0|f|-", "4|1|-|-|-|0|f|-", "4|2|slow|90|3|0.000001000|0|t|owner",
+            ])
+        #expect(try await isBalanced(store, caller))
+    }
+
     @Test("that come from disk after their attempt has ended are in the ledger once, whichever of record and receipt is first")
     func fromDisk() async throws {
         let store = try await StoreFixture.shared()

@@ -12,7 +12,7 @@ begin
 end $$;
 
 -- Books calls as the difference to their ledger rows of the day `began`, and ends the recorded calls of the attempt that are not among them. An owner's
--- bill replaces an estimate of recovery; an estimate replaces nothing. Idempotent.
+-- bills replace the estimates of recovery, also of calls that are not among them; an estimate replaces nothing. Idempotent.
 -- calls: [{call, purpose?: of the turn, provider?, model?, bill?: as in gateway.finish_turn}]; without a bill the provider did not accept the call, and its
 -- row has neither a receipt nor numbers.
 create function gateway.book_calls(uid uuid, turn_id uuid, nth integer, began date, calls jsonb, finalizer public.finalizer) returns void
@@ -20,11 +20,9 @@ create function gateway.book_calls(uid uuid, turn_id uuid, nth integer, began da
 declare
     account constant uuid := (select u.account_id from public.users u where u.id = gateway.user_id());
 begin
-    with given as materialized (
-        select g.*, gateway.to_usd((g.bill ->> 'cost_nanodollars')::bigint) as cost
-        from jsonb_to_recordset(calls) as g (call integer, purpose public.usage_purpose, provider text, model text, bill jsonb)
-    ), former as materialized (
+    with former as materialized (
         select l.call, max(l.revision) as revision, (array_agg(l.finalized_by order by l.revision desc))[1] as finalized_by,
+            (array_agg(l.purpose order by l.revision desc))[1] as purpose,
             sum(l.input_tokens) as input_tokens, sum(l.cached_input_tokens) as cached_input_tokens,
             sum(l.cache_write_tokens) as cache_write_tokens, sum(l.output_tokens) as output_tokens,
             sum(l.reasoning_tokens) as reasoning_tokens, sum(l.tokens_in) as tokens_in, sum(l.tokens_out) as tokens_out,
@@ -32,6 +30,15 @@ begin
         from public.usage_logs l
         where l.account_id = account and l.day = began and l.turn_id = $2 and l.attempt = nth
         group by l.call
+    ), told as materialized (
+        select g.* from jsonb_to_recordset(calls) as g (call integer, purpose public.usage_purpose, provider text, model text, bill jsonb)
+    ), given as materialized (
+        select t.*, gateway.to_usd((t.bill ->> 'cost_nanodollars')::bigint) as cost from told t
+        union all
+        -- Billed by recovery, and not among those that the owner has made.
+        select f.call, f.purpose, null, null, null, null from former f
+        where $6 = 'owner' and f.finalized_by = 'recovery' and f.call > 1 and f.purpose <> 'summary'
+            and not exists (select from told t where t.call = f.call)
     ), booked as (
         insert into public.usage_logs (
             account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
