@@ -15,7 +15,7 @@ struct StoredProgress: StoredWritable {
             json.field("conversation_id", progress.facts.identity.conversationID)
             json.field("turn_id", progress.facts.identity.turnID)
             json.field("attempt", progress.facts.identity.attempt)
-            json.field("facts", StoredFacts(progress.facts))
+            json.field("facts", StoredFacts(progress.facts, recordedCalls: progress.recordedCalls))
             json.field("prompt_tokens", progress.promptTokens)
             json.field("provider", progress.answeredBy?.provider)
             json.field("model", progress.answeredBy?.model)
@@ -32,14 +32,17 @@ struct StoredFacts: StoredWritable, JSONReadable {
     var risk: RiskAssessment
     var region: Region
     var earlierCalls: [BilledCall]
+    /// Of the turn's progress.
+    var recordedCalls: [Int]
 
-    init(_ facts: TurnFacts) {
+    init(_ facts: TurnFacts, recordedCalls: [Int]) {
         domain = facts.domain
         personaID = facts.personaID
         model = facts.model
         risk = facts.risk
         region = facts.region
         earlierCalls = facts.earlierCalls
+        self.recordedCalls = recordedCalls
     }
 
     func write(to json: inout JSONWriter) {
@@ -51,6 +54,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
             json.field("risk", risk)
             region.writeFields(to: &json)
             if !earlierCalls.isEmpty { json.field("calls", earlierCalls) }
+            if !recordedCalls.isEmpty { json.field("recorded_calls", recordedCalls) }
         }
     }
 
@@ -61,6 +65,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
         risk = try json.required("risk")
         region = try Region(json)
         earlierCalls = try json.optional("calls") ?? []
+        recordedCalls = try json.optional("recorded_calls") ?? []
     }
 }
 
@@ -91,7 +96,8 @@ extension OrphanedTurn: JSONReadable {
         facts.earlierCalls = decided?.earlierCalls ?? []
         self.init(
             facts: facts, content: try json.required("content"), answeredBy: try ModelName.stored(json),
-            otherCalls: try json.optional("calls") ?? [], promptTokens: try json.required("prompt_tokens"),
+            otherCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? [],
+            promptTokens: try json.required("prompt_tokens"),
             durationMilliseconds: try json.required("duration_ms"))
     }
 }

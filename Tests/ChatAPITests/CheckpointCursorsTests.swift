@@ -68,7 +68,7 @@ struct CheckpointTests {
     @Test("a call that came to nothing is saved, once, also without text; a model whose answer is void is not the answering one")
     func otherCalls() {
         let model = FakeModel()
-        let turn = model.turn()
+        let turn = model.turn(recordedCalls: { [3, 5] })
         var cursors = CheckpointCursors()
         let first = cursors.tick([turn])
         #expect(first[0].answeredBy?.model == "sim" && first[0].otherCalls.isEmpty)
@@ -77,6 +77,7 @@ struct CheckpointTests {
         model.tell([call])
         let second = cursors.tick([turn])
         #expect(second.count == 1 && second[0].isFirst && second[0].otherCalls == [call] && second[0].answeredBy == nil)
+        #expect(second[0].recordedCalls == [3, 5])
         cursors.saved(second, as: nil)
         #expect(cursors.tick([turn]).isEmpty)
     }

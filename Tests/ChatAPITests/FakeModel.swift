@@ -8,8 +8,10 @@ final class FakeModel: Sendable {
 
     private let name = ModelName(provider: "simulator", model: "sim")
 
-    func turn(_ facts: TurnFacts = .sample, opening: String = "", isAccepted: Bool = true) -> LiveTurn {
-        let turn = LiveTurn(facts: facts, opening: Array(opening.utf8))
+    func turn(
+        _ facts: TurnFacts = .sample, opening: String = "", isAccepted: Bool = true, recordedCalls: @escaping @Sendable () -> [Int] = { [] }
+    ) -> LiveTurn {
+        let turn = LiveTurn(facts: facts, opening: Array(opening.utf8), recordedCalls: recordedCalls)
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, _, receive in
                 self.receive.withLock { $0 = receive }

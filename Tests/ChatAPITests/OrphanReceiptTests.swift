@@ -49,9 +49,9 @@ struct OrphanReceiptTests {
         #expect(receipt.crisis?.versions == nil && self.receipt("x", answeredBy: sim).crisis == nil)
     }
 
-    @Test("calls beside the answer's are billed after the judge's; without an answer the last accepted one is the turn's own")
+    @Test("calls beside the answer's are billed under their recorded numbers; without an answer the last accepted one is the turn's own")
     func otherCalls() {
-        func receipt(_ answeredBy: ModelName?) -> TurnReceipt {
+        func receipt(_ answeredBy: ModelName?, recordedAs numbers: [Int]) -> TurnReceipt {
             var facts = TurnFacts.sample
             facts.earlierCalls = [BilledCall(number: 2, purpose: .judge, name: sim, bill: nil)]
             let others = [
@@ -59,15 +59,18 @@ struct OrphanReceiptTests {
             ]
             return OrphanCollector.receipt(
                 for: OrphanedTurn(
-                    facts: facts, content: "", answeredBy: answeredBy, otherCalls: others, promptTokens: 40, durationMilliseconds: 9),
+                    facts: facts, content: "", answeredBy: answeredBy, otherCalls: others, recordedCalls: numbers, promptTokens: 40,
+                    durationMilliseconds: 9),
                 prices: PriceBook([]))
         }
-        let answered = receipt(sim)
-        #expect(answered.bill?.usage.input == 40 && answered.otherCalls?.map(\.number) == [2, 3, 4])
+        // The number 4 was used for a record that failed.
+        let answered = receipt(sim, recordedAs: [3, 5])
+        #expect(answered.bill?.usage.input == 40 && answered.otherCalls?.map(\.number) == [2, 3, 5])
         #expect(answered.otherCalls?.map(\.bill?.usage.input) == [nil, 7, nil])
-        let void = receipt(nil)
+        let void = receipt(nil, recordedAs: [3])
         #expect(void.bill?.usage.input == 7 && void.bill?.estimated == false && void.otherCalls?.map(\.number) == [2, 3])
         #expect(void.otherCalls?.last?.bill == nil)
+        #expect(receipt(nil, recordedAs: []).otherCalls?.map(\.number) == [2], "crashed before a request followed the first")
     }
 
     @Test("without text the turn has failed; without a model nothing is billed")

@@ -65,10 +65,12 @@ struct OrphanTests {
             var progress = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
             progress.facts.earlierCalls = [judge]
             progress.otherCalls = others
+            progress.recordedCalls = [3, 5]
             return [progress]
         }
         let orphan = try await orphan(of: identity, peer)
         #expect(orphan.answeredBy == nil && orphan.otherCalls == others && orphan.facts.earlierCalls == [judge])
+        #expect(orphan.recordedCalls == [3, 5])
     }
 
     @Test("an orphan without a checkpoint has its message's assessment, and no bill")

@@ -8,7 +8,8 @@ extension TurnPipeline {
             facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
             opening: coaching.opening(decision.card, callsModel: decision.callsModel),
             safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel),
-            outputGuard: coaching.guardedAnswer(decision.safety, in: decision.facts.region))
+            outputGuard: coaching.guardedAnswer(decision.safety, in: decision.facts.region),
+            recordedCalls: { recorder.numbers(of: .answer) })
         registry.insert(turn)
         let callsModel = decision.callsModel && !turn.isStopping
         turn.generate(

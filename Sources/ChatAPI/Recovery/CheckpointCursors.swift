@@ -58,9 +58,10 @@ struct CheckpointCursors {
         // A model may think for long before its text: a crash meanwhile is billed to the one that accepted.
         let hasOtherModel = known.answeredBy != calls.answeredBy
         guard !text.isEmpty || !known.isKnown || hasOtherModel || hasOtherCalls else { return nil }
+        let isFirst = known.bytes == 0 || hasOtherModel || hasOtherCalls
         return TurnProgress(
-            facts: turn.facts, isFirst: known.bytes == 0 || hasOtherModel || hasOtherCalls,
-            promptTokens: turn.promptTokens, answeredBy: calls.answeredBy, otherCalls: calls.otherCalls, fromByte: from,
+            facts: turn.facts, isFirst: isFirst, promptTokens: turn.promptTokens, answeredBy: calls.answeredBy,
+            otherCalls: calls.otherCalls, recordedCalls: isFirst ? turn.recordedCalls() : [], fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }
 

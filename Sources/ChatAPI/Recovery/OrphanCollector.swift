@@ -88,9 +88,12 @@ public struct OrphanCollector: Service {
         let bill = billing.bill(
             own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0,
             reasoningBytes: own?.reasoningBytes ?? 0, on: day)
+        // Under the owner's numbers. One without a number is the attempt's first call.
+        let numbered = Array(others.prefix(orphan.recordedCalls.count))
         let otherCalls =
             orphan.facts.earlierCalls
-            + billing.bills(others, orphan.promptTokens, on: day, numberedFrom: orphan.facts.nextCallNumber)
+            + billing.bills(
+                numbered, orphan.promptTokens, on: day, recordedAs: orphan.recordedCalls, numberedFrom: orphan.facts.nextCallNumber)
         return TurnReceipt(
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
             finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,

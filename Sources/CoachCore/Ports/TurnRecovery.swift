@@ -68,20 +68,23 @@ public struct TurnProgress: Sendable, Equatable {
     public var answeredBy: ModelName?
     /// Calls whose answers are not used.
     public var otherCalls: [OtherCall]
+    /// The numbers under which requests after the first were recorded, in the order of the requests.
+    public var recordedCalls: [Int]
     /// Offset of `text` in the answer, in UTF-8 bytes.
     public var fromByte: Int
     /// Whole characters; empty when there is no new text.
     public var text: String
 
     public init(
-        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, otherCalls: [OtherCall] = [], fromByte: Int,
-        text: String
+        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, otherCalls: [OtherCall] = [],
+        recordedCalls: [Int] = [], fromByte: Int, text: String
     ) {
         self.facts = facts
         self.isFirst = isFirst
         self.promptTokens = promptTokens
         self.answeredBy = answeredBy
         self.otherCalls = otherCalls
+        self.recordedCalls = recordedCalls
         self.fromByte = fromByte
         self.text = text
     }
@@ -127,22 +130,24 @@ public struct OrphanedTurn: Sendable, Equatable {
     public var facts: TurnFacts
     /// The text up to the last checkpoint.
     public var content: String
-    /// As at the last checkpoint, like `otherCalls`.
+    /// As at the last checkpoint, like `otherCalls` and `recordedCalls`.
     public var answeredBy: ModelName?
     public var otherCalls: [OtherCall]
+    public var recordedCalls: [Int]
     /// Estimated at the first checkpoint; 0 without one.
     public var promptTokens: Int
     /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
 
     public init(
-        facts: TurnFacts, content: String, answeredBy: ModelName?, otherCalls: [OtherCall] = [], promptTokens: Int,
-        durationMilliseconds: Int
+        facts: TurnFacts, content: String, answeredBy: ModelName?, otherCalls: [OtherCall] = [], recordedCalls: [Int] = [],
+        promptTokens: Int, durationMilliseconds: Int
     ) {
         self.facts = facts
         self.content = content
         self.answeredBy = answeredBy
         self.otherCalls = otherCalls
+        self.recordedCalls = recordedCalls
         self.promptTokens = promptTokens
         self.durationMilliseconds = durationMilliseconds
     }

@@ -10,6 +10,8 @@ public final class LiveTurn: Sendable {
     public let facts: TurnFacts
     /// Estimated tokens of the prompt, which are billed if the instance crashes.
     public let promptTokens: Int
+    /// The numbers under which further requests of the model call were recorded, in the order of the requests.
+    public let recordedCalls: @Sendable () -> [Int]
 
     fileprivate struct State {
         // Fields that each token accesses come first, next to each other, to share cache lines.
@@ -37,10 +39,12 @@ public final class LiveTurn: Sendable {
     /// A turn about to run. `opening` is released at once, before the model's text (tier ≥ 3). `safetyText` is served when every model fails
     /// (tier ≥ 3). The model's text is released through `outputGuard`.
     public init(
-        facts: TurnFacts, promptTokens: Int = 0, opening: [UInt8] = [], safetyText: [UInt8]? = nil, outputGuard: GuardedAnswer? = nil
+        facts: TurnFacts, promptTokens: Int = 0, opening: [UInt8] = [], safetyText: [UInt8]? = nil, outputGuard: GuardedAnswer? = nil,
+        recordedCalls: @escaping @Sendable () -> [Int] = { [] }
     ) {
         self.facts = facts
         self.promptTokens = promptTokens
+        self.recordedCalls = recordedCalls
         let safetyText = safetyText.map { opening.isEmpty ? $0 : Self.afterOpening + $0 }
         state = Mutex(
             State(
@@ -52,6 +56,7 @@ public final class LiveTurn: Sendable {
     public init(tailing facts: TurnFacts) {
         self.facts = facts
         promptTokens = 0
+        recordedCalls = { [] }
         state = Mutex(State(answer: Answer(), machine: TurnMachine()))
     }
 
@@ -59,6 +64,7 @@ public final class LiveTurn: Sendable {
     public init(replaying facts: TurnFacts, content: String, ending: TurnEnding) {
         self.facts = facts
         promptTokens = 0
+        recordedCalls = { [] }
         state = Mutex(State(answer: Answer(Array(content.utf8)), machine: TurnMachine(), ending: ending))
     }
 
