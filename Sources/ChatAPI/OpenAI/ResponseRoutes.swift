@@ -143,18 +143,19 @@ public struct ResponseRoutes: Feature {
         return .json(list)
     }
 
+    /// Clients of this protocol take the answer to a cancellation for the final state. An owner that died is noticed within 10 s.
+    private static let cancellation = Duration.seconds(15)
+
     private func cancel(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let pipeline = chat.pipeline
-        let id = try turnID(context)
-        let turn = try await pipeline.find(id, http)
-        _ = try await pipeline.stop(id, http)
+        let turn = try await pipeline.stop(try turnID(context), http, waitingFor: Self.cancellation)
         return .json(object(turn, pipeline).encoded())
     }
 
     private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try turnID(context)
-        guard try await chat.pipeline.stop(id, TurnHTTPRequest(request, context)) != .running else {
+        guard try await chat.pipeline.stop(id, TurnHTTPRequest(request, context)).ending != nil else {
             throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
         }
         guard try await removal.delete(context.caller, id) else { throw GatewayError.notFound }

@@ -17,24 +17,31 @@ extension TurnPipeline {
     /// Whether the turn runs in this process: then no client can have read more text than it has released.
     func isLocal(_ turn: LiveTurn) -> Bool { registry.turn(turn.facts.identity.turnID) === turn }
 
-    /// Stops a turn of the caller and returns its status; released text is kept and billed. Idempotent. A turn that runs here is stopped
-    /// without the database.
-    func stop(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> TurnStatus {
+    /// Stops a turn of the caller, waits for its end, and returns it; released text is kept and billed. When the turn has not ended in that
+    /// time, it is returned as it still runs, and stops later. Idempotent. A turn that runs here is stopped without the database.
+    func stop(_ turnID: TurnID, _ http: TurnHTTPRequest, waitingFor patience: Duration = .seconds(2)) async throws -> LiveTurn {
+        let turn = try await stopping(turnID, http)
+        _ = await turn.ending(within: patience)
+        return turn
+    }
+
+    /// The turn, which has ended or was asked to stop.
+    private func stopping(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> LiveTurn {
         if let turn = localTurn(turnID, of: http.caller) {
             turn.stop()
-            return await status(after: turn)
+            return turn
         }
         // Begun here, and not generating yet.
         if registry.expects(turnID, of: http.caller.userID) {
             registry.stop(turnID)
-            if let turn = await registry.turn(turnID, within: .seconds(2)) { return await status(after: turn) }
+            if let turn = await registry.turn(turnID, within: .seconds(2)) { return turn }
         }
         try http.context.requireCounted()
         guard try await recovery.requestStop(http.caller, turnID), let known = try await recovery.load(http.caller.userID, turnID) else {
             throw GatewayError.notFound
         }
-        guard known.status == .running else { return known.status }
-        return await status(after: remoteTurns.tail(known, firstChoice: models.standard.firstChoice))
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: models.standard.firstChoice) }
+        return remoteTurns.tail(known, firstChoice: models.standard.firstChoice)
     }
 
     /// Begins a new attempt for the user message of a turn that has ended, and streams it.
@@ -67,11 +74,6 @@ extension TurnPipeline {
 
     private func localTurn(_ turnID: TurnID, of caller: Caller) -> LiveTurn? {
         registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
-    }
-
-    /// The status after a stop. Waits up to 2 s for the turn's end, so that it is usually the final one.
-    private func status(after turn: LiveTurn) async -> TurnStatus {
-        await turn.ending(within: .seconds(2))?.status ?? .running
     }
 }
 

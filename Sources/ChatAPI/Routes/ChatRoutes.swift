@@ -107,7 +107,7 @@ public struct ChatRoutes: Feature {
 
     private func stop(_ request: Request, _ context: Authenticated) async throws -> Response {
         let turnID = try turnID(context)
-        let status = try await pipeline.stop(turnID, TurnHTTPRequest(request, context))
+        let status = try await pipeline.stop(turnID, TurnHTTPRequest(request, context)).ending?.status ?? .running
         return .envelope(context) { writer in
             writer.object { writer in
                 writer.member("turn_id", turnID.uuid)

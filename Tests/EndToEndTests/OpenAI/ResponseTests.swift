@@ -121,6 +121,29 @@ struct ResponseTests {
         #expect(try await user.send("POST", "\(Self.path)/\(id)/cancel").json["status"] == "cancelled")
     }
 
+    @Test("are cancelled also when they end between the request to stop and the next look at them")
+    func endedMeanwhile() async throws {
+        let pair = try await Pair.fresh()
+        try await pair.database.fresh.psql(
+            """
+            alter function gateway.load_turn(uuid, uuid) rename to load_turn_at_once;
+            create function gateway.load_turn(uid uuid, turn_id uuid) returns jsonb language plpgsql set search_path = '' as $$
+            begin
+                perform pg_sleep(1);
+                return gateway.load_turn_at_once(uid, turn_id);
+            end $$;
+            """)
+        let user = TestUser(gateway: pair.one)
+        let created = try await create(user, "Tell me all. \(sim(["words": 4000, "pace_ms": 10]))", ["background": true])
+        let id = try #require(created.json["id"])
+        try await eventually("text of the running response") {
+            try await !outputText(user.send("GET", "\(Self.path)/\(id)").json).isEmpty
+        }
+        let cancelled = try await TestUser(gateway: pair.other, id: user.id).send("POST", "\(Self.path)/\(id)/cancel")
+        #expect(cancelled.status == 200 && cancelled.json["status"] == "cancelled", "\(cancelled.text)")
+        #expect(!outputText(cancelled.json).isEmpty)
+    }
+
     @Test("that fail are failed, and their creation is not repeated")
     func failure() async throws {
         let user = try await TestBed.shared().testUser()
