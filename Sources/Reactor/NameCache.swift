@@ -7,7 +7,9 @@ public final class NameCache {
     /// Looks a name up. May block: it is called on a helper thread.
     public typealias Resolver = @Sendable (String) -> Answer
 
-    private static let limits = NameTable<(Answer) -> Void>.Limits(
+    typealias Table = NameTable<(Answer) -> Void>
+
+    static let limits = Table.Limits(
         // The system's resolver does not report how long an answer is valid; libcurl's default is a minute too.
         freshness: .seconds(60),
         // RFC 8767 recommends one to three days for resolvers; servers move their addresses within minutes to hours.
@@ -19,11 +21,16 @@ public final class NameCache {
 
     private let reactor: Reactor
     private let lookUp: Resolver
-    private var table = NameTable<(Answer) -> Void>(limits)
+    private var table: Table
 
-    public init(reactor: Reactor, lookUp: @escaping Resolver = { NameLookup.addresses(of: $0) }) {
+    public convenience init(reactor: Reactor, lookUp: @escaping Resolver = { NameLookup.addresses(of: $0) }) {
+        self.init(reactor: reactor, limits: Self.limits, lookUp: lookUp)
+    }
+
+    init(reactor: Reactor, limits: Table.Limits, lookUp: @escaping Resolver) {
         self.reactor = reactor
         self.lookUp = lookUp
+        table = Table(limits)
     }
 
     /// Calls `onAnswer` once on the reactor's thread, before this method returns if the answer is cached. A numeric address is returned as

@@ -9,9 +9,9 @@ final class ConnectionTools {
     let buffers = ReceiveBuffers()
     var order = AddressOrder()
 
-    init(reactor: Reactor) {
+    init(reactor: Reactor, lookUp: @escaping NameCache.Resolver = { NameLookup.addresses(of: $0) }) {
         self.reactor = reactor
-        names = NameCache(reactor: reactor)
+        names = NameCache(reactor: reactor, lookUp: lookUp)
         trust = TrustStore(reactor: reactor)
     }
 }
