@@ -168,4 +168,24 @@ struct TrustStoreTests {
         let deadline = ContinuousClock.now + .seconds(30)
         while try await context() == first { try #require(ContinuousClock.now < deadline) }
     }
+    @Test("authorities are read on another thread: no token waits 5 ms for a large file")
+    func besideStreams() async throws {
+        let (bench, server) = (try PoolBench(), try TLSServer())
+        let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let certificate = try String(contentsOfFile: server.certificate, encoding: .utf8)
+        try String(repeating: certificate, count: 2000).write(to: file, atomically: true, encoding: .utf8)
+        // Otherwise this test could not fail.
+        let begin = threadProcessorTime()
+        _ = try TLSContext(authorityFile: file.path)
+        #expect(threadProcessorTime() - begin > .milliseconds(5))
+        let stream = try ProbeStream(bench.reactor)
+        try await eventually { stream.tokens > 10 }
+        stream.reset()
+        let request = TransferRequest(
+            url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: file.path)
+        #expect(try await bench.end(of: request) == .complete)
+        try await eventually { stream.tokens > 1 }
+        #expect(stream.longest < .milliseconds(5), "\(stream.longest)")
+    }
 }
