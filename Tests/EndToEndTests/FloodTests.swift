@@ -4,47 +4,88 @@ import Testing
 
 @Suite("A flooding provider", .paced)
 struct FloodTests {
-    @Test("does not slow down 200 other streams, and does not keep the lease from being renewed")
+    @Test("slows down 200 other streams and the renewal of the lease no more than a flood that the gateway does not read")
     func otherStreams() async throws {
         // A new database, so that the lease is only that of this gateway.
         let database = try await Database(try await FreshDatabase())
         let provider = try FloodingProvider()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: provider.url)
-        try await withThrowingTaskGroup(of: Answer?.self) { group in
+        var measured: [String] = []
+        // The best of three, because the machine may be busier during one measurement than during the other.
+        for _ in 0..<3 {
+            let apart = try await pace(of: gateway, database) { try await Self.read(provider) }
+            let through = try await pace(of: gateway, database) {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for flood in ["comments", "one line"] { group.addTask { try await Self.read(flood, through: gateway) } }
+                    try await group.waitForAll()
+                }
+            }
+            measured.append("\(through), and beside a flood that the gateway does not read \(apart)")
+            if through.isNear(apart) { return }
+        }
+        Issue.record("\(measured)")
+    }
+
+    private struct Pace {
+        /// Between two tokens of a stream: the 99th percentile, and the longest.
+        var gap99: Duration
+        var longestGap: Duration
+        /// Seconds since the lease was renewed, at most.
+        var oldestLease: Double
+
+        /// Tokens come every 100 ms, and the lease is renewed four times a second: a standstill of a second is not near.
+        func isNear(_ other: Pace) -> Bool {
+            gap99 < other.gap99 * 2 && longestGap < other.longestGap * 2 + .milliseconds(300) && oldestLease < other.oldestLease * 2 + 0.5
+        }
+    }
+
+    /// Of 200 streams, and of the lease meanwhile.
+    private func pace(
+        of gateway: Gateway, _ database: Database, beside flood: @escaping @Sendable () async throws -> Void
+    ) async throws -> Pace {
+        async let flooded: Void = flood()
+        let leases = Task {
+            var oldest = 0.0
+            while !Task.isCancelled {
+                let row = try await database.row(
+                    "select extract(epoch from clock_timestamp() - max(renewed_at))::text as age from gateway.instances")
+                oldest = max(oldest, row["age"].flatMap(Double.init) ?? .infinity)
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+            return oldest
+        }
+        defer { leases.cancel() }
+        let sorted = try await withThrowingTaskGroup(of: Answer.self, returning: [Duration].self) { group in
             for _ in 0..<200 { group.addTask { try await gateway.testUser().chat("hello", timeout: 60) } }
-            for flood in ["comments", "one line"] {
-                group.addTask {
-                    let answer = try await gateway.testUser().chat("flood with \(flood)", timeout: 60)
-                    #expect(answer.story.last == "error", "\(answer.text)")
-                    return nil
-                }
-            }
-            let leases = Task {
-                var oldest = 0.0
-                while !Task.isCancelled {
-                    let row = try await database.row(
-                        "select extract(epoch from clock_timestamp() - max(renewed_at))::text as age from gateway.instances")
-                    oldest = max(oldest, row["age"].flatMap(Double.init) ?? .infinity)
-                    try? await Task.sleep(for: .milliseconds(100))
-                }
-                return oldest
-            }
             var gaps: [Duration] = []
             for try await answer in group {
-                guard let answer else { continue }
                 expectDone(answer)
                 #expect(answer.content.split(separator: " ").count == FloodingProvider.words)
                 let arrivals = answer.events.filter { $0.type == "token" }.map(\.arrivedAfter)
                 gaps += zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }
             }
-            leases.cancel()
-            let oldest = try await leases.value
-            #expect(oldest < 4, "the lease was not renewed for \(oldest) s")
-            gaps.sort()
-            // The bounds are far above the usual pace, because the machine may be busy and the flood uses one core, and far below a
-            // standstill.
-            #expect(gaps[gaps.count * 99 / 100] < .milliseconds(500), "\(gaps[gaps.count * 99 / 100])")
-            #expect((gaps.last ?? .zero) < .seconds(2), "\(gaps.last ?? .zero)")
+            return gaps.sorted()
+        }
+        leases.cancel()
+        try await flooded
+        let longest = try #require(sorted.last)
+        return Pace(gap99: sorted[sorted.count * 99 / 100], longestGap: longest, oldestLease: try await leases.value)
+    }
+
+    private static func read(_ flood: String, through gateway: Gateway) async throws {
+        let answer = try await gateway.testUser().chat("flood with \(flood)", timeout: 60)
+        #expect(answer.story.last == "error", "\(answer.text)")
+        // Until the time limit of the first token, which comments do not extend: most of the time of the other streams.
+        if flood == "comments" { #expect(answer.endAfter > .seconds(3)) }
+    }
+
+    /// Reads a flood without the gateway, for as long as the gateway does.
+    private static func read(_ provider: FloodingProvider) async throws {
+        try await Wire.run {
+            let wire = try Wire(port: provider.port)
+            try wire.send(#"{"messages":[{"content":"flood with comments"}]}"#)
+            let end = ContinuousClock.now + .seconds(6)
+            while ContinuousClock.now < end { _ = try wire.receive() }
         }
     }
 }

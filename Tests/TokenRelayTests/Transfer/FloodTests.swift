@@ -36,6 +36,8 @@ struct FloodTests {
         let bytes = Atomic(0)
         let end = Mutex<TransferEnd?>(nil)
 
+        var count: Int { bytes.load(ordering: .relaxed) }
+
         var handlers: TransferHandlers {
             TransferHandlers(
                 head: { _ in }, bytes: { self.bytes.add($0.count, ordering: .relaxed) }, end: { end in self.end.withLock { $0 = end } })
@@ -60,7 +62,18 @@ struct FloodTests {
         try await eventually { probe.rounds > 200 }
         #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
         for transfer in transfers { transfer.cancel() }
-        try await eventually { counters.allSatisfy { $0.end.withLock { $0 } == .cancelled } }
+        let before = counters.map(\.count)
+        // What was submitted before has been done: a cancellation takes effect when the thread gets to it, and not at the flood's end.
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            bench.reactor.submit { continuation.resume() }
+        }
+        #expect(counters.allSatisfy { $0.end.withLock { $0 } == .cancelled })
+        let atEnd = counters.map(\.count)
+        // In bytes and not in time, because the thread may have to wait for a processor.
+        #expect(zip(before, atEnd).allSatisfy { $1 - $0 < 4 << 20 }, "\(before), \(atEnd)")
+        let rounds = probe.rounds
+        try await eventually { probe.rounds > rounds + 20 }
+        #expect(counters.map(\.count) == atEnd)
     }
 
     @Test("does not delay other work of the thread, over TLS", .enabled(if: TLSServer.isAvailable), arguments: DriverKind.allCases)
