@@ -4,7 +4,7 @@ A study takes the testbed and the peers and returns `text` (Markdown) and its fi
 """
 from dataclasses import replace
 
-from . import budgets, conversations, dashboards, history, jobs, operators, peers, reads, report, soak, webhooks
+from . import budgets, changes, conversations, dashboards, history, jobs, keepalive, operators, peers, reads, report, soak, webhooks
 from .testbed import progress
 from .together import not_whole, run_together
 from .workloads import Workload
@@ -113,4 +113,5 @@ def pair(testbed, kinds):
 
 
 ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study, "jobs": jobs.study, "webhooks": webhooks.study,
-       "reads": reads.study, "dashboards": dashboards.study, "operators": operators.study, "conversations": conversations.study}
+       "reads": reads.study, "dashboards": dashboards.study, "operators": operators.study, "conversations": conversations.study,
+       "keepalive": keepalive.study, "changes": changes.study}
