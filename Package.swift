@@ -120,6 +120,9 @@ let package = Package(
         .target(
             name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
             swiftSettings: strict),
+        .target(
+            name: "RelayTestSupport", dependencies: ["TokenRelay", "CoachCore", "Reactor", "TestSupport"], path: "Tests/RelayTestSupport",
+            swiftSettings: strict),
         // What stores sign. Apart, because it is built after swift-crypto.
         .target(
             name: "WebhookTestSupport", dependencies: ["CoachCore", "JSON", .crypto, .x509], path: "Tests/WebhookTestSupport",
@@ -137,7 +140,11 @@ let package = Package(
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "Webhooks", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", "TestSupport", .logging, .serviceLifecycle]),
         tests(
-            "TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
+            "TokenRelayTests",
+            [
+                "TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "RelayTestSupport",
+                "HTTPTestServers",
+            ]),
         tests(
             "ModelProvidersTests",
             [
@@ -167,7 +174,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
-                "Webhooks", "WebhookTestSupport",
+                "Webhooks", "WebhookTestSupport", "RelayTestSupport", "TokenRelay", "Reactor", .logging,
             ],
             exclude: [
                 "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",

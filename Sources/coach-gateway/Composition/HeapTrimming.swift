@@ -17,7 +17,7 @@ struct HeapTrimming: Sendable {
     let logger: Logger
 
     /// Whether any stream would notice that the heap is locked. Those of turns that run elsewhere, or have ended, are not in the registry.
-    private var isStreaming: Bool { registry.count > 0 || streamLoop.count > 0 }
+    var isStreaming: Bool { registry.count > 0 || streamLoop.count > 0 }
 
     /// Until cancelled.
     func run() async throws {

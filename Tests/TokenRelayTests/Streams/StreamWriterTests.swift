@@ -1,6 +1,7 @@
 import CoachCore
 import Glibc
 import Reactor
+import RelayTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Reactor
+import RelayTestSupport
 import TestSupport
 import Testing
 
