@@ -149,7 +149,7 @@ let package = Package(
             "ModelProvidersTests",
             [
                 "ModelProviders", "TokenRelay", "BinaryFormats", "CoachCore", "JSON", "EventStream", "Reactor", "ProviderSimulator",
-                "TestSupport",
+                "TestSupport", "RelayTestSupport",
                 .nioPosix,
             ]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),

@@ -1,4 +1,5 @@
 import ProviderSimulator
+import RelayTestSupport
 import TestSupport
 import Testing
 
@@ -14,10 +15,14 @@ struct PromptEncodingTests {
             let clock = ContinuousClock()
             #expect(clock.measure { _ = bench.router.encode(CallBench.prompt(message)) } > .milliseconds(5))
             _ = try await bench.ask()
-            let probe = ThreadProbe(bench.reactor)
+            let (probe, stream) = (ThreadProbe(bench.reactor), try ProbeStream(bench.reactor))
+            try await eventually { stream.tokens > 10 }
+            stream.reset()
             for _ in 0..<5 { #expect(try await bench.ask(message).ends == [.stop]) }
             #expect(probe.rounds > 5)
             #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+            #expect(stream.tokens > 5)
+            #expect(stream.longest < .milliseconds(5), "\(stream.longest)")
         }
     }
 }
