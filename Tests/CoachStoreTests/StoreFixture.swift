@@ -20,14 +20,25 @@ final class StoreFixture: Sendable {
     static func shared() async throws -> StoreFixture { try await sharedTask.value }
     private static let sharedTask = Task { try await StoreFixture() }
 
+    private static let template = DatabaseTemplate { database in
+        let reactor = try Reactor(name: "migrations")
+        reactor.start()
+        defer { reactor.stop() }
+        let client = StoreFixture.client(database.url, reactor)
+        try await Migrator(client: client, directory: Project.migrations).migrate()
+        await client.shutdown(grace: .zero)
+    }
+
     /// A new database; `prepare` runs on it before the migrations.
     init(prepare: String? = nil) async throws {
-        database = try await FreshDatabase()
-        if let prepare { try await database.psql(prepare) }
+        database = prepare == nil ? try await Self.template.copy() : try await FreshDatabase()
         reactor = try Reactor(name: "store-tests")
         reactor.start()
         admin = StoreFixture.client(database.url, reactor)
-        try await Migrator(client: admin, directory: Project.migrations).migrate()
+        if let prepare {
+            try await database.psql(prepare)
+            try await Migrator(client: admin, directory: Project.migrations).migrate()
+        }
         let direct = try Project.url(database.url, user: "coach_gateway")
         // COACH_TEST_POOLER=1: the same tests through PgBouncer in transaction mode.
         pooler = isPooled ? try await Pooler(inFrontOf: database.url, users: ["coach_gateway": ""]) : nil

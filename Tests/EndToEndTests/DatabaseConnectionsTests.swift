@@ -6,7 +6,7 @@ import Testing
     @Test("COACH_DATABASE_CONNECTIONS is the number of shared connections, besides the one for LISTEN")
     func count() async throws {
         let testBed = try await TestBed.shared()
-        let database = try await Database(.init())
+        let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(
             database: database.gatewayURL, simulator: testBed.simulator.url, environment: ["COACH_DATABASE_CONNECTIONS": "6"])
         let sessions = """

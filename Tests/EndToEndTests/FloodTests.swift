@@ -7,7 +7,7 @@ struct FloodTests {
     @Test("slows down 200 other streams and the renewal of the lease no more than a flood that the gateway does not read")
     func otherStreams() async throws {
         // A new database, so that the lease is only that of this gateway.
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let provider = try FloodingProvider()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: provider.url)
         var measured: [String] = []

@@ -7,7 +7,7 @@ struct MigrationUnderLoadTests {
     func underLoad() async throws {
         // A new database, because the test makes its schema incompatible.
         async let simulator = Simulator()
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let (provider, url) = (try await simulator, database.gatewayURL)
         let gateway = try await Gateway(database: url, simulator: provider.url)
         let root = try Folder.copyOfRoot()

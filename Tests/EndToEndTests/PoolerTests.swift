@@ -14,7 +14,7 @@ struct PoolerTests {
 
         init() async throws {
             simulator = try await TestBed.shared().simulator
-            database = try await Database(try await FreshDatabase())
+            database = try await Database.ofItsOwn()
             pooler = try await Pooler(inFrontOf: database.fresh.url, users: ["coach_gateway": Database.password])
             let pooled = try pooler.url(database.gatewayURL)
             let environment = ["DATABASE_LISTEN_URL": database.gatewayURL, "COACH_DATABASE_STATEMENTS": "unnamed"]

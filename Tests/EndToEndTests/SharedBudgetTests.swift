@@ -7,7 +7,7 @@ import Testing
 struct SharedBudgetTests {
     @Test("two gateways, one of them killed, never spend more than the budget; a message at risk is still answered")
     func killed() async throws {
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let simulator = try await Simulator()
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { tiers in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An empty database for one test, dropped with this object.
+/// A database for one test, dropped with this object.
 public final class FreshDatabase: Sendable {
     /// Connects the superuser to the database.
     public let url: String
@@ -8,21 +8,21 @@ public final class FreshDatabase: Sendable {
     public let name: String
     private let serverURL: String
 
-    /// On the server of `COACH_TEST_DATABASE_URL` (a superuser's URL), or else on a throw-away cluster that all tests of this process share.
-    public convenience init() async throws {
-        if let url = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !url.isEmpty {
-            try await self.init(at: url)
-        } else {
-            try await self.init(at: SharedCluster.cluster.value.url())
-        }
-    }
+    /// An empty one on the server of `COACH_TEST_DATABASE_URL` (a superuser's URL), or else on a throw-away cluster that all tests of this
+    /// process share.
+    public convenience init() async throws { try await self.init(at: Self.sharedServer()) }
 
-    /// On a given server.
-    public init(at serverURL: String) async throws {
+    /// On a given server; empty without a template, the name of a database that nobody is connected to.
+    public init(at serverURL: String, template: String = "template1") async throws {
         name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
         self.serverURL = serverURL
         url = Self.replaceDatabase(of: serverURL, by: name)
-        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(serverURL, "create database \(name)"))
+        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(serverURL, "create database \(name) template \(template)"))
+    }
+
+    static func sharedServer() async throws -> String {
+        if let url = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !url.isEmpty { return url }
+        return try await SharedCluster.cluster.value.url()
     }
 
     deinit {
@@ -39,7 +39,7 @@ public final class FreshDatabase: Sendable {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private static func psql(_ url: String, _ sql: String) -> [String] {
+    static func psql(_ url: String, _ sql: String) -> [String] {
         ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql]
     }
 

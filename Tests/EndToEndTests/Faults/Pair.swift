@@ -63,18 +63,6 @@ struct StateFolder: Sendable {
 }
 
 extension Database {
-    /// Another database on the shared server. Roles belong to the server: a concurrent change of one fails and is retried.
-    static func ofItsOwn() async throws -> Database {
-        for _ in 0..<5 {
-            do { return try await Database(try await FreshDatabase()) } catch let failure as Program.Failure
-                where failure.description.contains("XX000")
-            {
-                continue
-            }
-        }
-        return try await Database(try await FreshDatabase())
-    }
-
     /// The only answer of a user, when the turn has ended.
     func settledAnswer(of user: String, within seconds: Double = 15) async throws -> (turn: JSONObject, content: String) {
         try await eventually(within: .seconds(seconds), "the end of the turn of \(user)") {

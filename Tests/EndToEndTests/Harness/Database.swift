@@ -12,18 +12,32 @@ final class Database: Sendable {
     /// The password that `migrate` sets for `coach_gateway`. The same in all tests, because roles belong to the cluster.
     static let password = "end-to-end-password"
 
-    init(_ fresh: FreshDatabase) async throws {
+    /// On the server that the tests share.
+    static func ofItsOwn() async throws -> Database { try await Database(prepared: template.copy()) }
+
+    private static let template = DatabaseTemplate { try await prepare($0) }
+
+    /// Migrates and seeds an empty database.
+    convenience init(_ fresh: FreshDatabase) async throws {
+        try await Self.prepare(fresh)
+        try self.init(prepared: fresh)
+    }
+
+    private init(prepared fresh: FreshDatabase) throws {
         self.fresh = fresh
         guard var parts = URLComponents(string: fresh.url) else { throw Program.Failure(description: "not a URL: the database's") }
         parts.user = "coach_gateway"
         parts.password = Self.password
         gatewayURL = parts.string ?? fresh.url
-        let environment = ["COACH_MIGRATION_URL": fresh.url, "COACH_DATABASE_PASSWORD": Self.password]
-        try await Program.succeed(["migrate"], environment: environment)
-        try await Program.succeed(["seed"], environment: environment)
         if let server = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !server.isEmpty {
             ProcessCleanup.runAtEnd("psql -X -q -d '\(server)' -c 'drop database if exists \(fresh.name) with (force)'")
         }
+    }
+
+    private static func prepare(_ fresh: FreshDatabase) async throws {
+        let environment = ["COACH_MIGRATION_URL": fresh.url, "COACH_DATABASE_PASSWORD": Self.password]
+        try await Program.succeed(["migrate"], environment: environment)
+        try await Program.succeed(["seed"], environment: environment)
     }
 
     /// The rows of a query, each as a JSON object.

@@ -11,7 +11,7 @@ final class TestBed: Sendable {
 
     private init() async throws {
         async let simulator = Simulator()
-        database = try await Database(try await FreshDatabase())
+        database = try await Database.ofItsOwn()
         self.simulator = try await simulator
         gateway = try await Gateway(database: database.gatewayURL, simulator: self.simulator.url)
     }

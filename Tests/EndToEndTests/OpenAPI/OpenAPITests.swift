@@ -75,7 +75,7 @@ struct OpenAPITests {
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package schemathesis"), .timeLimit(.minutes(60)))
     func cases() async throws {
         // One of its own: the limits are lifted.
-        let (database, simulator) = (try await Database(try await FreshDatabase()), try await Simulator())
+        let (database, simulator) = (try await Database.ofItsOwn(), try await Simulator())
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
         _ = try await script(
             "cases.py", ["http://127.0.0.1:\(gateway.port)", Self.cases] + tokens([nil, "creator", "operator"]), within: 3_600)

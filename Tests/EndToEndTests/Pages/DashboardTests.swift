@@ -9,7 +9,7 @@ struct DashboardTests {
         .enabled(if: PageScript.canRun, PageScript.reason))
     func dashboard() async throws {
         let simulator = try await TestBed.shared().simulator
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
         let user = gateway.testUser()
         for words in [3, 40, 200] { expectDone(try await user.chat("How do I train? \(sim(["words": words]))", ["domain": "fitness"])) }
@@ -31,7 +31,7 @@ struct DashboardTests {
 
     @Test("an event refreshes the figures on the screen, without a reload", .enabled(if: PageScript.canRun, PageScript.reason))
     func live() async throws {
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let user = Token(user: UUID().uuidString.lowercased()).text
         try await PageScript.run("live.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), user])

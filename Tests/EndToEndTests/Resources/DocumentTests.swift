@@ -14,7 +14,7 @@ struct DocumentTests {
         let two: Gateway
 
         init() async throws {
-            database = try await Database(try await FreshDatabase())
+            database = try await Database.ofItsOwn()
             simulator = try await Simulator()
             one = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
             two = try await Gateway(database: database.gatewayURL, simulator: simulator.url)

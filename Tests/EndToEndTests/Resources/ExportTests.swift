@@ -46,7 +46,7 @@ struct ExportTests {
 
     @Test("takes no more memory than a few pages, also while its reader pauses", .timeLimit(.minutes(30)))
     func memory() async throws {
-        let database = try await Database(try await FreshDatabase())
+        let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let user = gateway.testUser()
         // Loads what every export uses.
