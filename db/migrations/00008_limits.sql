@@ -1,4 +1,4 @@
--- What a user may use, as the fold of their billing events left it (00027_billing.sql), and what they have used. Tiers and their limits are
+-- What a user may use, as the fold of their billing events left it (00029_billing.sql), and what they have used. Tiers and their limits are
 -- configuration and come with each request.
 
 alter table public.users

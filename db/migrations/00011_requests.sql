@@ -1,7 +1,7 @@
 -- Counting requests: one row per user, locked by counting, so that the count is exact across instances.
 
--- Functions of this file and the next that pin no search path are called only by functions that do: pinning it again at every turn costs more than
--- their work.
+-- Functions of this file and of 00012 to 00016 that pin no search path are called only by functions that do: pinning it again at every turn costs
+-- more than their work.
 
 -- Turn functions have the user as their first argument, so that a distributed database can route them; it must be the user of the claims.
 create function gateway.check_caller(uid uuid) returns void

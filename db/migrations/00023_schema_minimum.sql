@@ -5,7 +5,7 @@ create table gateway.schema_minimum (
     version text not null,
     only_row boolean primary key default true check (only_row)
 );
-insert into gateway.schema_minimum (version) values ('00020');
+insert into gateway.schema_minimum (version) values ('00023');
 
 revoke all on gateway.schema_minimum from anon, authenticated, coach_gateway;
 alter table gateway.schema_minimum enable row level security;
