@@ -1,0 +1,89 @@
+import BackgroundJobs
+import ChatAPI
+import CoachStore
+import Foundation
+import Logging
+import OutboundHTTP
+import ServiceLifecycle
+import Webhooks
+
+/// The work beside the requests: durable jobs, maintenance of the database, and figures.
+struct BackgroundWork {
+    let inbox: BillingInbox
+    private let housekeeping: Housekeeping
+    private let queue: JobQueue
+    private let reconciliation: Reconciliation?
+    private let refolding: EntitlementRefolding
+    private let jobs: JobRunner
+    private let jobMetrics: JobMetrics
+    private let figures: FigureUpdates
+    private let ledgerDays: Int
+    private let logger: Logger
+
+    init(
+        _ configuration: GatewayConfiguration, _ files: ProductFiles, databases: Databases, local: LocalInstance,
+        outbound: OutboundHTTPClient, documents: EditableDocuments, models: ModelAccess, turns: TurnParts, logger: Logger
+    ) {
+        let webhooks = configuration.webhooks
+        let queue = JobQueue(client: databases.short, instance: local.slot.instance)
+        housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
+        inbox = BillingInbox.postgres(client: databases.long, intake: databases.intake, includingSandbox: webhooks.includesSandbox)
+        reconciliation = webhooks.reconciliation(outbound, inbox)
+        refolding = EntitlementRefolding(client: databases.long, includingSandbox: webhooks.includesSandbox)
+        let handlers = JobHandlers(
+            housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
+            summarizer: ConversationSummarizer(
+                repository: .postgres(client: databases.long, consents: configuration.requiredConsents), records: turns.records,
+                coaching: documents.coaching, models: models.models, tiers: documents.tiers, budgets: turns.budgets,
+                prices: documents.prices, ratios: turns.ratios),
+            queue: queue, refolding: refolding, reconciliation: reconciliation, playPurchases: webhooks.playPurchases(outbound, inbox),
+            alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
+        ).all
+        jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
+        jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
+        figures = FigureUpdates(
+            rollups: Rollups(client: databases.long),
+            alerts: AlertEvaluation(
+                alerts: Alerts(client: databases.long, instance: local.slot.instance, isDelivered: configuration.alertWebhook != nil),
+                rules: documents.alertRules, receipts: local.slot.receipts, hasClassifiers: files.coachingParts.hasClassifiers,
+                circuits: { [health = models.health] in health.circuits }, jobs: { try await queue.figures() }, logger: logger),
+            jobs: jobs, logger: logger)
+        ledgerDays = configuration.ledgerDays
+        self.queue = queue
+        self.logger = logger
+    }
+
+    /// In the order of their starts. On every instance: what one does the others find done.
+    var services: [any Service] {
+        [
+            jobs, maintenance,
+            PeriodicJob("previews", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(60), jitter: 0.2), logger: logger) {
+                try await housekeeping.purgePreviews()
+            },
+            PeriodicJob("lost summaries", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(15), jitter: 0.2), logger: logger) {
+                let count = try await housekeeping.endLostSummaries()
+                if count > 0 { logger.notice("calls of lost summaries were ended", metadata: ["calls": .stringConvertible(count)]) }
+            },
+            PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
+                jobMetrics.record(try await queue.figures())
+            },
+            figures,
+        ]
+    }
+
+    /// Makes and removes partitions, forgets what is done, and enqueues the jobs of the hour and of the day.
+    private var maintenance: PeriodicJob {
+        PeriodicJob(
+            "housekeeping", PeriodicSchedule(every: .seconds(3600), retryEvery: .seconds(60), firstAfter: .seconds(1), jitter: 0.1),
+            logger: logger
+        ) {
+            try await housekeeping.makePartitions()
+            try await housekeeping.forgetDoneJobs()
+            try await housekeeping.purgeIdempotencyKeys()
+            if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
+            if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.poke() }
+            if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
+            try await housekeeping.detachPartitions(olderThan: ledgerDays)
+        }
+    }
+}

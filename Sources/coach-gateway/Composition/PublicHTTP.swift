@@ -1,0 +1,74 @@
+import BackgroundJobs
+import CoachCore
+import CoachStore
+import HTTPEdge
+import Identity
+import Logging
+import OperatorAPI
+import OutboundHTTP
+import ServiceLifecycle
+import Webhooks
+
+/// The public HTTP server: who may call it, and its routes.
+struct PublicHTTP {
+    let application: GatewayApplication
+    private let figureEvents: FigureEvents
+    /// Keys that verify users' tokens, and pushes of Google; nil when none are configured.
+    private let userKeys: KeySet?
+    private let googleKeys: KeySet?
+
+    /// Throws for a secret or the URL of a key set that cannot be used.
+    init(
+        _ configuration: GatewayConfiguration, _ files: ProductFiles, databases: Databases, outbound: OutboundHTTPClient,
+        documents: EditableDocuments, documentStore: VersionedDocuments, models: ModelAccess, turns: TurnParts, work: BackgroundWork,
+        readiness: ReadinessCheck, logger: Logger
+    ) throws {
+        let userKeys = try configuration.userKeys(outbound)?.keySet(logger: logger)
+        let googleKeys = try configuration.webhooks.googleKeys(outbound)?.keySet(logger: logger)
+        let figureEvents = FigureEvents(
+            live: .postgres(client: databases.long), isOpen: { [admission = turns.admission] in admission.isOpen })
+        let counter = RequestCounter.postgres(client: databases.short, tiers: { [tiers = documents.tiers] in tiers.current })
+        let resources = ResourceFeatures(
+            databases: databases, configuration: configuration, documents: documents, documentStore: documentStore,
+            tiers: documents.tiers, figureEvents: figureEvents)
+        let turnFeatures = TurnFeatures(
+            coachingParts: files.coachingParts, documents: documents, models: models, turns: turns, counter: counter,
+            database: databases.short, personas: resources.personas)
+        let webhooks: [any Feature] = [
+            WebhookRoutes(
+                senders: configuration.webhooks.senders(googleKeys: googleKeys), inbox: work.inbox,
+                eventsPerSecond: configuration.webhooks.eventsPerSecond)
+        ]
+        application = GatewayApplication(
+            .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
+            features: try turnFeatures.all + webhooks + resources.all + configuration.developmentFeatures(),
+            authenticator: Authenticator(
+                identity: try Self.verifier(configuration, keySet: userKeys),
+                sessions: SessionAuthentication(store: .postgres(client: databases.short), publicOrigin: configuration.appLinks.origin),
+                counter: counter, crisisResources: files.coachingParts.resources,
+                unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
+            idempotency: .postgres(client: databases.short),
+            readiness: { readiness.current }, logger: logger,
+            onListening: { port in
+                logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
+            })
+        self.figureEvents = figureEvents
+        self.userKeys = userKeys
+        self.googleKeys = googleKeys
+    }
+
+    /// The loading of keys.
+    var keyServices: [any Service] {
+        [userKeys, googleKeys].compactMap { $0 }.map { keys in Background { await keys.run() } }
+    }
+
+    func figureEventJob(logger: Logger) -> PeriodicJob {
+        PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { [figureEvents] in await figureEvents.tick() }
+    }
+
+    private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {
+        TokenVerifier(
+            policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
+            secret: try configuration.jwtSecret.map { try SharedSecret($0) }, keySet: keySet)
+    }
+}

@@ -1,0 +1,56 @@
+import ChatAPI
+import CoachCore
+import CoachStore
+import Logging
+import PostgresClient
+import Reactor
+import TokenRelay
+
+/// Running turns, and what begins, saves and recovers them.
+struct TurnParts {
+    let budgets: SharedBudgets
+    let repository: TurnRepository
+    let recovery: TurnRecovery
+    let records: CallRecords
+    let registry: TurnRegistry
+    let admission: Admission
+    let remoteTurns: RemoteTurnTailer
+    let streamLoop: StreamLoop
+    let ratios: TokenRatios
+    let finalizer: TurnFinalizer
+    let lifecycle: InstanceLifecycle
+
+    init(
+        _ configuration: GatewayConfiguration, local: LocalInstance, documents: EditableDocuments, database: PostgresClient,
+        reactor: Reactor, logger: Logger
+    ) {
+        let (instance, tiers) = (local.instance, documents.tiers)
+        let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
+        let budgets = SharedBudgets(store: .postgres(client: database))
+        self.budgets = budgets
+        repository = local.storage.watch(
+            .postgres(
+                client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
+                exhausted: { budgets.exhausted }))
+        recovery = TurnRecovery.postgres(
+            client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
+            exhausted: { budgets.exhausted })
+        records = CallRecords(ledger: .postgres(client: database), spool: local.calls, logger: logger)
+        registry = TurnRegistry()
+        let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
+        self.admission = admission
+        remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
+        streamLoop = StreamLoop(reactor: reactor)
+        ratios = TokenRatios()
+        finalizer = TurnFinalizer(
+            repository: repository, prices: documents.prices, ratios: ratios, registry: registry, spool: local.receipts, logger: logger,
+            isClosing: { !admission.isOpen })
+        lifecycle = InstanceLifecycle(
+            instance: instance, finalizer: finalizer, calls: CallDelivery(records: records),
+            leases: LeaseRenewer(recovery: recovery, registry: registry, logger: logger),
+            checkpointer: Checkpointer(recovery: recovery, registry: registry, logger: logger),
+            orphanCollector: OrphanCollector(
+                recovery: recovery, repository: repository, prices: documents.prices, ratios: ratios, registry: registry, logger: logger),
+            startFailures: local.startFailures, logger: logger)
+    }
+}
