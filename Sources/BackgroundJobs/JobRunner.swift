@@ -57,7 +57,7 @@ public final class JobRunner: Service {
     }
 
     /// Checks for due jobs at once. Call after a transaction that enqueued one.
-    public func poke() { signal.yield() }
+    public func notify() { signal.yield() }
 
     /// Runs until shut down gracefully or cancelled. After a graceful shutdown, runs have `Timing.patience` to end; those that do not are
     /// returned to the queue. After a cancellation it ends at once, and its jobs become due again when their leases expire.
@@ -71,14 +71,14 @@ public final class JobRunner: Service {
             }
         } onGracefulShutdown: { [self] in
             board.withLock { $0.stop() }
-            poke()
+            notify()
         }
     }
 
     private func serve(_ group: inout DiscardingTaskGroup) async {
         var outage = Outage()
         var isStopping = false
-        poke()
+        notify()
         for await _ in signals {
             if !isStopping, board.withLock({ $0.isStopping }) {
                 isStopping = true
@@ -140,14 +140,14 @@ public final class JobRunner: Service {
         let outcome = board.withLock { $0.end(job.run, failure: failure, random: random()) }
         metrics.count(outcome, of: job.kind)
         log(outcome, of: job, failure)
-        poke()
+        notify()
     }
 
     // MARK: Concurrent with the exchanges
 
     private func poll() async {
         let schedule = PeriodicSchedule(every: timing.pollInterval, firstAfter: timing.pollInterval, jitter: 0.2)
-        try? await PeriodicLoop("job polling", schedule, logger: logger, clock: clock, random: random).run { poke() }
+        try? await PeriodicLoop("job polling", schedule, logger: logger, clock: clock, random: random).run { notify() }
     }
 
     private func requestRenewals() async {
@@ -155,7 +155,7 @@ public final class JobRunner: Service {
         let schedule = PeriodicSchedule(every: timing.lease / 3, firstAfter: timing.lease / 3, jitter: 0.1)
         try? await PeriodicLoop("job lease renewal", schedule, logger: logger, clock: clock, random: random).run {
             board.withLock { $0.isRenewalDue = true }
-            poke()
+            notify()
         }
     }
 

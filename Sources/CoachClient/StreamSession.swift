@@ -27,12 +27,12 @@ struct StreamSession {
     /// The number of consecutive ticks without a byte after which a connection counts as lost.
     static let ticksPerIdleTimeout = 5
     /// The most bytes of an error response that are kept.
-    private static let refusalLimit = 64 * 1024
+    private static let errorBodyLimit = 64 * 1024
 
     private(set) var machine: ResumeMachine
     private var head: ResponseHead?
     private var parser = EventStreamParser()
-    private var refusal: [UInt8] = []
+    private var errorBody: [UInt8] = []
     private var idleTicks = 0
     private var isOver = false
 
@@ -73,7 +73,7 @@ struct StreamSession {
     private mutating func received(_ bytes: [UInt8], _ jitter: Double) -> [Step] {
         guard let head else { return [] }
         if !head.isSuccess, !head.isEventStream {
-            refusal.append(contentsOf: bytes.prefix(Self.refusalLimit - refusal.count))
+            errorBody.append(contentsOf: bytes.prefix(Self.errorBodyLimit - errorBody.count))
             return []
         }
         var events: [ServerSentEvent] = []
@@ -106,7 +106,7 @@ struct StreamSession {
 
     /// Ends the connection. Drops an incomplete event, which the resumed stream repeats.
     private mutating func ended(_ error: CoachError, _ jitter: Double) -> [Step] {
-        if let head, !head.isSuccess { return steps(machine.rejected(CoachError(head, body: refusal), jitter: jitter)) }
+        if let head, !head.isSuccess { return steps(machine.rejected(CoachError(head, body: errorBody), jitter: jitter)) }
         return steps(machine.lost(error, jitter: jitter))
     }
 

@@ -8,13 +8,13 @@ extension PostgresClient {
         of caller: Caller, to items: inout [SyncChange], limit: Int, _ token: inout SyncToken
     ) async throws -> Bool {
         let (number, row) = (token.personas, token.lastPersona ?? ChangeToken.greatestRow)
-        let room = limit - items.count
+        let remaining = limit - items.count
         // The counter is tested first: most requests find nothing new.
         let seen = token.lastPersona == nil ? token.personas : token.personas - 1
         let query: Query = """
             select n.last_change, k.change, k.id, k.kind, o.*, p.* from gateway.persona_counter n
             left join lateral (
-                select * from gateway.persona_changes(\(caller.userID), \(number)::bigint, \(row)::uuid, \(room + 1)::integer)
+                select * from gateway.persona_changes(\(caller.userID), \(number)::bigint, \(row)::uuid, \(remaining + 1)::integer)
             ) k on n.last_change > \(seen)::bigint
             left join lateral (
                 select \(PersonaRecord.columns) from public.coaching_personas where id = k.id and user_id = \(caller.userID)) o on k.kind = 'own'
@@ -28,9 +28,9 @@ extension PostgresClient {
             }
         }
         let changes = found.compactMap(\.change)
-        let page = changes.prefix(room)
+        let page = changes.prefix(remaining)
         items += page.map(\.change)
-        if changes.count > room {
+        if changes.count > remaining {
             if let last = page.last { (token.personas, token.lastPersona) = (last.number, last.id) }
             return true
         }

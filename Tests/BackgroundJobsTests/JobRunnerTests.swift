@@ -69,13 +69,13 @@ struct JobRunnerTests {
         try await running.value
     }
 
-    @Test("takes a job at once after poke, otherwise within a second, and records its result at once")
+    @Test("takes a job at once after notify, otherwise within a second, and records its result at once")
     func takes() async throws {
         let runner = runner { _ in }
         try await serving(runner) {
             try await eventually("the first exchange") { queue.exchanges > 0 }
             queue.add(.test(1))
-            runner.poke()
+            runner.notify()
             try await eventually("the end") { queue.ended.map(\.run.id.raw) == [1] }
             queue.add(.test(2))
             try await eventually("sleep") { clock.sleepers == 2 }
@@ -95,7 +95,7 @@ struct JobRunnerTests {
         }
         try await serving(runner) {
             for number in 1...100 { queue.add(.test(Int64(number))) }
-            runner.poke()
+            runner.notify()
             try await eventually("all ends") { queue.ended.count == 100 }
         }
         #expect(running.withLock { $0.most } <= 3)
@@ -114,7 +114,7 @@ struct JobRunnerTests {
             ], metrics: JobMetrics(kinds: [.test]), logger: log.logger, clock: clock, random: { 1 })
         try await serving(runner) {
             queue.add(.test(1), .test(2), .test(3))
-            runner.poke()
+            runner.notify()
             try await eventually("all ends") { queue.ended.count == 3 }
         }
         let results = Dictionary(uniqueKeysWithValues: queue.ended.map { ($0.run.id.raw, $0.result) })
@@ -128,7 +128,7 @@ struct JobRunnerTests {
         let runner = runner { _ in try await untilCancelled() }
         try await serving(runner) {
             queue.add(.test(1), .test(2))
-            runner.poke()
+            runner.notify()
             try await eventually("both taken") { queue.state.withLock { $0.ready.isEmpty } && clock.sleepers == 2 }
             queue.state.withLock { $0.lost = [JobID(1)] }
             clock.advance(by: .seconds(4))
@@ -158,7 +158,7 @@ struct JobRunnerTests {
         }
         try await serving(runner) {
             queue.add(.test(1), .test(2))
-            runner.poke()
+            runner.notify()
             try await eventually("both run") { gate.withLock { $0 != nil } && queue.state.withLock { $0.ready.isEmpty } }
             queue.add(.test(3))
             drainSoon { gate.withLock { $0?.resume() } }
@@ -174,14 +174,14 @@ struct JobRunnerTests {
         let runner = runner { [queue] _ in queue.state.withLock { $0.isAway = true } }
         try await serving(runner) {
             queue.add(.test(1))
-            runner.poke()
+            runner.notify()
             try await eventually("the outage") { log.messages.contains("error: jobs cannot be taken") }
             let before = queue.exchanges
-            runner.poke()
+            runner.notify()
             try await eventually("another attempt") { queue.exchanges > before }
             #expect(queue.ended == [])
             queue.state.withLock { $0.isAway = false }
-            runner.poke()
+            runner.notify()
             try await eventually("the end") { queue.ended.map(\.result) == [.done] }
             try await eventually("the log") { log.messages.contains("notice: jobs are taken again") }
         }

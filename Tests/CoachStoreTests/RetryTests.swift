@@ -19,7 +19,7 @@ struct RetryTests {
     }
 
     /// The conversation as its owner reads it: `role:status:content`.
-    private func story(_ store: StoreFixture, _ conversation: ConversationID) async throws -> [String] {
+    private func storedMessages(_ store: StoreFixture, _ conversation: ConversationID) async throws -> [String] {
         try await store.admin.query(
             """
             select concat_ws(':', role, status, content) from public.messages where conversation_id = \(conversation.uuid)
@@ -41,7 +41,7 @@ struct RetryTests {
         #expect(second.userMessageID == first.userMessageID && second.conversationID == first.conversationID)
         try await turns.finish(.complete(second, of: caller, "New"))
         #expect(
-            try await story(store, first.conversationID) == [
+            try await storedMessages(store, first.conversationID) == [
                 "user:complete:Zero?", "assistant:complete:0", "user:complete:One?", "assistant:superseded:Old", "assistant:complete:New",
             ])
         let third = try await turns.begin(caller, TurnRequest(message: "Two?", conversationID: first.conversationID), risk: .calm).begun
@@ -74,7 +74,7 @@ struct RetryTests {
         receipt.status = .stopped
         receipt.finishReason = .stopped
         try await turns.finish(receipt)
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
         #expect(try await turns.load(second.turnID, for: caller)?.status == .stopped)
         _ = try begun(try await turns.retry(caller, second.turnID))
     }
@@ -87,7 +87,7 @@ struct RetryTests {
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
         try await turns.finish(.complete(second, of: caller, "New"))
         let old = status == .failed ? [] : ["assistant:superseded:Old"]
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
     }
 
     @Test("only the latest turn of the latest message can be retried, and only by its user")
@@ -131,15 +131,15 @@ struct RetryTests {
         let first = try await turns.talk(caller, "One?", answer: "Old", status: .stopped)
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
         try await turns.finish(.failed(second, of: caller))
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
         let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
         try await turns.finish(.failed(third, of: caller))
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
         let fourth = try begun(try await turns.retry(caller, third.turnID)).context.identity
         try await turns.finish(.complete(fourth, of: caller, "New"))
         #expect(
-            try await story(store, first.conversationID) == [
+            try await storedMessages(store, first.conversationID) == [
                 "user:complete:One?", "assistant:superseded:Old", "assistant:complete:New",
             ])
     }
@@ -156,7 +156,7 @@ struct RetryTests {
         try await turns.finish(.failed(second, of: caller))
         let again = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(again.turnID == second.turnID && again.attempt == 2)
-        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
         try await turns.finish(.complete(again, of: caller, "New"))
         #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
     }
@@ -176,7 +176,7 @@ struct RetryTests {
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
         try await turns.finish(.complete(second, of: caller, "New"))
         #expect(
-            try await story(store, first.conversationID) == [
+            try await storedMessages(store, first.conversationID) == [
                 "user:complete:One?", "assistant:superseded:Whole", "assistant:complete:New",
             ])
         #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 2)
@@ -199,7 +199,7 @@ struct RetryTests {
         late.finalizedBy = .recovery
         #expect(try await turns.finish(late) == .alreadyFinalized)
         #expect(try await turns.finish(.complete(second, of: caller, "Late")) == .finalized)
-        #expect(try await Set(story(store, first.conversationID)) == Set(answered + ["assistant:superseded:Late"]))
+        #expect(try await Set(storedMessages(store, first.conversationID)) == Set(answered + ["assistant:superseded:Late"]))
 
         let other = try await turns.begin(caller, TurnRequest(message: "Two?"), risk: .calm).begun.identity
         var lost = TurnReceipt.failed(other, of: caller)
@@ -208,7 +208,7 @@ struct RetryTests {
         let again = try begun(try await turns.retry(caller, other.turnID)).context.identity
         try await turns.finish(.complete(again, of: caller, "New"))
         #expect(try await turns.finish(.failed(other, of: caller)) == .finalized)
-        #expect(try await story(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
+        #expect(try await storedMessages(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
     }
 
     @Test("a retry counts like a message, and a message at risk passes the limits again")
@@ -218,7 +218,7 @@ struct RetryTests {
         let calm = Caller.someone()
         let turn = try await store.turns(one).talk(calm, "One?")
         #expect(try rejection(try await store.turns(one).retry(calm, turn.turnID)).reason == .quotaExhausted)
-        #expect(try await story(store, turn.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
+        #expect(try await storedMessages(store, turn.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
 
         let endangered = Caller.someone()
         let context = try await store.turns(one).begin(endangered, TurnRequest(message: "Help"), risk: .danger(.high)).begun

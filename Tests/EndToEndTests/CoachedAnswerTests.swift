@@ -4,11 +4,11 @@ import Testing
 @Suite("A coached answer", .paced)
 struct CoachedAnswerTests {
     @Test("is streamed as start, tokens, usage and done, and start has all fields of the contract")
-    func story() async throws {
+    func events() async throws {
         let testUser = try await TestBed.shared().testUser()
         let answer = try await testUser.chat("How do I ask my boss for a raise? \(sim(["words": 12]))")
         #expect(answer.status == 200)
-        #expect(answer.story == ["start", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"])
         let start = try #require(answer.first("start")).fields
         #expect(
             start.names == [

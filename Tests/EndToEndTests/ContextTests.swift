@@ -94,7 +94,7 @@ struct ContextTests {
         let first = try await testUser.chat("One \(sim(["tokens": ["Half of it", " and more"], "cut_after_tokens": 1]))")
         let conversation = ["conversation_id": try #require(first.first("start")?["conversation_id"])]
         let failed = try await testUser.chat("Two \(unanswered) \(sim(["http_error": ["status": 400]]))", conversation)
-        #expect(failed.story.last == "error")
+        #expect(failed.eventTypes.last == "error")
         _ = try await testUser.chat("Three \(last) \(Self.quick)", conversation)
         let request = try await prompt(last)
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"])

@@ -38,13 +38,13 @@ struct CrowdTests {
             return wire
         }
         let answer = try await other.chat("Hello \(sim(["words": 3]))")
-        #expect(answer.story.last == "done" && answer.endAfter < .seconds(3))
+        #expect(answer.eventTypes.last == "done" && answer.endAfter < .seconds(3))
         try await eventually("the saved answer") {
             try await testBed.database.messages(of: slow.id, role: "assistant").first?["status"] == "complete"
         }
         // The whole answer is there when the client reads.
         let late = try await Wire.run { try wire.readAnswer() }
-        #expect(late.content.split(separator: " ").count == 1000 && late.story.last == "done")
+        #expect(late.content.split(separator: " ").count == 1000 && late.eventTypes.last == "done")
     }
 
     @Test("one connection serves several requests until a stream")
@@ -60,7 +60,7 @@ struct CrowdTests {
                 return try wire.readAnswer()
             }
         }
-        #expect(answers.map(\.status) == [422, 422, 200] && answers.map(\.story.last) == [nil, nil, "done"])
+        #expect(answers.map(\.status) == [422, 422, 200] && answers.map(\.eventTypes.last) == [nil, nil, "done"])
         #expect(Set(answers.compactMap { $0.headers["x-request-id"] }).count == 3)
     }
 
@@ -74,7 +74,7 @@ struct CrowdTests {
             for byte in request { try wire.send([byte]) }
             return try wire.readAnswer()
         }
-        #expect(trickled.story.last == "done")
+        #expect(trickled.eventTypes.last == "done")
     }
 
     @Test("Expect: 100-continue gets a 100 and is served; with a body that is too large it is rejected without it")
@@ -95,7 +95,7 @@ struct CrowdTests {
             try other.send(large)
             return (answer, try other.readHead().status)
         }
-        #expect(answer.story.last == "done", "\(answer.text)")
+        #expect(answer.eventTypes.last == "done", "\(answer.text)")
         #expect(refused == 413)
     }
 
@@ -104,25 +104,25 @@ struct CrowdTests {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
         let testUser = gateway.testUser()
         let message = "Slow \(sim(["words": 60, "pace_ms": 100]))"
-        let running = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 10)
+        let running = try await testUser.openStream(message, ["client_message_id": "k"]).until(bytes: 10)
         let refused = try await gateway.testUser().chat("Me too")
         #expect(refused.status == 503 && refused.errorCode == "SYS_5001", "\(refused.text)")
-        let again = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        let again = try await testUser.openStream(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(again.status == 200 && again.turnID == running.turnID)
         #expect(try await testUser.chat("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
 
         gateway.program.signal(SIGTERM)
         try await eventually("the drain") { try await gateway.readiness() == 503 }
-        let late = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        let late = try await testUser.openStream(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(late.status == 200 && late.turnID == running.turnID)
         #expect(try await gateway.testUser().chat("Me too").errorCode == "SYS_5001")
-        for listening in [running, again, late] { #expect(try await listening.toEnd().end?["finish_reason"] == "stop") }
+        for reader in [running, again, late] { #expect(try await reader.toEnd().end?["finish_reason"] == "stop") }
     }
 
     @Test("turns above the process limit are rejected with Retry-After, and with crisis resources for a message at risk")
     func overloaded() async throws {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
-        let running = try await gateway.testUser().listen("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
+        let running = try await gateway.testUser().openStream("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
         let answer = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
         #expect(answer.status == 503)
         #expect(answer.errorCode == "SYS_5001" && answer.error["action"] == "retry" && answer.headers["retry-after"] != nil)
@@ -138,8 +138,8 @@ struct CrowdTests {
         try await testBed.database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
         let refused = try await testUser.chat("Hello \(sim(["words": 2]))")
         #expect(refused.status == 403 && refused.errorCode == "AUTH_1003" && refused.error["action"] == "go_back")
-        let cry = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
-        #expect(cry.status == 403 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
+        let crisis = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        #expect(crisis.status == 403 && crisis.eventTypes == ["safety", "error"] && crisis.text.contains("116 123"))
     }
 
     @Test("CORS allows configured origins only")

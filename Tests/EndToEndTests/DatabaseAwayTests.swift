@@ -43,13 +43,13 @@ struct DatabaseAwayTests {
         }
         for body in [purchase, []] { expectAway(try await webhook(body), within: .seconds(1)) }
         let stream = try await testUser.chat("Meanwhile", headers: ["Accept": "text/event-stream"])
-        #expect(stream.status == 503 && stream.story == ["error"] && stream.first("error")?.fields.flag("retryable") == true)
+        #expect(stream.status == 503 && stream.eventTypes == ["error"] && stream.first("error")?.fields.flag("retryable") == true)
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         #expect(try await ground.gateway.health() == 200)
 
         // A message at risk gets crisis resources with the error.
-        let cry = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
-        #expect(cry.status == 503 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
+        let crisis = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        #expect(crisis.status == 503 && crisis.eventTypes == ["safety", "error"] && crisis.text.contains("116 123"))
 
         try await ground.cluster.start()
         try await ground.gateway.waitUntilReady(within: 5)
@@ -91,7 +91,7 @@ struct DatabaseAwayTests {
         }
         await ground.cluster.kill9()
         let answer = try await running
-        #expect(answer.story == ["start", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"])
         try await ground.cluster.start()
         try await eventually("the saved answer") {
             try await ground.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content]

@@ -77,7 +77,7 @@ struct DialectTests {
         let usage = ["prompt_tokens": 500, "completion_tokens": 30, "cached_tokens": 200]
         let answer = try await gateway.testUser().chat(
             "\(word) \(sim(["text": "Grüß dich, schön.", "thinking": "a secret thought", "usage": usage]))", ["domain": dialect.domain])
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content == "Grüß dich, schön.", "\(answer.text)")
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content == "Grüß dich, schön.", "\(answer.text)")
         #expect(!answer.text.contains("secret"))
         let counted = try #require(answer.first("usage")).fields
         #expect(counted["provider"] == dialect.rawValue && counted["model"] == dialect.model)
@@ -94,7 +94,7 @@ struct DialectTests {
             let word = marker()
             let script = fault.dropLast() + #","model":"\#(dialect.model)","first_token_ms":0}"#
             let answer = try await gateway.testUser().chat("Hello \(word) [[sim \(script)]]", ["domain": dialect.domain])
-            #expect(answer.story == ["start", "token", "usage", "done"], "\(answer.text)")
+            #expect(answer.eventTypes == ["start", "token", "usage", "done"], "\(answer.text)")
             #expect(answer.first("usage")?["provider"] == "simulator")
             let asked = try await testBed.simulator.requests(containing: word).map { $0.entry["path"] }
             // Without money the second key is tried, too.

@@ -27,9 +27,9 @@ struct DirectedProviderTests {
         let testUser = try await testUser([fault, ["words": 5, "first_token_ms": 0]])
         let word = marker()
         let failed = try await testUser.chat("Hello \(word)", ["client_message_id": "once"])
-        #expect(failed.story.first == "start" && failed.story.last == "error")
+        #expect(failed.eventTypes.first == "start" && failed.eventTypes.last == "error")
         let answered = try await testUser.chat("Hello \(word)", ["client_message_id": "once"])
-        #expect(answered.story == ["start", "token", "usage", "done"])
+        #expect(answered.eventTypes == ["start", "token", "usage", "done"])
         let (first, second) = (try #require(failed.first("start")), try #require(answered.first("start")))
         for field in ["turn_id", "conversation_id", "user_message_id"] { #expect(first[field] == second[field], "\(field)") }
         let turn = try await testBed.database.turn(of: testUser.id)
@@ -47,7 +47,7 @@ struct DirectedProviderTests {
     func secondTry(fault: [String: any Sendable]) async throws {
         let testUser = try await testUser([fault, ["words": 5, "first_token_ms": 0]])
         let answer = try await testUser.chat("Hello")
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.endAfter < .seconds(3))
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.endAfter < .seconds(3))
         #expect(try await TestBed.shared().database.usage(of: testUser.id).count == 1)
     }
 
@@ -56,10 +56,10 @@ struct DirectedProviderTests {
         let testUser = try await testUser([["drop": true], ["words": 5, "first_token_ms": 0]])
         let word = marker()
         let answer = try await testUser.chat("Hello \(word)", ["client_message_id": "once"])
-        #expect(answer.story == ["start", "error"] && answer.first("error")?["code"] == "EXT_4001")
+        #expect(answer.eventTypes == ["start", "error"] && answer.first("error")?["code"] == "EXT_4001")
         #expect(try await Self.testBed.value.simulator.requests(containing: word).count == 1)
         // Only a retry by the user calls it again.
-        #expect(try await testUser.chat("Hello \(word)", ["client_message_id": "once"]).story.last == "done")
+        #expect(try await testUser.chat("Hello \(word)", ["client_message_id": "once"]).eventTypes.last == "done")
     }
 
     @Test("that sends too much is cut at 64 KiB between two characters, with finish_reason length")
@@ -70,7 +70,7 @@ struct DirectedProviderTests {
             ["tokens": Array(repeating: piece, count: 400), "first_token_ms": 0, "pace_ms": 0, "tokens_per_write": 50]
         ])
         let answer = try await testUser.chat("Hello")
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.first("done")?["finish_reason"] == "length")
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.first("done")?["finish_reason"] == "length")
         #expect(answer.content.utf8.count == 65_535 && !answer.content.unicodeScalars.contains("\u{FFFD}"))
         #expect(answer.first("done")?.id == "65535")
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").first?["content"] == answer.content)

@@ -19,7 +19,7 @@ struct EncoderTests {
         let gateway = try await Self.gateway()
         let user = gateway.testUser()
         let answer = try await user.chat(Self.message, ["country": "US"])
-        #expect(answer.story.prefix(2) == ["start", "safety"])
+        #expect(answer.eventTypes.prefix(2) == ["start", "safety"])
         #expect(answer.first("safety")?.fields.texts("categories").first == "suicide")
         let event = try await TestBed.shared().database.row(
             "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
@@ -35,8 +35,8 @@ struct EncoderTests {
             for number in 0..<40 { group.addTask { try await gateway.testUser().chat("\(Self.message) \(number)", ["country": "US"]) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(answers.count == 40 && answers.allSatisfy { $0.story.last == "done" })
-        #expect(answers.contains { $0.story.contains("safety") })
+        #expect(answers.count == 40 && answers.allSatisfy { $0.eventTypes.last == "done" })
+        #expect(answers.contains { $0.eventTypes.contains("safety") })
     }
 
     @Test("a missing file is a warning: the gateway serves by the first pass alone")
@@ -46,6 +46,6 @@ struct EncoderTests {
         let gateway = try await Self.gateway(root)
         #expect(gateway.program.output.contains("without the encoder"))
         let answer = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
-        #expect(answer.story.contains("safety") && answer.story.last == "done")
+        #expect(answer.eventTypes.contains("safety") && answer.eventTypes.last == "done")
     }
 }

@@ -74,7 +74,7 @@ struct FloodTests {
 
     private static func read(_ flood: String, through gateway: Gateway) async throws {
         let answer = try await gateway.testUser().chat("flood with \(flood)", timeout: 60)
-        #expect(answer.story.last == "error", "\(answer.text)")
+        #expect(answer.eventTypes.last == "error", "\(answer.text)")
         // Until the time limit of the first token, which comments do not extend: most of the time of the other streams.
         if flood == "comments" { #expect(answer.endAfter > .seconds(3)) }
     }

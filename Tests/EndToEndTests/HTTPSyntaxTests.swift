@@ -31,7 +31,8 @@ struct HTTPSyntaxTests {
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         #expect(stream.answer.status == 200 && stream.answer.headers["transfer-encoding"] == nil && stream.isClosed)
         #expect(
-            stream.answer.story == ["start", "token", "usage", "done"] && stream.answer.text.hasPrefix("id: 0\n"), "\(stream.answer.text)")
+            stream.answer.eventTypes == ["start", "token", "usage", "done"] && stream.answer.text.hasPrefix("id: 0\n"),
+            "\(stream.answer.text)")
     }
 
     /// A head that is rejected, with the expected status.

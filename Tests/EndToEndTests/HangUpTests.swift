@@ -7,7 +7,7 @@ struct HangUpTests {
     enum End: String, Sendable, CaseIterable { case close, reset }
 
     /// How far the client reads before it disconnects.
-    enum Listening: String, Sendable, CaseIterable {
+    enum Reading: String, Sendable, CaseIterable {
         case notAtAll = "right after the request"
         case head = "after the head"
         case start = "after start"
@@ -33,8 +33,8 @@ struct HangUpTests {
         #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
-    @Test("after its request is complete can read the whole answer later", arguments: Listening.allCases, End.allCases)
-    func complete(listening: Listening, end: End) async throws {
+    @Test("after its request is complete can read the whole answer later", arguments: Reading.allCases, End.allCases)
+    func complete(reading: Reading, end: End) async throws {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         let words = marker()
@@ -43,9 +43,9 @@ struct HangUpTests {
         try await Wire.run {
             let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request)
-            if listening != .notAtAll { _ = try wire.readHead() }
-            if listening == .start { try wire.read(untilEvent: "start") }
-            if listening == .token { try wire.read(untilEvent: "token") }
+            if reading != .notAtAll { _ = try wire.readHead() }
+            if reading == .start { try wire.read(untilEvent: "start") }
+            if reading == .token { try wire.read(untilEvent: "token") }
             if end == .reset { wire.reset() } else { wire.close() }
         }
         try await eventually("the saved answer") {
@@ -72,7 +72,7 @@ struct HangUpTests {
             wire.reset()
         }
         let answer = try await testUser.chat(message, ["client_message_id": "k"])
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 10)
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 10)
         #expect(try await testBed.database.usage(of: testUser.id).count == 1)
     }
 }

@@ -39,7 +39,7 @@ struct IdempotencyTests {
         }
         #expect(Set(answers.map(\.status)) == [200] && Set(answers.map(\.content)).count == 1)
         #expect(Set(answers.map { $0.first("start")?["turn_id"] }).count == 1)
-        #expect(answers.allSatisfy { $0.story == ["start", "token", "usage", "done"] })
+        #expect(answers.allSatisfy { $0.eventTypes == ["start", "token", "usage", "done"] })
         #expect(try await testBed.simulator.requests(containing: word).count == 1)
         #expect(try await testBed.database.usage(of: testUser.id).count == 1)
     }
@@ -99,7 +99,7 @@ struct IdempotencyTests {
         let message = "Hello \(word) \(sim(["words": 9, "cut_after_tokens": 4]))"
         let first = try await testUser.chat(message, ["client_message_id": "k"])
         let second = try await testUser.chat(message, ["client_message_id": "k"])
-        #expect(first.story == ["start", "token", "usage", "error"] && second.story == first.story)
+        #expect(first.eventTypes == ["start", "token", "usage", "error"] && second.eventTypes == first.eventTypes)
         #expect(second.content == first.content)
         #expect(second.first("error")?.fields.flag("partial") == true)
         #expect(second.first("error")?.fields.number("kept_bytes") == first.content.utf8.count)

@@ -56,7 +56,7 @@ struct JudgeTests {
         try await judge.always(["text": #"{"tier": 2, "category": "suicide", "subject": "self"}"#])
         let (user, word) = (gateway.testUser(), marker())
         let answer = try await user.chat("\(Self.grey) \(word)", ["country": "US"])
-        #expect(answer.story == ["start", "safety", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "safety", "token", "usage", "done"])
         #expect(answer.first("safety")?.fields.texts("categories") == ["suicide"])
         #expect(answer.first("start")?.fields.isNull("domain") == true)
         let asked = try #require(try await judge.requests(containing: word).first)
@@ -142,7 +142,7 @@ struct JudgeTests {
                 let tier = isCrisis ? verdict.crisis : verdict.neighbour
                 try await judge.always(["text": #"{"tier": \#(tier), "category": "suicide"}"#])
                 let user = gateway.testUser()
-                let hasCard = try await user.chat(try #require(row["text"])).story.contains("safety")
+                let hasCard = try await user.chat(try #require(row["text"])).eventTypes.contains("safety")
                 let stages = try await TestBed.shared().database.rows(
                     "select e.stage from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
                 let isAlone = hasCard && stages.first?["stage"] != "judge"
@@ -198,7 +198,7 @@ struct JudgeTests {
         try await coach.always(["text": "Good."])
         try await judge.always(script)
         let calm = try await gateway.testUser().chat("Plan my week")
-        #expect(calm.story == ["start", "token", "usage", "done"])
+        #expect(calm.eventTypes == ["start", "token", "usage", "done"])
         let crisis = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
         #expect(crisis.first("safety")?.fields.number("tier").map { $0 >= 2 } == true)
     }

@@ -18,7 +18,7 @@ struct KeyFileTests {
         }
         let gateway = try await Gateway(database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path])
         let refused = try await gateway.testUser().chat("Hello \(sim(["words": 2]))")
-        #expect(refused.story == ["start", "error"] && refused.first("error")?["code"] == "EXT_4001", "\(refused.text)")
+        #expect(refused.eventTypes == ["start", "error"] && refused.first("error")?["code"] == "EXT_4001", "\(refused.text)")
         try root.write("keys", "# of no use\n")
         try await eventually("the useless file") { gateway.log.contains { $0["message"] == "the file of keys is of no use" } }
         try root.write("keys", "sk-second\n")

@@ -74,8 +74,8 @@ struct LimitTests {
         let testUser = try await testUser()
         for _ in 0..<2 { #expect(try await testUser.chat("Hello \(quick)").status == 200) }
         #expect(try await testUser.chat("Hello \(quick)").status == 429)
-        let cry = try await testUser.chat("\(danger) \(quick)")
-        #expect(cry.status == 200 && cry.story == ["start", "safety", "token", "usage", "done"])
+        let crisis = try await testUser.chat("\(danger) \(quick)")
+        #expect(crisis.status == 200 && crisis.eventTypes == ["start", "safety", "token", "usage", "done"])
         #expect(try await testUser.chat("Are you there? \(quick)").status == 200)
     }
 
@@ -89,7 +89,7 @@ struct LimitTests {
         for _ in 0..<3 { expectDone(try await testUser.chat("\(danger) \(quick)")) }
 
         let fixed = try await testUser.chat("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
-        #expect(fixed.story == ["start", "safety", "token", "usage", "done"], "\(fixed.text)")
+        #expect(fixed.eventTypes == ["start", "safety", "token", "usage", "done"], "\(fixed.text)")
         #expect(fixed.first("done")?.fields["finish_reason"] == "safety")
         #expect(fixed.content.contains("988") && fixed.first("usage")?.fields["cost_usd"] == "0.000000")
         #expect(try await testBed.simulator.requests(containing: word).isEmpty, "no provider was called")
@@ -119,8 +119,8 @@ struct LimitTests {
         }
         let refused = try await testUser.chat("Three \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.headers["retry-after"] != nil)
-        let cry = try await testUser.chat("\(danger) \(quick)")
-        #expect(cry.status == 200 && cry.first("safety") != nil)
+        let crisis = try await testUser.chat("\(danger) \(quick)")
+        #expect(crisis.status == 200 && crisis.first("safety") != nil)
         _ = try await (one, two)
         #expect(try await testUser.chat("Three again \(quick)").status == 200)
     }
@@ -154,11 +154,11 @@ struct LimitTests {
     @Test("at the request limit a user at risk can resume the answer, and name an unknown domain")
     func comingBack() async throws {
         let testUser = try await testUser()
-        let cry = try await testUser.chat("\(danger) \(quick)")
-        let turn = try #require(cry.first("start")?["turn_id"])
+        let crisis = try await testUser.chat("\(danger) \(quick)")
+        let turn = try #require(crisis.first("start")?["turn_id"])
         for _ in 0..<25 { _ = try await testUser.browser.post("{") }
         let again = try await testUser.browser.send("GET", "\(Browser.chatPath)/\(turn)")
-        #expect(again.status == 200 && again.story == cry.story && again.headers["x-ratelimit-remaining"] == "0")
+        #expect(again.status == 200 && again.eventTypes == crisis.eventTypes && again.headers["x-ratelimit-remaining"] == "0")
         let calm = try await testUser.chat("And now? \(quick)", ["domain": "astrology"])
         #expect(calm.status == 200 && calm.first("done") != nil)
     }

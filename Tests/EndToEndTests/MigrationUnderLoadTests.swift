@@ -29,7 +29,7 @@ struct MigrationUnderLoadTests {
                     var done = 0
                     repeat {
                         let answer = try await testUser.chat("Message \(user) \(done) \(sim(["words": 5]))")
-                        #expect(answer.story.last == "done", "\(answer.story)")
+                        #expect(answer.eventTypes.last == "done", "\(answer.eventTypes)")
                         done += 1
                     } while try await database.rows("select version from gateway.schema_migrations where version = '99999'").isEmpty
                     return done

@@ -49,20 +49,20 @@ struct PoolerTests {
 
         // Resumed on the other gateway while it runs, and after its end.
         let sender = ground.one.testUser()
-        let begun = try await sender.listen("Hello \(sim(["words": 60, "pace_ms": 20]))").until(bytes: 30)
+        let begun = try await sender.openStream("Hello \(sim(["words": 60, "pace_ms": 20]))").until(bytes: 30)
         begun.hangUp()
         let rest = try await sender.at(ground.other.port).follow(begun.turnID, after: begun.position).toEnd()
-        #expect(rest.story == ["start", "token", "usage", "done"] && rest.turnID == begun.turnID)
+        #expect(rest.eventTypes == ["start", "token", "usage", "done"] && rest.turnID == begun.turnID)
         let whole = try await sender.at(ground.other.port).resume(begun.turnID, after: "0")
         #expect(whole.content == begun.text + rest.text)
 
         // Stopped through the other gateway: the notification comes by LISTEN.
         let runner = ground.one.testUser()
-        let listening = try await runner.listen("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
-        let stop = try await runner.at(ground.other.port).stop(listening.turnID)
+        let reader = try await runner.openStream("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let stop = try await runner.at(ground.other.port).stop(reader.turnID)
         #expect(stop.status == 200)
-        try await listening.toEnd()
-        #expect(listening.end?["finish_reason"] == "stopped")
+        try await reader.toEnd()
+        #expect(reader.end?["finish_reason"] == "stopped")
 
         // Many concurrent turns over three server connections.
         try await withThrowingTaskGroup(of: (String, String).self) { group in

@@ -7,7 +7,7 @@ struct ProviderFaultTests {
     private func expectPartial(_ answer: Answer, _ text: String, of testUser: TestUser) async throws {
         let testBed = try await TestBed.shared()
         // A script that cuts can look like danger.
-        #expect(answer.story.filter { $0 != "safety" } == ["start", "token", "usage", "error"] && answer.content == text)
+        #expect(answer.eventTypes.filter { $0 != "safety" } == ["start", "token", "usage", "error"] && answer.content == text)
         let error = try #require(answer.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == text.utf8.count)
         #expect(error.flag("retryable") == true && answer.events.last?.id == "\(text.utf8.count)")
@@ -49,7 +49,7 @@ struct ProviderFaultTests {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         let answer = try await testUser.chat("Hello \(sim(["hang": true]))", timeout: 40)
-        #expect(answer.story == ["start", "error"])
+        #expect(answer.eventTypes == ["start", "error"])
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
         #expect(error.fields["code"] == "EXT_4001" && error.fields.flag("partial") == false)
@@ -63,7 +63,7 @@ struct ProviderFaultTests {
         let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: nil, environment: root.environment)
         let word = marker()
         let answer = try await gateway.testUser().chat("Hello \(word) \(sim(["hang": true]))", timeout: 40)
-        #expect(answer.story == ["start", "error"], "\(answer.text)")
+        #expect(answer.eventTypes == ["start", "error"], "\(answer.text)")
         #expect(try #require(answer.first("start")).arrivedAfter < .seconds(2))
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(14.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
@@ -76,7 +76,7 @@ struct ProviderFaultTests {
     func headThenNothing() async throws {
         let testUser = try await TestBed.shared().testUser()
         let answer = try await testUser.chat("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
-        #expect(answer.story.first == "start" && answer.story.last == "error")
+        #expect(answer.eventTypes.first == "start" && answer.eventTypes.last == "error")
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
     }
@@ -88,7 +88,7 @@ struct ProviderMannersTests {
     func noDone() async throws {
         let testUser = try await TestBed.shared().testUser()
         let answer = try await testUser.chat("Hello \(sim(["words": 4, "no_done": true]))")
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 4)
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 4)
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.endAfter < .seconds(3))
     }
 
@@ -108,14 +108,15 @@ struct ProviderMannersTests {
     func comments() async throws {
         let testUser = try await TestBed.shared().testUser()
         let answer = try await testUser.chat("Hello \(sim(["text": "Here.", "comments": true]))")
-        #expect(answer.content == "Here." && answer.story == ["start", "token", "usage", "done"] && !answer.text.contains("OPENROUTER"))
+        #expect(answer.content == "Here." && answer.eventTypes == ["start", "token", "usage", "done"])
+        #expect(!answer.text.contains("OPENROUTER"))
     }
 
     @Test("that sends byte by byte is parsed")
     func bytewise() async throws {
         let testUser = try await TestBed.shared().testUser()
         let answer = try await testUser.chat("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
-        #expect(answer.content == "Añade 💛 y 日本語, \u{2028}fin" && answer.story.last == "done")
+        #expect(answer.content == "Añade 💛 y 日本語, \u{2028}fin" && answer.eventTypes.last == "done")
     }
 
     @Test("that sends many tokens at once is parsed")
@@ -130,7 +131,7 @@ struct ProviderMannersTests {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         let answer = try await testUser.chat("Hello \(sim(["empty": true]))")
-        #expect(answer.story.first == "start" && answer.story.last == "error" && answer.endAfter < .seconds(3))
+        #expect(answer.eventTypes.first == "start" && answer.eventTypes.last == "error" && answer.endAfter < .seconds(3))
         #expect(answer.first("error")?.fields.flag("partial") == false)
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "failed")
     }

@@ -24,7 +24,7 @@ struct ProviderProxyTests {
             environment: try await environment(["all_proxy": "\(scheme)://127.0.0.1:\(proxy.port)", "OPENAI_MODEL": "sim-coach-1"]))
         let word = marker()
         let answer = try await gateway.testUser().chat("Hello \(word)")
-        #expect(answer.story == ["start", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"])
         #expect(try await testBed.simulator.requests(containing: word).count == 1)
         if script == "socks_proxy" {
             #expect(proxy.line() == "provider.test:\(testBed.simulator.port)")

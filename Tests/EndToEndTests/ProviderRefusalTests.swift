@@ -23,7 +23,7 @@ struct ProviderRefusalTests {
         let testUser = gateway.testUser()
         let message = "Hello [[sim \(script)]]"
         let answer = try await testUser.chat(message)
-        #expect(answer.status == 200 && answer.story.first == "start" && answer.story.last == "error", "\(answer.story)")
+        #expect(answer.status == 200 && answer.eventTypes.first == "start" && answer.eventTypes.last == "error", "\(answer.eventTypes)")
         #expect(answer.endAfter < .seconds(3))
         // The first event does not wait for the provider.
         #expect(try #require(answer.events.first).arrivedAfter < .seconds(2))
@@ -44,14 +44,14 @@ struct ProviderRefusalTests {
         let testBed = try await TestBed.shared()
         let gateway = try await testBed.anotherGateway()
         let first = try await gateway.testUser().chat("Hello \(sim(["http_error": ["status": 429, "retry_after": 120]]))")
-        #expect(first.story == ["start", "error"])
+        #expect(first.eventTypes == ["start", "error"])
         let word = marker()
         let next = try await gateway.testUser().chat("Hello \(word)")
-        #expect(next.story == ["start", "error"] && next.endAfter < .seconds(3), "\(next.text)")
+        #expect(next.eventTypes == ["start", "error"] && next.endAfter < .seconds(3), "\(next.text)")
         let error = try #require(next.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error["action"] == "retry" && error.flag("retryable") == true)
         let danger = try await gateway.testUser().chat("I'm going to kill myself tonight \(word)", ["country": "US"])
-        #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.content.contains("988"), "\(danger.text)")
+        #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"] && danger.content.contains("988"), "\(danger.text)")
         #expect(danger.first("done")?["finish_reason"] == "safety")
         #expect(try await testBed.simulator.requests(containing: word).isEmpty)
         withExtendedLifetime(gateway) {}
@@ -66,7 +66,7 @@ struct ProviderRefusalTests {
         let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: gone.url)
         let testUser = gateway.testUser()
         let answer = try await testUser.chat("Hello")
-        #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3), "\(answer.text)")
+        #expect(answer.eventTypes == ["start", "error"] && answer.endAfter < .seconds(3), "\(answer.text)")
         #expect(answer.first("error")?["code"] == "EXT_4001")
         #expect(try await testBed.database.messages(of: testUser.id, role: "user").map { $0["content"] } == ["Hello"])
         #expect(try await testBed.database.usage(of: testUser.id).isEmpty)

@@ -23,7 +23,7 @@ struct SafetyStateTests {
         let user = testBed.testUser()
         let said = "Are you alone right now?"
         let answer = try await user.chat("\(Self.acute) \(sim(["text": said]))", ["country": "US", "client_message_id": "k"])
-        #expect(answer.story == ["start", "safety", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "safety", "token", "usage", "done"])
         #expect(answer.content.hasPrefix(Self.opening) && answer.content.hasSuffix("\n\n\(said)"), "\(answer.content)")
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.first("done")?.id == "\(answer.content.utf8.count)")
         let stored = try await testBed.database.messages(of: user.id, role: "assistant")
@@ -65,7 +65,7 @@ struct SafetyStateTests {
         let conversation = try #require(first.first("start")?["conversation_id"])
         for number in 2...11 {
             let answer = try await user.chat("Plan my week \(Self.quick)", ["conversation_id": conversation, "country": "US"])
-            #expect(answer.story.contains("safety") == (number == 10), "turn \(number)")
+            #expect(answer.eventTypes.contains("safety") == (number == 10), "turn \(number)")
         }
         let other = try await user.chat("Plan my week \(Self.quick)", ["client_message_id": "k", "country": "US"])
         let card = try #require(other.first("safety"))

@@ -70,7 +70,7 @@ struct SharedBudgetTests {
         #expect(try await simulator.requests(containing: word).isEmpty)
         try await eventually("the end of the turn") { try await database.turn(of: user.id)["status"] == "failed" }
         let danger = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))")
-        #expect(danger.story == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
+        #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
         withExtendedLifetime(gateway) {}
     }
 

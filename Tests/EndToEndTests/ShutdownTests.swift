@@ -29,7 +29,7 @@ struct ShutdownTests {
             #expect(refused.status == 503 && refused.errorCode == "SYS_5001" && refused.headers["retry-after"] != nil)
         }
         let answer = try await running
-        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 25)
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 25)
         #expect(try await gateway.program.exit(within: 5) == 0)
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "complete")

@@ -79,7 +79,7 @@ struct TokenTests {
 
         let stream = try await post("text/event-stream")
         #expect(stream.status == token.status && stream.headers["content-type"] == "text/event-stream; charset=utf-8")
-        #expect(stream.story == ["error"])
+        #expect(stream.eventTypes == ["error"])
         let event = try #require(stream.first("error"))
         #expect(event.isLast && event["code"] == token.code && event["user_message"] == envelope.error["user_message"])
         #expect(event.fields.names.isSuperset(of: ["retryable", "retry_after", "partial", "kept_bytes", "action", "message"]))

@@ -28,7 +28,7 @@ struct WireTextTests {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         let answer = try await testUser.chat("Hello \(sim(["unicode": true, "chunk_bytes": chunkBytes]))")
-        #expect(answer.story == ["start", "token", "usage", "done"])
+        #expect(answer.eventTypes == ["start", "token", "usage", "done"])
         let scalars = answer.content.unicodeScalars
         #expect(scalars.contains("\u{200D}") && scalars.contains("\u{2028}") && !scalars.contains("\u{FFFD}"))
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").first?["content"] == answer.content)

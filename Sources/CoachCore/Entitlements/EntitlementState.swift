@@ -22,7 +22,7 @@ public struct EntitlementState: Hashable, Sendable {
     public var willRenew: Bool
     public var inGrace: Bool
     public var store: BillingStore?
-    /// Until when a gate must let the subscriber through: `expiresAt`, and longer while news of a renewal may be late. nil when access has ended.
+    /// Until when a gate must let the subscriber through: `expiresAt`, and longer while the event of a renewal may be late. nil when access has ended.
     public var accessUntil: Expiry?
 
     /// The state without any purchase.
@@ -37,7 +37,7 @@ public struct EntitlementState: Hashable, Sendable {
 }
 
 extension EntitlementFold {
-    /// A renewing subscription without news keeps access at the gate for this long after its expiry, because the news of its renewal can be
+    /// A renewing subscription without an event keeps access at the gate for this long after its expiry, because the event of its renewal can be
     /// late: RevenueCat's last retry comes 155 minutes after the first attempt. Stale data favours the user.
     public static let renewalDelay: Int64 = 3 * 60 * 60 * 1000
 

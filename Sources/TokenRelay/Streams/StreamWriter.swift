@@ -185,7 +185,7 @@ extension StreamWriter {
     /// Closes the socket and removes all strong references to the writer, from subscriber, timer, watch and driver. They are strong,
     /// because an object with a weak reference makes every other reference to it slower.
     private func end(_ result: StreamResult) {
-        subscriber.stopListening()
+        subscriber.removeListener()
         timer?.cancel()
         if let watch { reactor.unwatch(watch) }
         watch = nil

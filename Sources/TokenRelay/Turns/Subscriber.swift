@@ -37,7 +37,7 @@ public final class Subscriber: Sendable {
         if wasHandedOver { listener.signalled(.handOver) }
     }
 
-    public func stopListening() { state.withLock { $0.listener = nil } }
+    public func removeListener() { state.withLock { $0.listener = nil } }
 
     /// Signals the listener. `progressed` without a listener is not remembered: a listener must read the turn after `listen`.
     public func notify(_ signal: Signal) {

@@ -80,9 +80,9 @@ struct BackgroundWork {
             try await housekeeping.makePartitions()
             try await housekeeping.forgetDoneJobs()
             try await housekeeping.purgeIdempotencyKeys()
-            if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
-            if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.poke() }
-            if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
+            if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.notify() }
+            if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.notify() }
+            if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.notify() }
             try await housekeeping.detachPartitions(olderThan: ledgerDays)
         }
     }

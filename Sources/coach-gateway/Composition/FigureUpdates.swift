@@ -23,7 +23,7 @@ struct FigureUpdates: Service {
         {
             try await alerts.run()
             // It may have enqueued deliveries.
-            jobs.poke()
+            jobs.notify()
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await folding.run() }

@@ -272,7 +272,7 @@ struct TableExpectation: Sendable {
             update: "set expires_at = now()"),
         .init(name: "gateway.session_key", allowed: [:], insert: "insert into gateway.session_key default values", update: "set key = ''"),
 
-        // The house's own.
+        // The gateway's own.
         .init(
             name: "gateway.instances",
             allowed: [.gateway: "SIUD", .gatewayForOther: "SIUD", .gatewayForNobody: "SIUD", .gatewayHalfBound: "SIUD"],

@@ -8,7 +8,7 @@ struct CrashTests {
     func ownerDies() async throws {
         let pair = try await Pair.fresh()
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
+        let first = try await testUser.openStream("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
         let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         // As much text as comes in two seconds; both clients receive it live.
         try await first.until(bytes: 500)
@@ -36,7 +36,7 @@ struct CrashTests {
         // A client with more text than was kept gets the kept length.
         let ahead = try await testUser.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
         #expect(ahead.text.isEmpty && ahead.end?.type == "error" && ahead.end?.fields.number("kept_bytes") == content.utf8.count)
-        let again = try await testUser.at(pair.other.port).listenToRetry(first.turnID).until(bytes: 1)
+        let again = try await testUser.at(pair.other.port).openRetryStream(first.turnID).until(bytes: 1)
         #expect(again.status == 200 && !again.text.isEmpty && again.turnID != first.turnID)
         #expect(again.events.first?["user_message_id"] == first.events.first?["user_message_id"])
         #expect(try await testUser.at(pair.other.port).stop(again.turnID).status == 200)
@@ -50,7 +50,7 @@ struct CrashTests {
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         let testUser = gateway.testUser()
         let message = "Hello \(sim(["words": 800, "pace_ms": 25]))"
-        let first = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 40)
+        let first = try await testUser.openStream(message, ["client_message_id": "k"]).until(bytes: 40)
         try await eventually("a checkpoint") {
             try await !database.rows("select 1 as one from gateway.checkpoints").isEmpty
         }
@@ -61,7 +61,7 @@ struct CrashTests {
         #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
         // A repeated request gets the kept part, without a model call.
         let repeated = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
-        #expect(repeated.story == ["start", "token", "usage", "error"] && repeated.content == content)
+        #expect(repeated.eventTypes == ["start", "token", "usage", "error"] && repeated.content == content)
         #expect(
             repeated.first("error")?.fields.flag("partial") == true
                 && repeated.first("error")?.fields.number("kept_bytes") == content.utf8.count)
@@ -70,7 +70,7 @@ struct CrashTests {
         #expect(try await database.isBalanced())
         let stopped = try await testUser.at(successor.port).stop(first.turnID)
         #expect(stopped.status == 200 && stopped.json.object("data")["status"] == "interrupted", "\(stopped.text)")
-        let again = try await testUser.at(successor.port).listenToRetry(first.turnID).until(bytes: 1)
+        let again = try await testUser.at(successor.port).openRetryStream(first.turnID).until(bytes: 1)
         #expect(again.status == 200 && again.turnID != first.turnID)
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
     }
@@ -83,13 +83,13 @@ struct CrashTests {
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         let testUser = gateway.testUser()
         let message = "Hello \(sim(["words": 3, "first_token_ms": 3000]))"
-        let first = try await testUser.listen(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
+        let first = try await testUser.openStream(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
         gateway.program.signal(SIGKILL)
         try await gateway.program.exit()
         let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         #expect(try await database.settledAnswer(of: testUser.id, within: 4).turn["status"] == "failed")
         let again = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
-        #expect(again.story == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
+        #expect(again.eventTypes == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
         #expect(try await database.turn(of: testUser.id).number("attempt") == 2)
         #expect(try await database.isBalanced())
@@ -104,7 +104,7 @@ struct CrashTests {
             try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         }
         let earlier = try await gateway(folder)
-        let first = try await earlier.testUser().listen("Hello \(sim(["words": 400, "pace_ms": 25]))").until(bytes: 40)
+        let first = try await earlier.testUser().openStream("Hello \(sim(["words": 400, "pace_ms": 25]))").until(bytes: 40)
         try FileManager.default.copyItem(atPath: "\(folder.path)/1", toPath: "\(copy.path)/1")
         let later = try await gateway(copy)
         try await first.toEnd()

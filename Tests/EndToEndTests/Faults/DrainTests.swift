@@ -17,17 +17,17 @@ struct DrainTests {
     func handOver() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 120, "pace_ms": 50]))").until(bytes: 10)
+        let first = try await testUser.openStream("Hello \(sim(["words": 120, "pace_ms": 50]))").until(bytes: 10)
         let subscriber = try await testUser.follow(first.turnID).until(bytes: 1)
         let asked = ContinuousClock.now
         pair.one.program.signal(SIGTERM)
-        for listening in [first, subscriber] {
-            try await listening.toEnd()
-            #expect(listening.end == nil && listening.retry == 500, "\(listening.story)")
+        for reader in [first, subscriber] {
+            try await reader.toEnd()
+            #expect(reader.end == nil && reader.retry == 500, "\(reader.eventTypes)")
         }
         #expect(asked.duration(to: .now) < .seconds(3.5), "\(asked.duration(to: .now))")
         let rest = try await testUser.at(pair.other.port).follow(first.turnID, after: first.position).toEnd()
-        #expect(rest.end?["finish_reason"] == "stop" && rest.story == ["start", "token", "usage", "done"])
+        #expect(rest.end?["finish_reason"] == "stop" && rest.eventTypes == ["start", "token", "usage", "done"])
         let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text + rest.text)
         #expect(content.split(separator: " ").count == 120)
@@ -39,7 +39,7 @@ struct DrainTests {
     func mirrored() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 200, "pace_ms": 50]))").until(bytes: 10)
+        let first = try await testUser.openStream("Hello \(sim(["words": 200, "pace_ms": 50]))").until(bytes: 10)
         let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         let asked = ContinuousClock.now
         pair.other.program.signal(SIGTERM)
@@ -76,7 +76,7 @@ struct DrainTests {
     func stopped() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 800, "pace_ms": 50]))").until(bytes: 10)
+        let first = try await testUser.openStream("Hello \(sim(["words": 800, "pace_ms": 50]))").until(bytes: 10)
         pair.one.program.signal(SIGTERM)
         try await first.toEnd()
         #expect(try await testUser.at(pair.other.port).stop(first.turnID).status == 200)

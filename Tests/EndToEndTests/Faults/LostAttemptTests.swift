@@ -26,7 +26,7 @@ struct LostAttemptTests {
             other = try await gateway(try StateFolder())
             let testUser = killed.testUser()
             message = "Hello \(sim(script))"
-            let first = try await testUser.listen(message, Self.key).until(bytes: 30)
+            let first = try await testUser.openStream(message, Self.key).until(bytes: 30)
             #expect(first.events.first?.fields.number("attempt") == nil)
             (turn, read) = (first.turnID, first.bytes.count)
             try await killed.program.kill9()
@@ -39,11 +39,11 @@ struct LostAttemptTests {
 
         static let key = ["client_message_id": "k"]
 
-        func tryAgain() async throws -> Listening { try await testUser.listen(message, Self.key).until { !$0.turnID.isEmpty } }
+        func tryAgain() async throws -> StreamReader { try await testUser.openStream(message, Self.key).until { !$0.turnID.isEmpty } }
     }
 
     private func expectLost(_ answer: Answer, attempt: Int = 2) {
-        #expect(answer.status == 200 && answer.story == ["start", "error"], "\(answer.text)")
+        #expect(answer.status == 200 && answer.eventTypes == ["start", "error"], "\(answer.text)")
         #expect(answer.first("start")?.fields.number("attempt") == attempt)
         let error = answer.first("error")
         #expect(error?.fields.flag("partial") == true && error?.fields.number("kept_bytes") == 0 && error?.id == "0", "\(answer.text)")
@@ -54,7 +54,7 @@ struct LostAttemptTests {
     func stopped() async throws {
         let ground = try await Ground(["words": 400, "pace_ms": 20, "first_token_ms": 1500])
         let failed = try await ground.testUser.resume(ground.turn, after: "\(ground.read)")
-        #expect(failed.story == ["start", "error"] && failed.first("error")?.fields.number("kept_bytes") == 0, "\(failed.text)")
+        #expect(failed.eventTypes == ["start", "error"] && failed.first("error")?.fields.number("kept_bytes") == 0, "\(failed.text)")
         let second = try await ground.tryAgain()
         #expect(second.turnID == ground.turn && second.events.first?.fields.number("attempt") == 2)
         expectLost(try await ground.testUser.resume(ground.turn, after: "\(ground.read)"))

@@ -26,14 +26,14 @@ struct OutageTests {
     func twoHundred() async throws {
         let island = try await Island()
         let (one, other) = (try await island.gateway(try StateFolder()), try await island.gateway(try StateFolder()))
-        let listening = try await withThrowingTaskGroup(of: (TestUser, Listening).self) { group in
+        let readers = try await withThrowingTaskGroup(of: (TestUser, StreamReader).self) { group in
             for index in 0..<200 {
                 let testUser = (index % 2 == 0 ? one : other).testUser()
                 group.addTask {
-                    (testUser, try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 100]))").until(bytes: 1))
+                    (testUser, try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 100]))").until(bytes: 1))
                 }
             }
-            return try await group.reduce(into: [(TestUser, Listening)]()) { $0.append($1) }
+            return try await group.reduce(into: [(TestUser, StreamReader)]()) { $0.append($1) }
         }
         await island.cluster.stop()
         let asked = ContinuousClock.now
@@ -41,10 +41,10 @@ struct OutageTests {
         #expect(asked.duration(to: .now) < .seconds(1))
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && Int(refused.headers["retry-after"] ?? "") ?? 0 >= 1)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for (_, each) in listening {
+            for (_, each) in readers {
                 group.addTask {
                     try await each.toEnd()
-                    #expect(each.story == ["start", "token", "usage", "done"])
+                    #expect(each.eventTypes == ["start", "token", "usage", "done"])
                 }
             }
             try await group.waitForAll()
@@ -59,7 +59,7 @@ struct OutageTests {
             from turns t join messages m on m.user_id = t.user_id and m.id = t.message_id
             """)
         let saved = Dictionary(uniqueKeysWithValues: rows.map { ($0["user_id"] ?? "", $0) })
-        for (testUser, each) in listening {
+        for (testUser, each) in readers {
             let turn = try #require(saved[testUser.id])
             #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && turn["content"] == each.text)
             #expect(turn.number("bills") == 1)
@@ -75,7 +75,7 @@ struct OutageTests {
         let folder = try StateFolder()
         let gateway = try await island.gateway(folder)
         let testUser = gateway.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        let first = try await testUser.openStream("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
         await island.cluster.stop()
         #expect(try await first.toEnd().end?.type == "done")
         let spool = try #require(folder.files.first { $0.contains("receipts/") })
@@ -99,7 +99,7 @@ struct OutageTests {
         let folder = try StateFolder()
         let (gateway, other) = (try await island.gateway(folder), try await island.gateway(try StateFolder()))
         let testUser = gateway.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        let first = try await testUser.openStream("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
         await island.cluster.stop()
         #expect(try await first.toEnd().end?.type == "done")
         gateway.program.signal(SIGKILL)
@@ -133,7 +133,7 @@ struct OutageTests {
         let island = try await Island()
         let gateway = try await island.gateway(folder)
         let testUser = gateway.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 30, "pace_ms": 50]))").until(bytes: 1)
+        let first = try await testUser.openStream("Hello \(sim(["words": 30, "pace_ms": 50]))").until(bytes: 1)
         try disk.fill()
         await island.cluster.stop()
         try await first.toEnd()
@@ -149,7 +149,7 @@ struct OutageTests {
         #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text)
         #expect(try await island.database.usage(of: testUser.id).count == 1)
         let told = try await testUser.resume(first.turnID, after: "0")
-        #expect(told.story == ["start", "token", "usage", "done"] && told.content == content)
+        #expect(told.eventTypes == ["start", "token", "usage", "done"] && told.content == content)
         gateway.program.signal(SIGTERM)
         try await gateway.program.exit()
     }
@@ -164,7 +164,7 @@ struct OutageTests {
         let before = try await readiness()
         #expect(before.status == 200 && before.json.flag("saving") == true)
 
-        let first = try await gateway.testUser().listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        let first = try await gateway.testUser().openStream("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
         try folder.refuseReceipts()
         await island.cluster.stop()
         #expect(try await first.toEnd().end?["code"] == "EXT_4003")
@@ -192,7 +192,7 @@ struct OutageTests {
         }
 
         let testUser = gateway.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 1)
+        let first = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 1)
         try folder.refuseReceipts()
         try await allowWrites(false)
         #expect(try await first.toEnd().end?["code"] == "EXT_4003")
@@ -222,12 +222,14 @@ struct OutageTests {
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && refused.endAfter < .seconds(3.5), "\(refused.text)")
         island.cluster.sigcont()
         let asked = ContinuousClock.now
-        var answer = try await testUser.listen(message, more).toEnd()
+        var answer = try await testUser.openStream(message, more).toEnd()
         while answer.end?.type != "done", asked.duration(to: .now) < .seconds(15) {
             try await Task.sleep(for: .milliseconds(100))
-            answer = try await testUser.listen(message, more).toEnd()
+            answer = try await testUser.openStream(message, more).toEnd()
         }
-        #expect(answer.end?.type == "done" && asked.duration(to: .now) < .seconds(15), "\(answer.story) after \(asked.duration(to: .now))")
+        #expect(
+            answer.end?.type == "done" && asked.duration(to: .now) < .seconds(15),
+            "\(answer.eventTypes) after \(asked.duration(to: .now))")
         #expect(try await island.database.messages(of: testUser.id, role: "user").count == 2)
         #expect(try await testUser.chat("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
     }

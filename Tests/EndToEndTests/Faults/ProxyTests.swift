@@ -8,13 +8,13 @@ struct ProxyTests {
         let pair = try await Pair.shared()
         let proxy = try await Proxy(.haproxy, before: pair)
         let testUser = pair.one.testUser().at(proxy.port)
-        let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 80)
+        let first = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 80)
         // Not in bursts: the tokens arrive over about the time in which the model sends them, less what a busy machine merges.
         let span = try #require(first.arrivals.first).at.duration(to: try #require(first.arrivals.last).at)
         #expect(first.arrivals.count >= 5 && span > .milliseconds(300), "\(first.arrivals.count) pieces in \(span)")
         first.hangUp()
         var served: Set<String> = []
-        var rests: [Listening] = []
+        var rests: [StreamReader] = []
         for _ in 0..<2 {
             let rest = try await testUser.follow(first.turnID, after: first.position)
             served.insert(rest.headers["x-served-by"] ?? "")

@@ -77,7 +77,7 @@ struct RandomKillTests {
         let gateway = try #require(place.gateway)
         for tale in cut.suffix(5) {
             let again = try await TestUser(gateway: gateway, id: tale.user).retry(tale.turn)
-            #expect(again.status == 200 && again.story.last == "done", "\(again.text)")
+            #expect(again.status == 200 && again.eventTypes.last == "done", "\(again.text)")
         }
         print(
             "\(killed.count) kills, \(tales.count) turns: \(whole.count) whole, \(cut.count) cut,",
@@ -138,7 +138,7 @@ private struct Tale: Sendable {
     mutating func read(_ testUser: TestUser) async throws {
         let stream =
             asksAnew
-            ? try await testUser.listen(message, ["client_message_id": "k"], headers: ["Accept": "text/event-stream"])
+            ? try await testUser.openStream(message, ["client_message_id": "k"], headers: ["Accept": "text/event-stream"])
             : try await testUser.follow(turn, after: text.utf8.count)
         guard stream.status == 200 else { return stream.hangUp() }
         if asksAnew { (text, arrivals) = ("", []) }

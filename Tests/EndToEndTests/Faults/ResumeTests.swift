@@ -31,7 +31,7 @@ struct ResumeTests {
                 while start < told.text.count, Self.isContinuation(told.text[start]) { start -= 1 }
                 let rest = try await testUser.resume(told.turn, after: "\(cut)")
                 #expect(rest.content == String(decoding: told.text[start...], as: UTF8.self), "after \(cut)")
-                #expect(rest.story == (start == told.text.count ? ["start", "usage", "done"] : ["start", "token", "usage", "done"]))
+                #expect(rest.eventTypes == (start == told.text.count ? ["start", "usage", "done"] : ["start", "token", "usage", "done"]))
                 #expect(rest.first("token").map { Int($0.id ?? "")! - $0["content"]!.utf8.count } ?? start == start)
                 #expect(rest.events.last?.id == "\(told.text.count)")
             }
@@ -45,14 +45,14 @@ struct ResumeTests {
             for cut in [0, 1, 3, 9, 17, 24, 40, 58] {
                 group.addTask {
                     let testUser = pair.one.testUser()
-                    let first = try await testUser.listen("Hello \(sim(["text": wideText, "pace_ms": 60]))")
+                    let first = try await testUser.openStream("Hello \(sim(["text": wideText, "pace_ms": 60]))")
                     try await first.until(bytes: cut).until { !$0.turnID.isEmpty }
                     first.hangUp()
                     let position = first.position
                     let rest = try await testUser.at(elsewhere ? pair.other.port : pair.one.port).follow(first.turnID, after: position)
                     try await rest.toEnd()
                     #expect(first.text + rest.text == wideText, "cut at \(position)")
-                    #expect(rest.story == ["start", "token", "usage", "done"] && rest.turnID == first.turnID)
+                    #expect(rest.eventTypes == ["start", "token", "usage", "done"] && rest.turnID == first.turnID)
                 }
             }
             try await group.waitForAll()
@@ -63,7 +63,7 @@ struct ResumeTests {
     func lag() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let here = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
+        let here = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
         let there = try await testUser.at(pair.other.port).follow(here.turnID)
         async let near = here.toEnd()
         async let far = there.toEnd()
@@ -93,7 +93,7 @@ struct ResumeTests {
         let refused = try await testUser.resume(told.turn, after: position)
         #expect(refused.status == 422 && refused.errorCode == "VAL_3001" && refused.error.object("details")["field"] != nil)
         let stream = try await testUser.resume(told.turn, after: position, headers: ["Accept": "text/event-stream"])
-        #expect(stream.status == 422 && stream.story == ["error"] && stream.first("error")?["code"] == "VAL_3001")
+        #expect(stream.status == 422 && stream.eventTypes == ["error"] && stream.first("error")?["code"] == "VAL_3001")
     }
 
     @Test("with a malformed cursor is VAL_3001", arguments: ["-1", "abc", "1.5", "99999999999999999999"])
@@ -107,7 +107,8 @@ struct ResumeTests {
     func strangers() async throws {
         let told = try await Self.told.value
         let stranger = told.pair.one.testUser()
-        let running = try await told.pair.one.testUser().listen("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
+        let slow = "Hello \(sim(["words": 40, "pace_ms": 50]))"
+        let running = try await told.pair.one.testUser().openStream(slow).until { !$0.turnID.isEmpty }
         for turn in [told.turn, running.turnID, UUID().uuidString.lowercased(), "nothing"] {
             for port in [told.pair.one.port, told.pair.other.port] {
                 let testUser = stranger.at(port)
@@ -130,7 +131,7 @@ struct ResumeTests {
             for cut in [0, 1, 10, 30] {
                 group.addTask {
                     let testUser = pair.one.testUser()
-                    let first = try await testUser.listen("Hello \(sim(["text": wideText, "pace_ms": 30]))")
+                    let first = try await testUser.openStream("Hello \(sim(["text": wideText, "pace_ms": 30]))")
                     try await first.until(bytes: cut)
                     first.hangUp()
                     let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)

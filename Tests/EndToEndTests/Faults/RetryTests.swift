@@ -15,7 +15,7 @@ struct RetryTests {
         let word = marker()
         let script = sim(["tokens": ["Oldpart", "\(word)a ", "and ", "more"], "cut_after_tokens": 3])
         let first = try await testUser.chat("Hello \(word) \(script)")
-        #expect(first.story == ["start", "token", "usage", "error"])
+        #expect(first.eventTypes == ["start", "token", "usage", "error"])
         let start = try #require(first.first("start"))
         let again = try await testUser.at(pair.other.port).retry(try #require(start["turn_id"]))
         let second = try #require(again.first("start"), "\(again.text)")
@@ -39,7 +39,7 @@ struct RetryTests {
         let first = try await testUser.chat("Please speak about \(word).")
         let start = try #require(first.first("start"))
         let again = try await testUser.retry(try #require(start["turn_id"]))
-        #expect(again.story == ["start", "token", "usage", "done"], "\(again.text)")
+        #expect(again.eventTypes == ["start", "token", "usage", "done"], "\(again.text)")
         let second = try #require(again.first("start"))
         #expect(second["user_message_id"] == start["user_message_id"] && second["turn_id"] != start["turn_id"])
         let calls = try await pair.simulator.requests(containing: word)
@@ -59,7 +59,7 @@ struct RetryTests {
     func running(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 100, "pace_ms": 40]))").until { !$0.turnID.isEmpty }
+        let first = try await testUser.openStream("Hello \(sim(["words": 100, "pace_ms": 40]))").until { !$0.turnID.isEmpty }
         let refused = try await testUser.at(elsewhere ? pair.other.port : pair.one.port).retry(first.turnID)
         #expect(refused.status == 409 && refused.errorCode == "BIZ_2007", "\(refused.text)")
         #expect(try await testUser.stop(first.turnID).status == 200)
@@ -75,9 +75,9 @@ struct RetryTests {
         let message = "Hello \(word)"
         let key = ["client_message_id": "k"]
         let first = try await testUser.chat("\(message) \(sim(refusal))", key)
-        #expect(first.story == ["start", "error"] && first.first("error")?.fields.flag("partial") == false)
+        #expect(first.eventTypes == ["start", "error"] && first.first("error")?.fields.flag("partial") == false)
         let second = try await testUser.chat("\(message) \(sim(refusal))", key)
-        #expect(second.story == ["start", "error"])
+        #expect(second.eventTypes == ["start", "error"])
         let (one, two) = (try #require(first.first("start")), try #require(second.first("start")))
         for name in ["turn_id", "user_message_id", "conversation_id"] { #expect(one[name] == two[name]) }
         let turn = try await pair.database.turn(of: testUser.id)

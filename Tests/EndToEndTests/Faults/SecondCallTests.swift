@@ -35,7 +35,7 @@ struct SecondCallTests {
         let killed = try await gateway(state)
         let (speaking, silent) = (killed.testUser(), killed.testUser())
         let refusal = sim(["model": "sim-first", "http_error": ["status": 503]])
-        let text = try await speaking.listen("Hello \(refusal) \(sim(["model": "sim-second", "words": 400, "pace_ms": 20]))").until(
+        let text = try await speaking.openStream("Hello \(refusal) \(sim(["model": "sim-second", "words": 400, "pace_ms": 20]))").until(
             bytes: 30)
         let mark = marker()
         let waiting = Task { try? await silent.chat("Hello \(mark) \(refusal) \(sim(["model": "sim-second", "hang": true]))", timeout: 20) }

@@ -35,9 +35,9 @@ struct SlowReaderTests {
                     try await Task.sleep(for: .seconds(1))
                 }
             }
-            let quick = try await gateway.testUser().listen("Hello \(sim(["words": 60, "pace_ms": 40]))").toEnd()
+            let quick = try await gateway.testUser().openStream("Hello \(sim(["words": 60, "pace_ms": 40]))").toEnd()
             reading.cancel()
-            try #require(quick.end?.type == "done", "\(quick.story)")
+            try #require(quick.end?.type == "done", "\(quick.eventTypes)")
             let gaps = zip(quick.arrivals, quick.arrivals.dropFirst()).map { $0.at.duration(to: $1.at) }
             try #require(gaps.count > 10, "\(gaps.count)")
             #expect(gaps.sorted()[gaps.count * 9 / 10] < .milliseconds(250), "\(gaps.max() ?? .zero)")

@@ -31,12 +31,12 @@ struct SpooledCallTests {
         }
 
         /// Begins a turn, and takes the database away before its first model has refused.
-        func listen(_ user: TestUser, _ message: String) async throws -> Listening {
+        func openStream(_ user: TestUser, _ message: String) async throws -> StreamReader {
             let mark = message.split(separator: " ").first.map(String.init) ?? ""
-            let listening = try await user.listen(message).until { !$0.events.isEmpty }
+            let reader = try await user.openStream(message).until { !$0.events.isEmpty }
             try await eventually("the first call") { try await simulator.requests(containing: mark).count == 1 }
             cluster.sigstop()
-            return listening
+            return reader
         }
 
         func rows() async throws -> [String] {
@@ -54,13 +54,13 @@ struct SpooledCallTests {
         let ground = try await Ground()
         let gateway = try await ground.gateway()
         let (user, mark) = (gateway.testUser(), marker())
-        let listening = try await ground.listen(
+        let reader = try await ground.openStream(
             user, Ground.message(mark, second: hasText ? ["words": 400, "pace_ms": 20] : ["hang": true]))
         try await eventually("the second call") { try await ground.simulator.requests(containing: mark).count == 2 }
         let file = try #require(ground.folder.files.first { $0.hasSuffix(".call") })
         let mode = try FileManager.default.attributesOfItem(atPath: "\(ground.folder.path)/\(file)")[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        if hasText { try await listening.until(bytes: 30) }
+        if hasText { try await reader.until(bytes: 30) }
         try await gateway.program.kill9()
         ground.cluster.sigcont()
         let restarted = try await ground.gateway()
@@ -76,12 +76,12 @@ struct SpooledCallTests {
         let ground = try await Ground()
         let gateway = try await ground.gateway()
         let (user, mark) = (gateway.testUser(), marker())
-        let listening = try await ground.listen(user, Ground.message(mark, second: ["words": 5]))
-        try await listening.toEnd()
-        #expect(listening.end?.type == "done" && listening.story == ["start", "token", "usage", "done"])
+        let reader = try await ground.openStream(user, Ground.message(mark, second: ["words": 5]))
+        try await reader.toEnd()
+        #expect(reader.end?.type == "done" && reader.eventTypes == ["start", "token", "usage", "done"])
         ground.cluster.sigcont()
         let (turn, content) = try await ground.database.settledAnswer(of: user.id, within: 40)
-        #expect(turn["status"] == "complete" && content == listening.text)
+        #expect(turn["status"] == "complete" && content == reader.text)
         try await eventually("an empty spool") { !ground.folder.files.contains { $0.hasSuffix(".call") || $0.hasSuffix(".receipt") } }
         #expect(try await ground.rows() == ["1|0|-|-", "1|1|sim-second|owner", "3|0|-|-", "3|1|sim-first|-"])
         #expect(try await ground.database.isBalanced())
@@ -96,12 +96,12 @@ struct SpooledCallTests {
         let spool = try #require(ground.folder.files.first { $0.hasSuffix("calls") })
         try FileManager.default.removeItem(atPath: "\(ground.folder.path)/\(spool)")
         try Data().write(to: URL(fileURLWithPath: "\(ground.folder.path)/\(spool)"))
-        let listening = try await ground.listen(user, Ground.message(mark) + (isInDanger ? " I want to kill myself tonight" : ""))
-        try await listening.toEnd()
+        let reader = try await ground.openStream(user, Ground.message(mark) + (isInDanger ? " I want to kill myself tonight" : ""))
+        try await reader.toEnd()
         if isInDanger {
-            #expect(listening.end?.type == "done" && listening.end?["finish_reason"] == "safety" && !listening.text.isEmpty)
+            #expect(reader.end?.type == "done" && reader.end?["finish_reason"] == "safety" && !reader.text.isEmpty)
         } else {
-            #expect(listening.end?.type == "error" && listening.end?["code"] == "EXT_4001" && listening.text.isEmpty)
+            #expect(reader.end?.type == "error" && reader.end?["code"] == "EXT_4001" && reader.text.isEmpty)
         }
         #expect(try await ground.simulator.requests(containing: mark).count == 1)
         #expect(gateway.log.contains { $0["level"] == "critical" && $0["message"]?.contains("could not be recorded") == true })

@@ -12,7 +12,7 @@ struct StopTests {
         for _ in 0..<5 {
             let testUser = pair.one.testUser()
             let word = marker()
-            let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+            let first = try await testUser.openStream("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
             let near = try await testUser.follow(first.turnID).until(bytes: 1)
             let far = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
             let asked = Date()
@@ -24,10 +24,10 @@ struct StopTests {
 
             let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
             #expect(turn["status"] == "stopped" && turn["finish_reason"] == "stopped")
-            for listening in [first, near, far] {
-                try await listening.toEnd()
-                #expect(listening.story == ["start", "token", "usage", "done"] && listening.end?["finish_reason"] == "stopped")
-                #expect(listening.text == content && listening.end?.id == "\(content.utf8.count)")
+            for reader in [first, near, far] {
+                try await reader.toEnd()
+                #expect(reader.eventTypes == ["start", "token", "usage", "done"] && reader.end?["finish_reason"] == "stopped")
+                #expect(reader.text == content && reader.end?.id == "\(content.utf8.count)")
             }
             let bills = try await pair.database.usage(of: testUser.id)
             #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0].number("tokens_out") ?? 0 > 0)
@@ -40,7 +40,7 @@ struct StopTests {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let asker = elsewhere ? testUser.at(pair.other.port) : testUser
-        let first = try await testUser.listen("Hello \(sim(["words": 200, "pace_ms": 20]))").until(bytes: 20)
+        let first = try await testUser.openStream("Hello \(sim(["words": 200, "pace_ms": 20]))").until(bytes: 20)
         for _ in 0..<3 {
             let answer = try await asker.stop(first.turnID)
             #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
@@ -58,7 +58,7 @@ struct StopTests {
         for _ in 0..<5 {
             let testUser = pair.one.testUser()
             let word = marker()
-            let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+            let first = try await testUser.openStream("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
             let asked = Date()
             let answer = try await testUser.at(pair.other.port).stop(first.turnID)
             #expect(answer.status == 200)
@@ -80,7 +80,7 @@ struct StopTests {
                 group.addTask {
                     let testUser = pair.one.testUser()
                     let script = sim(["words": 12, "pace_ms": 10])
-                    let first = try await testUser.listen("Hello \(script)").until { $0.events.count > 8 + index % 5 }
+                    let first = try await testUser.openStream("Hello \(script)").until { $0.events.count > 8 + index % 5 }
                     let answer = try await testUser.at(index % 4 == 3 ? pair.other.port : pair.one.port).stop(first.turnID)
                     try await first.toEnd()
                     let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
@@ -105,7 +105,7 @@ struct StopTests {
         for _ in 0..<5 {
             let testUser = pair.one.testUser()
             let word = marker()
-            let first = try await testUser.listen("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
+            let first = try await testUser.openStream("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
             try await eventually("the call") { try await !pair.simulator.requests(containing: word).isEmpty }
             let asked = Date()
             #expect(try await testUser.stop(first.turnID).status == 200)
@@ -130,13 +130,13 @@ struct StopTests {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let word = marker()
-        let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let first = try await testUser.openStream("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let conversation = try #require(first.events.first?["conversation_id"])
         let far = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         let deleted = try await testUser.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
         #expect((200...299).contains(deleted.status), "\(deleted.text)")
         #expect(try await pair.simulator.end(of: word).outcome == "client_closed")
-        for listening in [first, far] { #expect(try await listening.toEnd().end?["finish_reason"] == "stopped") }
+        for reader in [first, far] { #expect(try await reader.toEnd().end?["finish_reason"] == "stopped") }
         try await eventually("the bill") { try await pair.database.usage(of: testUser.id).count == 1 }
     }
 }

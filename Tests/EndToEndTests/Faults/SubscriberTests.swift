@@ -9,17 +9,17 @@ struct SubscriberTests {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let word = marker()
-        let first = try await testUser.listen("Hello \(word) \(sim(["text": wideText, "pace_ms": 60]))").until { !$0.turnID.isEmpty }
+        let first = try await testUser.openStream("Hello \(word) \(sim(["text": wideText, "pace_ms": 60]))").until { !$0.turnID.isEmpty }
         let turn = first.turnID
-        let others = try await withThrowingTaskGroup(of: Listening.self) { group in
+        let others = try await withThrowingTaskGroup(of: StreamReader.self) { group in
             for index in 0..<10 {
                 group.addTask { try await testUser.at(index % 2 == 0 ? pair.one.port : pair.other.port).follow(turn).toEnd() }
             }
-            return try await group.reduce(into: [Listening]()) { $0.append($1) }
+            return try await group.reduce(into: [StreamReader]()) { $0.append($1) }
         }
         try await first.toEnd()
-        for listening in others + [first] {
-            #expect(listening.text == wideText && listening.story == ["start", "token", "usage", "done"])
+        for reader in others + [first] {
+            #expect(reader.text == wideText && reader.eventTypes == ["start", "token", "usage", "done"])
         }
         #expect(try await pair.simulator.requests(containing: word).count == 1)
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
@@ -29,20 +29,20 @@ struct SubscriberTests {
     func seventeen() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 60]))").until { !$0.turnID.isEmpty }
-        var others: [Listening] = []
+        let first = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 60]))").until { !$0.turnID.isEmpty }
+        var others: [StreamReader] = []
         for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
         let refused = try await testUser.resume(first.turnID, after: "0")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2010" && refused.headers["retry-after"] != nil, "\(refused.text)")
         // When one ends, another is accepted.
         others.removeLast().hangUp()
         try await eventually("a place") {
-            let listening = try await testUser.follow(first.turnID)
-            others.append(listening)
-            return listening.status == 200
+            let reader = try await testUser.follow(first.turnID)
+            others.append(reader)
+            return reader.status == 200
         }
         #expect(try await testUser.stop(first.turnID).status == 200)
-        for listening in others where listening.status == 200 { try await listening.toEnd() }
+        for reader in others where reader.status == 200 { try await reader.toEnd() }
     }
 
     @Test("a client that closes its connection frees its place at once; one that only stops sending is still served")
@@ -50,13 +50,13 @@ struct SubscriberTests {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let script = sim(["words": 3, "first_token_ms": 4500])
-        let first = try await testUser.listen("Hello \(script)").until { !$0.turnID.isEmpty }
-        var others: [Listening] = []
+        let first = try await testUser.openStream("Hello \(script)").until { !$0.turnID.isEmpty }
+        var others: [StreamReader] = []
         for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
         #expect(try await testUser.resume(first.turnID, after: "0").status == 429)
         let left = ContinuousClock.now
         others.removeLast().close()
-        var next: Listening?
+        var next: StreamReader?
         try await eventually("a place") {
             next = try await testUser.follow(first.turnID)
             return next?.status == 200
@@ -81,7 +81,7 @@ struct SubscriberTests {
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
         #expect(answers.count { $0.status == 200 } == 100, "\(Set(answers.filter { $0.status != 200 }.map(\.text)))")
-        #expect(answers.allSatisfy { $0.content == wideText && $0.story == ["start", "token", "usage", "done"] })
+        #expect(answers.allSatisfy { $0.content == wideText && $0.eventTypes == ["start", "token", "usage", "done"] })
         #expect(Set(answers.map { $0.first("start")?["turn_id"] }).count == 1)
         #expect(try await pair.simulator.requests(containing: word).count == 1)
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
@@ -102,7 +102,7 @@ struct SubscriberTests {
     func oneTurn() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let running = try await testUser.listen("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
+        let running = try await testUser.openStream("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
         let conversation = try #require(running.events.first?["conversation_id"])
         let refused = try await testUser.at(pair.other.port).chat("Me too", ["conversation_id": conversation])
         #expect(refused.status == 409 && refused.errorCode == "BIZ_2007")
@@ -113,7 +113,7 @@ struct SubscriberTests {
     func heartbeat() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let here = try await testUser.listen("Hello \(sim(["words": 4, "stall_after_tokens": 2, "stall_ms": 12500]))")
+        let here = try await testUser.openStream("Hello \(sim(["words": 4, "stall_after_tokens": 2, "stall_ms": 12500]))")
         try await here.until(bytes: 1)
         let start = ContinuousClock.now
         let there = try await testUser.at(pair.other.port).follow(here.turnID).until(bytes: 1)

@@ -26,9 +26,7 @@ struct Answer: Sendable {
     /// The text of all tokens.
     var content: String { events.content }
     /// The types of the events, with consecutive tokens as one.
-    var story: [String] {
-        events.map(\.type).reduce(into: []) { story, type in if type != "token" || story.last != "token" { story.append(type) } }
-    }
+    var eventTypes: [String] { events.types }
 
     func first(_ type: String) -> Event? { events.first { $0.type == type } }
 
@@ -94,9 +92,13 @@ struct Event: Sendable {
 
 extension [Event] {
     var content: String { compactMap { $0.type == "token" ? $0["content"] : nil }.joined() }
+    /// With consecutive tokens as one.
+    var types: [String] {
+        map(\.type).reduce(into: []) { types, type in if type != "token" || types.last != "token" { types.append(type) } }
+    }
 }
 
 /// Checks that the answer was streamed to its end, and reports what was received otherwise.
 func expectDone(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(answer.story.last == "done", "\(answer.status): \(answer.text)", sourceLocation: sourceLocation)
+    #expect(answer.eventTypes.last == "done", "\(answer.status): \(answer.text)", sourceLocation: sourceLocation)
 }

@@ -77,9 +77,9 @@ struct ChatCompletionTests {
     func danger() async throws {
         let testBed = try await TestBed.shared()
         let user = testBed.testUser()
-        let cry = message("user", "I want to kill myself \(sim(["text": "I am here."]))")
+        let crisis = message("user", "I want to kill myself \(sim(["text": "I am here."]))")
         for stream in [false, true] {
-            let answer = try await complete(user, [cry], ["stream": stream], headers: ["Accept-Language": "en-US"])
+            let answer = try await complete(user, [crisis], ["stream": stream], headers: ["Accept-Language": "en-US"])
             let text = stream ? text(chunks(answer)) : answer.json.objects("choices").first?.object("message")["content"] ?? ""
             #expect(text.contains("988") && text.hasSuffix("\n\nI am here."), "\(answer.text)")
         }
@@ -93,8 +93,8 @@ struct ChatCompletionTests {
         #expect(level.number("level") == 1)
         #expect(try await testBed.database.turn(of: other.id).number("risk_tier") == 0)
         // A user in danger gets an answer for any model name; an error that remains carries the resources.
-        #expect(try await complete(user, [cry], ["model": "gpt-4o"]).status == 200)
-        let refused = try await complete(testBed.testUser(), [cry], ["n": 2], headers: ["Accept-Language": "en-US"])
+        #expect(try await complete(user, [crisis], ["model": "gpt-4o"]).status == 200)
+        let refused = try await complete(testBed.testUser(), [crisis], ["n": 2], headers: ["Accept-Language": "en-US"])
         #expect(refused.status == 400 && refused.error["message"]?.contains("988") == true)
         #expect(refused.error.object("details").object("safety").objects("resources").isEmpty == false)
     }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A year of one generated subscriber, as RevenueCat reports it: the bodies in the order of their events, and how it ends.
 struct SubscriberYear {
-    /// Every id that is a user's, with the status that the year's story leaves them with: the fold's result by other means.
+    /// Every id that is a user's, with the status that the year's events leave them with: the fold's result by other means.
     private(set) var endings: [String: String] = [:]
     private(set) var bodies: [[UInt8]] = []
 
@@ -42,7 +42,7 @@ struct SubscriberYear {
 
     private mutating func chance(_ of: Int) -> Bool { Int.random(in: 0..<of, using: &random) == 0 }
 
-    // MARK: Story
+    // MARK: Events
 
     private mutating func live(from start: Int64) {
         var isRunning = begin(at: start)

@@ -112,7 +112,7 @@ struct AccountTests {
         let refused = try await user.chat("Hello \(word) \(sim(["words": 1]))", headers: ["Accept": "application/json"])
         #expect(refused.status == 403 && refused.errorCode == "BIZ_2006", "\(refused.text)")
         let danger = try await user.chat("I want to kill myself \(word)")
-        #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.first("done")?["finish_reason"] == "safety")
+        #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"] && danger.first("done")?["finish_reason"] == "safety")
         #expect(try await testBed.simulator.requests(containing: word).isEmpty)
         for kind in ["ai_processing", "memory"] {
             #expect(

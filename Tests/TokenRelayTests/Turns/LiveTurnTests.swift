@@ -143,7 +143,7 @@ struct LiveTurnTests {
         subscriber.notify(.progressed)
         subscriber.listen(recorder)
         subscriber.notify(.progressed)
-        subscriber.stopListening()
+        subscriber.removeListener()
         subscriber.notify(.progressed)
         subscriber.notify(.handOver)
         #expect(recorder.signals == [.progressed])

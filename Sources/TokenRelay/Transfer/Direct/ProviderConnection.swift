@@ -133,7 +133,7 @@ extension ProviderConnection {
     func continueWork() {
         isDeferred = false
         guard isOpen else { return }
-        if case .handshaking(let session) = security { shakeHands(session) }
+        if case .handshaking(let session) = security { continueHandshake(session) }
         // The socket may have become readable meanwhile, which an edge-triggered watch reports once.
         if !isDeferred { receive() }
     }
@@ -156,7 +156,7 @@ extension ProviderConnection {
                 if !isEnding { return }
             } else if count == 0 {
                 // Over TLS a close must be announced (RFC 8446 §6.1); otherwise the data may be truncated.
-                if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
+                if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isHandshaking ? .tls : .cut))) }
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
@@ -198,9 +198,9 @@ extension ProviderConnection {
         }
     }
 
-    private var isShaking: Bool { if case .handshaking = security { true } else { false } }
+    private var isHandshaking: Bool { if case .handshaking = security { true } else { false } }
 
-    private func shakeHands(_ session: TLSSession) {
+    private func continueHandshake(_ session: TLSSession) {
         let state = session.handshake()
         transmit(session.takeOutput())
         guard isOpen else { return }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A client's event stream that a test reads event by event, so that it can disconnect at any event.
 // SAFETY: used by one test, one step at a time.
-final class Listening: @unchecked Sendable {
+final class StreamReader: @unchecked Sendable {
     let status: Int
     let headers: [String: String]
     private(set) var events: [Event] = []
@@ -25,12 +25,12 @@ final class Listening: @unchecked Sendable {
     }
 
     /// Sends a request and reads the head of its answer.
-    static func open(_ request: [UInt8], port: Int, timeout: Int = 30) async throws -> Listening {
+    static func open(_ request: [UInt8], port: Int, timeout: Int = 30) async throws -> StreamReader {
         try await Wire.run {
             let wire = try Wire(port: port, timeout: timeout)
             try wire.send(request)
             let (status, headers) = try wire.readHead()
-            return Listening(wire: wire, status: status, headers: headers)
+            return StreamReader(wire: wire, status: status, headers: headers)
         }
     }
 
@@ -41,13 +41,11 @@ final class Listening: @unchecked Sendable {
     var turnID: String { events.first { $0.type == "start" }?["turn_id"] ?? "" }
     /// The event that ended the stream.
     var end: Event? { events.last { $0.isLast } }
-    var story: [String] {
-        events.map(\.type).reduce(into: []) { story, type in if type != "token" || story.last != "token" { story.append(type) } }
-    }
+    var eventTypes: [String] { events.types }
 
     /// Reads until the condition holds, or to the end.
     @discardableResult
-    func until(_ condition: @escaping @Sendable (Listening) -> Bool) async throws -> Listening {
+    func until(_ condition: @escaping @Sendable (StreamReader) -> Bool) async throws -> StreamReader {
         try await Wire.run { [self] in
             while !isOver, !condition(self) { try readMore() }
             return self
@@ -56,11 +54,11 @@ final class Listening: @unchecked Sendable {
 
     /// Reads to the end, also of a broken connection.
     @discardableResult
-    func toEnd() async throws -> Listening { try await until { _ in false } }
+    func toEnd() async throws -> StreamReader { try await until { _ in false } }
 
     /// Reads until the text has `count` bytes.
     @discardableResult
-    func until(bytes count: Int) async throws -> Listening { try await until { $0.bytes.count >= count } }
+    func until(bytes count: Int) async throws -> StreamReader { try await until { $0.bytes.count >= count } }
 
     /// Resets the connection.
     func hangUp() { wire.reset() }
@@ -72,7 +70,7 @@ final class Listening: @unchecked Sendable {
     func closeForWriting() { wire.closeForWriting() }
 
     private func readMore() throws {
-        guard ContinuousClock.now < deadline else { throw Wire.Failure(description: "40 s without an end, after \(story)") }
+        guard ContinuousClock.now < deadline else { throw Wire.Failure(description: "40 s without an end, after \(eventTypes)") }
         let chunk: [UInt8]
         // A killed gateway ends the connection without the last chunk.
         do { chunk = try wire.readChunk() } catch let failure as Wire.Failure
@@ -107,20 +105,20 @@ final class Listening: @unchecked Sendable {
 
 extension TestUser {
     /// Sends a message, and leaves reading to the test.
-    func listen(
+    func openStream(
         _ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:], timeout: Int = 30
-    ) async throws -> Listening {
-        try await Listening.open(try request(message, more, headers: headers), port: browser.port, timeout: timeout)
+    ) async throws -> StreamReader {
+        try await StreamReader.open(try request(message, more, headers: headers), port: browser.port, timeout: timeout)
     }
 
     /// The same user on another gateway, or through a proxy.
     func at(_ port: Int) -> TestUser { TestUser(id: id, browser: Browser(port: port, token: browser.token)) }
 
     /// Resumes a turn from a byte on.
-    func follow(_ turn: String, after position: Int? = nil, timeout: Int = 30) async throws -> Listening {
+    func follow(_ turn: String, after position: Int? = nil, timeout: Int = 30) async throws -> StreamReader {
         let headers = position.map { ["Last-Event-ID": "\($0)", "Accept": "text/event-stream"] } ?? [:]
         let head = browser.head("GET", "\(Browser.chatPath)/\(turn)", bodyCount: nil, headers: headers)
-        return try await Listening.open(head, port: browser.port, timeout: timeout)
+        return try await StreamReader.open(head, port: browser.port, timeout: timeout)
     }
 
     /// The complete response to a GET of a turn, with any status.
@@ -139,8 +137,8 @@ extension TestUser {
     }
 
     /// The same, and leaves reading to the test.
-    func listenToRetry(_ turn: String) async throws -> Listening {
-        try await Listening.open(browser.head("POST", "\(Browser.chatPath)/\(turn)/retry", bodyCount: 0), port: browser.port)
+    func openRetryStream(_ turn: String) async throws -> StreamReader {
+        try await StreamReader.open(browser.head("POST", "\(Browser.chatPath)/\(turn)/retry", bodyCount: 0), port: browser.port)
     }
 
     private init(id: String, browser: Browser) {
