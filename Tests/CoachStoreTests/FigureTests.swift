@@ -7,14 +7,6 @@ import Testing
 
 @Suite("Operators' figures")
 struct FigureTests {
-    private static let today = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)
-    /// With the days before and after, whenever the test runs.
-    private static let period = today.addingTimeInterval(-86_400)..<today.addingTimeInterval(2 * 86_400)
-
-    private static func query(_ groups: [String], _ grain: FigureQuery.Grain = .day, tz: String = "UTC", limit: Int = 100) -> FigureQuery {
-        FigureQuery(period: period, groups: groups, grain: grain, timeZone: tz, limit: limit)
-    }
-
     private func read(_ table: FigureTable, _ figure: Figure, _ names: [String]) -> [[String]] { table.texts(figure, names) }
 
     @Test("costs are sums of calls in the wanted groups, a correction counts once, and an unknown price is no cost")
@@ -37,7 +29,7 @@ struct FigureTests {
 
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         func costs(_ groups: [String], _ grain: FigureQuery.Grain = .day, tz: String = "UTC") async throws -> FigureTable {
-            try await figures.table(admin, .costs, Self.query(groups, grain, tz: tz))
+            try await figures.table(admin, .costs, FigureSample.query(groups, grain, tz: tz))
         }
         let measures = ["turns", "input_tokens", "cached_input_tokens", "output_tokens", "cost_usd", "unpriced_turns"]
         for (grain, tz) in [(FigureQuery.Grain.day, "UTC"), (.hour, "UTC"), (.day, "Asia/Kolkata"), (.week, "Europe/Berlin")] {
@@ -67,11 +59,11 @@ struct FigureTests {
         #expect(read(try await costs(["persona", "provider"]), .costs, ["persona_id", "provider", "turns"]) == [["-", "simulator", "5"]])
         await #expect(throws: InvalidFigureQuery.self) { try await costs(["message"]) }
         await #expect(throws: InvalidFigureQuery.self) { try await costs(["day"], tz: "Mars/Olympus") }
-        await #expect(throws: NotAllowed.self) { try await figures.table(alice, .costs, Self.query([])) }
+        await #expect(throws: NotAllowed.self) { try await figures.table(alice, .costs, FigureSample.query([])) }
 
-        let page = try await figures.table(admin, .costs, Self.query(["user"], limit: 1))
+        let page = try await figures.table(admin, .costs, FigureSample.query(["user"], limit: 1))
         #expect(page.rows.count == 1 && page.nextCursor == "1")
-        var rest = Self.query(["user"], limit: 1)
+        var rest = FigureSample.query(["user"], limit: 1)
         rest.offset = 1
         let last = try await figures.table(admin, .costs, rest)
         #expect(last.rows.count == 1 && last.nextCursor == nil && last.rows != page.rows)
@@ -94,7 +86,7 @@ struct FigureTests {
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         func table(_ figure: Figure, _ groups: [String], _ columns: [String], _ grain: FigureQuery.Grain = .day) async throws -> [[String]]
         {
-            read(try await figures.table(admin, figure, Self.query(groups, grain)), figure, columns)
+            read(try await figures.table(admin, figure, FigureSample.query(groups, grain)), figure, columns)
         }
         let usage = try await table(
             .all("usage"), ["day"],
@@ -129,28 +121,17 @@ struct FigureTests {
         await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain", "model"], [], .hour) }
     }
 
-    /// Moves a turn's rows in the ledger.
-    private func move(_ store: StoreFixture, _ turn: TurnIdentity, to time: Date) async throws {
-        let epoch = time.timeIntervalSince1970
-        try await store.admin.execute(
-            """
-            update public.usage_logs
-            set booked_at = to_timestamp(\(epoch)::double precision), day = (to_timestamp(\(epoch)::double precision) at time zone 'UTC')::date
-            where turn_id = \(turn.turnID.uuid)
-            """)
-    }
-
     @Test("in a time zone of half hours, and for periods of quarters, figures have all turns of the period and no others")
     func halfHours() async throws {
         let store = try await StoreFixture()
         let (caller, turns) = (Caller.someone(), store.turns())
-        let (day, minute) = (Self.today.addingTimeInterval(-5 * 86_400), TimeInterval(60))
+        let (day, minute) = (FigureSample.today.addingTimeInterval(-5 * 86_400), TimeInterval(60))
         // Midnight in India is at 18:30 UTC.
         let midnight = day.addingTimeInterval(18.5 * 3_600)
         for minutes in [-15, 15, 90, 1_425, 1_455] as [TimeInterval] {
-            try await move(store, try await turns.talk(caller, "Hello"), to: midnight.addingTimeInterval(minutes * minute))
+            try await store.move(try await turns.talk(caller, "Hello"), to: midnight.addingTimeInterval(minutes * minute))
         }
-        try await move(store, try await turns.talk(caller, "No", status: .failed), to: midnight.addingTimeInterval(15 * minute))
+        try await store.move(try await turns.talk(caller, "No", status: .failed), to: midnight.addingTimeInterval(15 * minute))
         try await store.foldRollups()
 
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
@@ -188,75 +169,6 @@ struct FigureTests {
         #expect(try await source("day", "Australia/Lord_Howe")?.contains("gateway.usage_quarters where bucket = any") == true)
     }
 
-    @Test("a figure's calls are found by its keys, page by page, and add up to it")
-    func trace() async throws {
-        let store = try await StoreFixture()
-        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
-        for number in 0..<5 {
-            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
-            try await turns.finish(.complete(identity, of: caller, domain: number == 0 ? nil : .mindset))
-        }
-        // Its correction is of another domain.
-        let moved = try await turns.begin(other, TurnRequest(message: "Hello"), risk: .calm).begun.identity
-        var estimate = TurnReceipt.complete(moved, of: other)
-        estimate.finalizedBy = .recovery
-        try await turns.finish(estimate)
-        try await turns.finish(.complete(moved, of: other, domain: .fitness))
-        try await store.foldRollups()
-
-        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
-        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
-            var rows: [[String]] = []
-            var cursor: String?
-            repeat {
-                let table = try await figures.calls(
-                    admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: limit, cursor: cursor))
-                #expect(table.rows.count <= limit && table.asOf != nil)
-                rows += read(table, .calls, ["turn_id", "domain", "cost_usd", "user_id", "status"])
-                cursor = table.nextCursor
-            } while cursor != nil
-            return rows
-        }
-        let mindset = try await calls(["domain": "mindset", "model": "coach-sim"], limit: 3)
-        #expect(mindset.count == 4 && Set(mindset.map { $0[0] }).count == 4)
-        #expect(mindset.allSatisfy { $0[1] == "mindset" && $0[2] == "123456" && $0[3] == caller.userID.description && $0[4] == "complete" })
-        #expect(try await calls(["domain": nil]).count == 1)
-        #expect(try await calls(["user_id": other.userID.description]).map { [$0[0], $0[1]] } == [[moved.turnID.description, "fitness"]])
-        #expect(try await calls([:], limit: 2).count == 6)
-        #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
-        #expect(try await calls(["user_id": nil]).isEmpty)
-        await #expect(throws: InvalidCursor.self) {
-            try await figures.calls(admin, CallQuery(period: Self.period, filter: [:]), PageRequest(limit: 1, cursor: "x/y"))
-        }
-    }
-
-    @Test("attempts that nobody answered are found, and calls of removed users")
-    func exceptions() async throws {
-        let store = try await StoreFixture()
-        let (caller, removed, turns) = (Caller.someone(), Caller.someone(), store.turns())
-        try await turns.talk(caller, "Hello")
-        let failed = try await turns.talk(caller, "Nobody answers", status: .failed)
-        let lost = try await turns.talk(removed, "Hello")
-        try await store.admin.execute("delete from public.users where id = \(removed.userID.uuid)")
-        try await store.foldRollups()
-
-        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
-        func calls(_ filter: [String: String?]) async throws -> [[String]] {
-            let table = try await figures.calls(admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: 100))
-            return read(table, .calls, ["turn_id", "status", "error_code", "user_id"])
-        }
-        let none = try await calls(["provider": nil])
-        #expect(none == [[failed.turnID.description, "failed", "EXT_4001", caller.userID.description]])
-        #expect(try await calls(["user_id": caller.userID.description]).count == 2)
-        #expect(try await calls(["user_id": nil]).map { [$0[0], $0[3]] } == [[lost.turnID.description, "-"]])
-        #expect(try await calls(["user_id": nil, "provider": nil]).isEmpty)
-        #expect(try await calls([:]).count == 3)
-        // A day on which nobody answered.
-        try await move(store, failed, to: Self.today.addingTimeInterval(-86_400))
-        try await store.admin.execute("select gateway.rebuild_rollups()")
-        #expect(try await calls(["provider": nil]).count == 1)
-    }
-
     @Test(
         "a call that its provider did not accept is an error of the provider, though another one answered, in each way of making the figures"
     )
@@ -284,74 +196,15 @@ struct FigureTests {
 
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         func providers() async throws -> [[String]] {
-            let table = try await figures.table(admin, .all("providers"), Self.query(["provider"]))
+            let table = try await figures.table(admin, .all("providers"), FigureSample.query(["provider"]))
             return read(table, .all("providers"), ["provider", "calls", "errors", "error_share"])
         }
         let expected = [["down", "0", "3", "1.0000"], ["simulator", "5", "0", "0.0000"]]
         #expect(try await providers() == expected)
-        let usage = try await figures.table(admin, .all("usage"), Self.query(["day"]))
+        let usage = try await figures.table(admin, .all("usage"), FigureSample.query(["day"]))
         #expect(read(usage, .all("usage"), ["active_users", "conversations", "messages", "errors"]).last == ["1", "5", "5", "0"])
         try await store.admin.execute("select gateway.rebuild_rollups()")
         #expect(try await providers() == expected)
-    }
-
-    @Test("costs and calls by user name nobody who may be in danger: no fixed texts, and the judge's calls as sums without a user")
-    func danger() async throws {
-        let store = try await StoreFixture()
-        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
-        for someone in [caller, other] {
-            let identity = try await turns.begin(someone, TurnRequest(message: "Hello"), risk: .calm).begun.identity
-            var receipt = TurnReceipt.complete(identity, of: someone)
-            receipt.otherCalls = [
-                BilledCall(
-                    number: BilledCall.judgeNumber, purpose: .judge, name: ModelName(provider: "second", model: "look"),
-                    bill: TurnBill(
-                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000),
-                        estimated: false))
-            ]
-            try await turns.finish(receipt)
-        }
-        let fixed = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .danger(.crisis)).begun.identity
-        var receipt = TurnReceipt.complete(fixed, of: caller, "Please call.", domain: nil)
-        receipt.bill = nil
-        receipt.finishReason = .safety
-        try await turns.finish(receipt)
-        try await store.foldRollups()
-
-        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
-        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
-            var rows: [[String]] = []
-            var cursor: String?
-            repeat {
-                let table = try await figures.calls(
-                    admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: limit, cursor: cursor))
-                rows += read(table, .calls, ["purpose", "user_id", "turn_id", "conversation_id", "cost_usd"])
-                cursor = table.nextCursor
-            } while cursor != nil
-            return rows
-        }
-        let judged = ["judge", "-", "-", "-", "2000"]
-        #expect(try await calls(["provider": nil]).isEmpty)
-        #expect(try await calls(["provider": "second"]) == [judged])
-        #expect(try await calls(["user_id": nil]) == [judged])
-        #expect(try await calls(["user_id": caller.userID.description, "provider": "second"]).isEmpty)
-        for limit in [1, 100] {
-            let all = try await calls([:], limit: limit)
-            let (purposes, costs) = (all.map { $0[0] }, all.map { Int($0[4]) ?? 0 })
-            #expect(all.first == judged && purposes == ["judge", "chat", "chat"], "\(all)")
-            let sum: Int = costs.reduce(0, +)
-            #expect(sum == 2 * 123_456 + 2_000)
-        }
-        func costs(_ groups: [String]) async throws -> Set<[String]> {
-            Set(read(try await figures.table(admin, .costs, Self.query(groups)), .costs, ["user_id", "provider", "turns", "cost_usd"]))
-        }
-        let own = [caller, other].map { $0.userID.description }
-        let byProvider: [[String]] = own.map { [$0, "simulator", "1", "123456"] } + [["-", "second", "0", "2000"]]
-        #expect(try await costs(["user", "provider"]) == Set(byProvider))
-        let byUser: [[String]] = own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]
-        #expect(try await costs(["user"]) == Set(byUser))
-        let usage = try await figures.table(admin, .all("usage"), Self.query(["day"]))
-        #expect(read(usage, .all("usage"), ["active_users", "weekly_active_users"]).last == ["2", "2"])
     }
 
     @Test("operators read the reports of all users, newest first")

@@ -6,22 +6,10 @@ import Testing
 
 @Suite("Limits")
 struct LimitTests {
-    private func limits(
-        messagesPerDay: Int? = nil, concurrentTurns: Int? = nil, budgets: Tier.Budgets = .init(), perMinute: Int = 600,
-        reserve: Nanodollars? = nil, reservedTokens: Int? = nil
-    ) -> TierBook {
-        TierBook(
-            [
-                Tier(
-                    "free", requestsPerMinute: perMinute, messagesPerDay: messagesPerDay, concurrentTurns: concurrentTurns, budgets: budgets
-                )
-            ], reservePerTurn: reserve, reservedTokensPerTurn: reservedTokens)
-    }
-
     @Test("the daily quota rejects until midnight UTC, with the limit in the error")
     func quota() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(messagesPerDay: 2)))
         try await turns.talk(caller, "1")
         try await turns.talk(caller, "2")
         let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
@@ -35,7 +23,7 @@ struct LimitTests {
     @Test("the number of concurrent turns is limited by the tier")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(concurrentTurns: 2)))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(concurrentTurns: 2)))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         _ = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun
         let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
@@ -48,7 +36,7 @@ struct LimitTests {
     func budget() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let turns = store.turns(limits(budgets: .init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
+        let turns = store.turns(TierBook.free(budgets: .init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         let second = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun.identity
         #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection.reason == .budgetExhausted)
@@ -66,7 +54,7 @@ struct LimitTests {
     func tokenBudget() async throws {
         let store = try await StoreFixture.shared()
         for budgets in [Tier.Budgets(tokensPerDay: 1_000), .init(tokensPerMonth: 1_000)] {
-            let (caller, turns) = (Caller.someone(), store.turns(limits(budgets: budgets, reservedTokens: 130)))
+            let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(budgets: budgets, reservedTokens: 130)))
             @Sendable func begin() async throws -> TurnIdentity? {
                 let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
                 if case .begun(let context, _) = result { return context.identity }
@@ -96,7 +84,7 @@ struct LimitTests {
     func tokensOfFixedText() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        var book = limits(budgets: .init(tokensPerDay: 100), reservedTokens: 130)
+        var book = TierBook.free(budgets: .init(tokensPerDay: 100), reservedTokens: 130)
         book.crisis = TierBook.CrisisAllowance(modelCallsPerDay: 1)
         let turns = store.turns(book)
         let reserved: Query = "select coalesce(sum(reserved_tokens), 0)::integer from public.budgets where user_id = \(caller.userID.uuid)"
@@ -118,7 +106,7 @@ struct LimitTests {
             ])
         for budgets in [Tier.Budgets(tokensPerDay: 300), .init(tokensPerMonth: 300), .init(costPerMonth: Nanodollars(296_000))] {
             try await store.admin.execute("update public.budgets set limit_share = null")
-            let (caller, turns) = (Caller.someone(), store.turns(limits(budgets: budgets)))
+            let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(budgets: budgets)))
             var shares: [String?] = []
             // Each turn takes 125 tokens and 123,456 nanodollars.
             for number in 1...3 {
@@ -137,7 +125,7 @@ struct LimitTests {
     @Test("requests of all kinds are counted exactly in each minute, and rejected ones are not counted")
     func requestRate() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(perMinute: 20)))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(perMinute: 20)))
         let requests = store.requests(perMinute: 20)
         let rejections = try await withThrowingTaskGroup(of: Rejection.Reason?.self) { group in
             for _ in 0..<40 { group.addTask { try await requests.rejection(of: caller) } }
@@ -167,7 +155,7 @@ struct LimitTests {
             return try opening.rejection.reason
         }
         let counted: Query = "select requests || ' ' || messages from public.rate_limits where user_id = \(caller.userID.uuid)"
-        let turns = store.turns(limits(messagesPerDay: 1, perMinute: 5))
+        let turns = store.turns(TierBook.free(messagesPerDay: 1, perMinute: 5))
         let request = TurnRequest(message: "Once", idempotencyKey: "key")
         _ = try await turns.begin(caller, request, risk: .calm).begun
         #expect(try await store.value(counted) == "1 1")
@@ -178,7 +166,7 @@ struct LimitTests {
         #expect(try await store.value(counted) == "2 1")
         #expect(try await rejection(TurnRequest(message: "Where?", conversationID: .random()), turns) == .notFound)
         #expect(try await store.value(counted) == "3 1")
-        let impatient = store.turns(limits(perMinute: 3))
+        let impatient = store.turns(TierBook.free(perMinute: 3))
         #expect(try await impatient.begin(caller, TurnRequest(message: "Now"), risk: .calm).rejection.reason == .rateLimited)
         #expect(try await store.value(counted) == "3 1")
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
@@ -189,7 +177,7 @@ struct LimitTests {
     @Test("exactly as many messages a day are accepted as the tier allows, also concurrent ones")
     func exactQuota() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 7)))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(messagesPerDay: 7)))
         let begun = try await withThrowingTaskGroup(of: Bool.self) { group in
             for n in 0..<20 {
                 group.addTask {
@@ -205,7 +193,7 @@ struct LimitTests {
     @Test("a transaction that began earlier and waited does not reset a day or window that another one has opened")
     func noWayBack() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(messagesPerDay: 2)))
         try await turns.talk(caller, "1")
         try await store.admin.execute(
             """
@@ -223,93 +211,5 @@ struct LimitTests {
         #expect(try await store.requests().rejection(of: caller) == nil)
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
         #expect(try await store.requests().rejection(of: caller) == .suspended)
-    }
-
-    @Test("no limit, persona or budget rejects a message at risk", arguments: [RiskTier.crisis, .high, .imminent])
-    func danger(tier: RiskTier) async throws {
-        let store = try await StoreFixture.shared()
-        let caller = Caller.someone()
-        let closed = limits(
-            messagesPerDay: 0, concurrentTurns: 0, budgets: .init(costPerDay: Nanodollars(0)), perMinute: 0, reserve: Nanodollars(1))
-        let turns = store.turns(closed)
-        let request = TurnRequest(message: "I want to end it", personaID: .random(), shareToken: "gone")
-        #expect(try await turns.begin(caller, request, risk: .danger(.concern)).rejection.reason == .rateLimited)
-        let context = try await turns.begin(caller, request, risk: .danger(tier)).begun
-        #expect(context.safetyLevel == .calm && context.persona == nil)
-
-        // The next message is calm, but the stored level applies.
-        let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
-        #expect(second.safetyLevel == SafetyFusion.level(of: tier))
-
-        // The limit of requests is off for turns alone.
-        let counter = store.requests(perMinute: 0)
-        #expect(try await counter.take(caller, true).safetyLevel == SafetyFusion.level(of: tier))
-        let rejection = await #expect(throws: CountedRejection.self) { _ = try await counter.take(caller) }
-        #expect(rejection?.rejection.reason == .rateLimited && rejection?.rejection.safetyLevel == SafetyFusion.level(of: tier))
-    }
-
-    private func crisis(calls: Int = 2, turns: Int = 20, _ tier: Tier = Tier("free", messagesPerDay: 0)) -> TierBook {
-        TierBook([tier], crisis: TierBook.CrisisAllowance(modelCallsPerDay: calls, concurrentTurns: turns))
-    }
-
-    @Test("beyond the limits a user at risk has a daily allowance of model calls, then gets the fixed text")
-    func allowance() async throws {
-        let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(crisis()))
-        for _ in 0..<2 {
-            let context = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
-            #expect(context.callsModel)
-            try await turns.finish(.complete(context.identity, of: caller, risk: .danger(.crisis)))
-        }
-        let fixed = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
-        #expect(!fixed.callsModel)
-        // An ordinary turn, but without a recorded call.
-        #expect(try await store.count("select count(*) from public.usage_logs where turn_id = \(fixed.identity.turnID.uuid)") == 0)
-        var receipt = TurnReceipt.complete(fixed.identity, of: caller, "You are not alone.", risk: .danger(.crisis))
-        receipt.bill = nil
-        receipt.finishReason = .safety
-        #expect(try await turns.finish(receipt) == .finalized)
-        #expect(try await turns.load(fixed.identity.turnID, for: caller)?.finishReason == .safety)
-
-        // Then a calm message is rejected, and the rejection has the safety level.
-        let rejection = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).rejection
-        #expect(rejection.reason == .quotaExhausted && rejection.safetyLevel == .crisis)
-        try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
-        #expect(try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun.callsModel)
-    }
-
-    @Test("turns within the ordinary limits do not use the allowance")
-    func withinLimits() async throws {
-        let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1, Tier("free", messagesPerDay: 4))))
-        for _ in 0..<5 {
-            let context = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.high)).begun
-            #expect(context.callsModel)
-            try await turns.finish(.complete(context.identity, of: caller, risk: .danger(.high)))
-        }
-        #expect(try await turns.begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).begun.callsModel == false)
-    }
-
-    @Test(
-        "the allowance bounds turns at the same time, the minute's requests and the budget too", arguments: ["turns", "minute", "budget"])
-    func otherLimits(limit: String) async throws {
-        let store = try await StoreFixture.shared()
-        let caller = Caller.someone()
-        let limits =
-            switch limit {
-            case "turns": crisis(calls: 30, turns: 3, Tier("free", concurrentTurns: 1))
-            case "minute": crisis(calls: 2, Tier("free", requestsPerMinute: 1))
-            default: crisis(calls: 3, Tier("free", budgets: .init(costPerDay: Nanodollars(0))))
-            }
-        let turns = store.turns(limits)
-        if limit == "budget" {
-            try await store.turns().talk(caller, "Hello")
-        }
-        var called = 0
-        for _ in 0..<6 {
-            called +=
-                try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun.callsModel ? 1 : 0
-        }
-        #expect(called == 3)
     }
 }

@@ -29,7 +29,8 @@ struct ChatCommandTests {
         let arguments = ["chat", "--url", "http://127.0.0.1:\(testBed.gateway.port)", "--message"]
         let environment = ["COACH_TOKEN": Token(user: UUID().uuidString.lowercased()).text]
         let crisis = try await Program.run(arguments + ["I want to kill myself \(sim(["text": "I am here."]))"], environment: environment)
-        #expect(crisis.status == 0 && crisis.output.contains("findahelpline.com") && crisis.output.contains("I am here."), "\(crisis.output)")
+        #expect(
+            crisis.status == 0 && crisis.output.contains("findahelpline.com") && crisis.output.contains("I am here."), "\(crisis.output)")
         let refused = try await Program.run(arguments + ["Hello"], environment: ["COACH_TOKEN": "not.a.token"])
         #expect(refused.status != 0 && refused.output.contains("I had trouble signing you in."), "\(refused.output)")
         let nobody = try await Program.run(["chat", "--message", "Hello"])

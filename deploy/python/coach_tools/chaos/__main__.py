@@ -8,8 +8,10 @@ import sys
 import time
 
 from .. import wire
-from .clients import Record, User
+from .clients import User
 from .killer import Killer
+from .observations import Record
+from .report import report
 from .stage import Stage, eventually
 from .verdict import Verdict
 
@@ -90,7 +92,7 @@ async def run(options):
         for wrong in await stage.stop():
             record.violation("an unclean end", None, wrong)
         count_alarms(stage, record, verdict)
-        verdict.report(plain)
+        report(verdict, plain)
         with open(stage.folder / "violations.json", "w") as file:
             json.dump(record.violations, file, indent=1)
         return 1 if record.violations else 0

@@ -289,36 +289,3 @@ class Verdict:
             self.figures["deaths noticed after"] = (
                 f"{delays[len(delays) // 2]:.1f} s (median), {delays[-1]:.1f} s (longest) of {len(delays)} turns, "
                 f"{len(clean)} of them with the database there all the time: at most {max(clean, default=0):.1f} s")
-
-    # Words ----------------------------------------------------------------------------------------------------
-
-    def report(self, say):
-        """Prints the faults, counts, figures and violations."""
-        say("")
-        say("What was done")
-        for kind, count in Counter(kind for kind, _, _ in self.killer.faults).most_common():
-            say(f"  {count:5}  {kind}")
-        say("")
-        say("What was checked")
-        self.table["gateway kills"] = sum(len(gateway.kills) for gateway in self.stage.gateways)
-        first = ("gateway kills", "sent", "acknowledged", "found", "lost", "duplicated", "resumed", "stopped", "interrupted", "replayed", "failed")
-        rest = sorted(name for name in self.table if name not in first)
-        for name in (*first, *rest):
-            say(f"  {self.table[name]:6}  {name}")
-        for name, figure in self.figures.items():
-            say(f"  {name}: {figure}")
-        if self.record.rejections:
-            rejections = ", ".join(f"{name} ({count})" for name, count in sorted(self.record.rejections.items()))
-            say(f"  rejections that clients waited out: {rejections}")
-        say("")
-        if not self.record.violations:
-            say("No violations.")
-            return
-        say(f"{len(self.record.violations)} VIOLATIONS")
-        kinds = defaultdict(list)
-        for what, turn_id, detail in self.record.violations:
-            kinds[what].append((turn_id, detail))
-        for what, cases in kinds.items():
-            say(f"  {what}: {len(cases)}")
-            for turn_id, detail in cases[:10]:
-                say(f"    {turn_id or ''} {detail}")

@@ -1,0 +1,121 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Calls behind operators' figures")
+struct CallListTests {
+    private func read(_ table: FigureTable, _ figure: Figure, _ names: [String]) -> [[String]] { table.texts(figure, names) }
+
+    @Test("a figure's calls are found by its keys, page by page, and add up to it")
+    func trace() async throws {
+        let store = try await StoreFixture()
+        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for number in 0..<5 {
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            try await turns.finish(.complete(identity, of: caller, domain: number == 0 ? nil : .mindset))
+        }
+        // Its correction is of another domain.
+        let moved = try await turns.begin(other, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        var estimate = TurnReceipt.complete(moved, of: other)
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        try await turns.finish(.complete(moved, of: other, domain: .fitness))
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
+            try await figures.allCalls(admin, filter, ["turn_id", "domain", "cost_usd", "user_id", "status"], limit: limit)
+        }
+        let mindset = try await calls(["domain": "mindset", "model": "coach-sim"], limit: 3)
+        #expect(mindset.count == 4 && Set(mindset.map { $0[0] }).count == 4)
+        #expect(mindset.allSatisfy { $0[1] == "mindset" && $0[2] == "123456" && $0[3] == caller.userID.description && $0[4] == "complete" })
+        #expect(try await calls(["domain": nil]).count == 1)
+        #expect(try await calls(["user_id": other.userID.description]).map { [$0[0], $0[1]] } == [[moved.turnID.description, "fitness"]])
+        #expect(try await calls([:], limit: 2).count == 6)
+        #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
+        #expect(try await calls(["user_id": nil]).isEmpty)
+        await #expect(throws: InvalidCursor.self) {
+            try await figures.calls(admin, CallQuery(period: FigureSample.period, filter: [:]), PageRequest(limit: 1, cursor: "x/y"))
+        }
+    }
+
+    @Test("attempts that nobody answered are found, and calls of removed users")
+    func exceptions() async throws {
+        let store = try await StoreFixture()
+        let (caller, removed, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        try await turns.talk(caller, "Hello")
+        let failed = try await turns.talk(caller, "Nobody answers", status: .failed)
+        let lost = try await turns.talk(removed, "Hello")
+        try await store.admin.execute("delete from public.users where id = \(removed.userID.uuid)")
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?]) async throws -> [[String]] {
+            try await figures.allCalls(admin, filter, ["turn_id", "status", "error_code", "user_id"])
+        }
+        let none = try await calls(["provider": nil])
+        #expect(none == [[failed.turnID.description, "failed", "EXT_4001", caller.userID.description]])
+        #expect(try await calls(["user_id": caller.userID.description]).count == 2)
+        #expect(try await calls(["user_id": nil]).map { [$0[0], $0[3]] } == [[lost.turnID.description, "-"]])
+        #expect(try await calls(["user_id": nil, "provider": nil]).isEmpty)
+        #expect(try await calls([:]).count == 3)
+        // A day on which nobody answered.
+        try await store.move(failed, to: FigureSample.today.addingTimeInterval(-86_400))
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        #expect(try await calls(["provider": nil]).count == 1)
+    }
+
+    @Test("costs and calls by user name nobody who may be in danger: no fixed texts, and the judge's calls as sums without a user")
+    func danger() async throws {
+        let store = try await StoreFixture()
+        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for someone in [caller, other] {
+            let identity = try await turns.begin(someone, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: someone)
+            receipt.otherCalls = [
+                BilledCall(
+                    number: BilledCall.judgeNumber, purpose: .judge, name: ModelName(provider: "second", model: "look"),
+                    bill: TurnBill(
+                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000),
+                        estimated: false))
+            ]
+            try await turns.finish(receipt)
+        }
+        let fixed = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .danger(.crisis)).begun.identity
+        var receipt = TurnReceipt.complete(fixed, of: caller, "Please call.", domain: nil)
+        receipt.bill = nil
+        receipt.finishReason = .safety
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
+            try await figures.allCalls(admin, filter, ["purpose", "user_id", "turn_id", "conversation_id", "cost_usd"], limit: limit)
+        }
+        let judged = ["judge", "-", "-", "-", "2000"]
+        #expect(try await calls(["provider": nil]).isEmpty)
+        #expect(try await calls(["provider": "second"]) == [judged])
+        #expect(try await calls(["user_id": nil]) == [judged])
+        #expect(try await calls(["user_id": caller.userID.description, "provider": "second"]).isEmpty)
+        for limit in [1, 100] {
+            let all = try await calls([:], limit: limit)
+            let (purposes, costs) = (all.map { $0[0] }, all.map { Int($0[4]) ?? 0 })
+            #expect(all.first == judged && purposes == ["judge", "chat", "chat"], "\(all)")
+            let sum: Int = costs.reduce(0, +)
+            #expect(sum == 2 * 123_456 + 2_000)
+        }
+        func costs(_ groups: [String]) async throws -> Set<[String]> {
+            let table = try await figures.table(admin, .costs, FigureSample.query(groups))
+            return Set(read(table, .costs, ["user_id", "provider", "turns", "cost_usd"]))
+        }
+        let own = [caller, other].map { $0.userID.description }
+        let byProvider: [[String]] = own.map { [$0, "simulator", "1", "123456"] } + [["-", "second", "0", "2000"]]
+        #expect(try await costs(["user", "provider"]) == Set(byProvider))
+        let byUser: [[String]] = own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]
+        #expect(try await costs(["user"]) == Set(byUser))
+        let usage = try await figures.table(admin, .all("usage"), FigureSample.query(["day"]))
+        #expect(read(usage, .all("usage"), ["active_users", "weekly_active_users"]).last == ["2", "2"])
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+@Suite("Errors of the dialects")
+struct DialectErrorTests {
+    @Test(
+        "errors of providers: money, keys, and what is temporary",
+        arguments: [
+            (
+                "anthropic", 400, #"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#,
+                ProviderError(code: "invalid_request_error", kind: .money)
+            ),
+            (
+                "anthropic", 529, #"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#,
+                ProviderError(code: "overloaded_error")
+            ),
+            (
+                "gemini", 400, #"{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                ProviderError(code: "INVALID_ARGUMENT", kind: .key)
+            ),
+            (
+                "gemini", 429, #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"x"}}"#,
+                ProviderError(code: "RESOURCE_EXHAUSTED", kind: .rateLimit)
+            ),
+            ("openai", 429, #"{"error":{"code":"insufficient_quota"}}"#, ProviderError(code: "insufficient_quota", kind: .money)),
+            (
+                "openai-responses", 429, #"{"error":{"code":"rate_limit_exceeded"}}"#,
+                ProviderError(code: "rate_limit_exceeded", kind: .rateLimit)
+            ),
+            (
+                "azure-openai", 400, #"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
+                ProviderError(code: "content_filter")
+            ),
+            (
+                "openai-compatible", 402, #"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+                ProviderError(code: "402", kind: .money)
+            ),
+            (
+                "openai-compatible", 498, #"{"error":{"code":"capacity_exceeded"}}"#,
+                ProviderError(code: "capacity_exceeded", kind: .temporary)
+            ),
+            (
+                "openai-compatible", 403,
+                #"{"error":{"code":403,"message":"x","metadata":{"reasons":["violence"],"flagged_input":"x","provider_name":"X"}}}"#,
+                ProviderError(code: "403", kind: .moderation)
+            ),
+            ("openai-compatible", 403, #"{"error":{"code":403,"message":"x"}}"#, ProviderError(code: "403")),
+            ("bedrock", 424, #"{"message":"x"}"#, ProviderError(kind: .temporary)),
+        ] as [(String, Int, String, ProviderError)])
+    func errors(_ dialect: String, _ status: Int, _ body: String, _ expected: ProviderError) throws {
+        let error = try #require(Dialect.named(dialect)).error(TransferHead(status: status), body: Array(body.utf8))
+        #expect(error == expected)
+    }
+
+    @Test("Bedrock's code stands in a header")
+    func bedrockCode() {
+        let head = TransferHead(
+            status: 429, headers: [TransferHeader("x-amzn-errortype", "ThrottlingException:http://internal.amazon.com/coral/")])
+        #expect(BedrockConverse.error(head, body: []).code == "ThrottlingException")
+    }
+}
