@@ -165,7 +165,7 @@ let package = Package(
         tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
         tests(
             "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1],
-            exclude: ["official_sdks.py", "openai_sdk.py"]),
+            exclude: ["official_sdks.py", "openai_sdk.py", "simulator_checks.py"]),
         tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "TestSupport"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),

@@ -8,67 +8,19 @@ import asyncio
 import json
 import sys
 import time
-import traceback
-import urllib.request
 
 import openai
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI
 
 try:
     import httpx2 as httpx  # what openai 3 is built on
 except ImportError:
     import httpx
 
-BASE = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit(__doc__)
-MESSAGES = [
-    {"role": "system", "content": "You are a coach."},
-    {"role": "user", "content": "I keep putting off my exam preparation."},
-]
-FAST = {"pace_ms": 1, "first_token_ms": 1}
-
-client = OpenAI(base_url=BASE + "/v1", api_key="sk-simulated", max_retries=0, timeout=20)
-retrying = OpenAI(base_url=BASE + "/v1", api_key="sk-simulated", max_retries=2, timeout=20)
-
-checks = []
-
-
-def check(sentence):
-    def register(function):
-        checks.append((sentence, function))
-        return function
-
-    return register
-
-
-def by_header(**script):
-    return {"X-Simulator-Script": json.dumps({**FAST, **script})}
-
-
-def by_message(**script):
-    return [{"role": "user", "content": "Please [[sim " + json.dumps({**FAST, **script}) + "]] help."}]
-
-
-def control(method, path, value=None):
-    body = None if value is None else json.dumps(value).encode()
-    request = urllib.request.Request(BASE + "/simulator/" + path, data=body, method=method)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return json.load(answer)
-
-
-def streamed(messages=MESSAGES, sdk=client, **options):
-    return list(sdk.chat.completions.create(model="sim-coach-1", messages=messages, stream=True, **options))
-
-
-def text_of(chunks):
-    return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
-
-
-def raises(kind, action):
-    try:
-        action()
-    except kind as error:
-        return error
-    raise AssertionError(f"no {kind.__name__} was raised")
+# No compiled file beside the package's sources.
+sys.dont_write_bytecode = True
+from simulator_checks import (  # noqa: E402
+    BASE, FAST, MESSAGES, by_header, by_message, check, client, control, raises, retrying, run_checks, streamed, text_of)
 
 
 @check("a streamed answer has a role, text in many pieces, a reason and no usage")
@@ -327,14 +279,4 @@ def _():
     asyncio.run(run())
 
 
-failures = 0
-for sentence, function in checks:
-    try:
-        function()
-        print(f"ok    {sentence}", flush=True)
-    except Exception:
-        failures += 1
-        print(f"FAIL  {sentence}", flush=True)
-        traceback.print_exc()
-print(f"{len(checks) - failures} of {len(checks)} checks passed with openai {openai.__version__}")
-sys.exit(1 if failures else 0)
+run_checks()
