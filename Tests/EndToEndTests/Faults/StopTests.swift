@@ -105,7 +105,9 @@ struct StopTests {
         for _ in 0..<5 {
             let testUser = pair.one.testUser()
             let word = marker()
-            let first = try await testUser.openStream("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
+            let first = try await testUser.openStream("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until {
+                !$0.turnID.isEmpty
+            }
             try await eventually("the call") { try await !pair.simulator.requests(containing: word).isEmpty }
             let asked = Date()
             #expect(try await testUser.stop(first.turnID).status == 200)
