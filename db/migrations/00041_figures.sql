@@ -1,5 +1,6 @@
 -- Operators' figures, read from the rollups. Every function has the same arguments, so that a figure is a function here and its columns in the
--- gateway:
+-- gateway. They sort and hash tens of thousands of rows, for which PostgreSQL's default work_mem writes files; few of them run at a time. Joins compare
+-- keys by `=`, which can be hashed, with a value in place of NULL:
 --
 -- starts, ends: the period; whole quarters of an hour, `ends` not included. group_by: names of keys; columns of others are NULL. grain: hour, day or
 -- week (from Monday), the length of `bucket` when grouped by `day`. tz: the time zone of days and weeks. Figures of accounts are by UTC days; others
@@ -65,32 +66,37 @@ begin
 end $$;
 
 -- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures. The query's parameters are starts, ends, grain
--- and tz.
-create function gateway.figure_query(source text, keys text[], types text[], group_by text[], measures text[]) returns text
+-- and tz. condition: of the rows `s` of the rollup.
+create function gateway.figure_query(
+    source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true') returns text
     language plpgsql immutable set search_path = '' as $$
 declare
     is_days constant boolean := source like '%\_days';
-    raw constant text := case when not 'day' = any (group_by) then 'null::timestamptz' when is_days then 's.day' else 's.bucket' end;
-    columns constant text := (select string_agg(format('%1$I', k), ', ') from unnest(keys) as k);
-    inner_columns constant text := (
+    bucket constant text := case
+        when not 'day' = any (group_by) then null
+        when is_days and grain = 'day' then 's.day'
+        when is_days then 'date_trunc($3, s.day::timestamp)'
+        when grain = 'hour' and source like '%\_hours' then 's.bucket'
+        -- There are far fewer buckets to be put into those wanted than there are rows.
+        else 'w.bucket' end;
+    columns constant text := (
         select string_agg(case when k.key = any (group_by) then format('s.%1$I', k.key) else format('null::%s as %I', k.type, k.key) end, ', ')
         from unnest(keys, types) as k (key, type));
-    inner_groups constant text := concat_ws(', ', case when 'day' = any (group_by) then raw end, (
-        select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by)));
-    sums constant text := (select string_agg(format('sum(%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
+    groups constant text := concat_ws(', ', bucket, (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by)));
+    sums constant text := (select string_agg(format('sum(s.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
 begin
-    -- First by the buckets as they are: there are far fewer of them to be put into those wanted than there are rows.
     return format(
-        'select %s as bucket, %s, %s from (select %s as raw, %s, %s from %s s where %s %s) s where $3 is not null and $4 is not null
-        group by 1, %s',
-        case
-            when not 'day' = any (group_by) then 'raw'
-            when is_days then 'date_trunc($3, raw::timestamp at time zone ''UTC'', ''UTC'')'
-            else 'date_trunc($3, raw, $4)' end,
-        columns, sums, raw, inner_columns, sums, source,
+        'select %s as bucket, %s, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
+        case when bucket is null then 'null::timestamptz' when is_days then bucket || '::timestamp at time zone ''UTC''' else bucket end,
+        columns, sums, source,
+        case when bucket = 'w.bucket' then $sql$
+            join (
+                select b as part, date_trunc($3, b, $4) as bucket
+                from generate_series(date_trunc('hour', $1, 'UTC'), $2 - interval '15 minutes', interval '15 minutes') as b) w on w.part = s.bucket $sql$
+            else '' end,
         case when is_days then 's.day >= ($1 at time zone ''UTC'')::date and s.day < ($2 at time zone ''UTC'')::date'
             else 's.bucket >= $1 and s.bucket < $2' end,
-        case when inner_groups <> '' then 'group by ' || inner_groups else '' end, columns);
+        condition, case when groups <> '' then 'group by ' || groups else '' end);
 end $$;
 
 -- Tokens and cost. Groups: day, model, provider, domain, persona, user, tier. Only calls with a receipt count; corrections count in the call they
@@ -100,7 +106,7 @@ create function operator.costs(starts timestamptz, ends timestamptz, group_by te
     returns table (
         bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
         turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
-    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 declare
     is_users constant boolean := 'user' = any (group_by);
     source constant text := case
@@ -116,7 +122,7 @@ begin
             array['text', 'text', 'public.coaching_domain', 'uuid', 'uuid', 'text'],
             array_replace(array_replace(group_by, 'user', 'account_id'), 'persona', 'persona_id'),
             array['calls', 'turns', 'input_tokens', 'input_known', 'cached_input_tokens', 'cached_input_known', 'output_tokens', 'output_known',
-                'cost_nanodollars', 'priced_calls', 'unpriced_turns'])
+                'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
         || case when is_users then $sql$)
             select f.bucket, f.model, f.provider, f.domain, f.persona_id, u.id, f.tier, sum(f.turns)::bigint,
                 case when sum(f.input_known) > 0 then sum(f.input_tokens) end::bigint,
@@ -141,19 +147,19 @@ end $$;
 -- Attempts that ended with an error. Groups: day, code, provider. share: of all attempts of the bucket.
 create function operator.errors(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, code text, provider text, errors bigint, share numeric)
-    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'code', 'provider'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source('error', starts, ends, group_by, grain, tz), array['code', 'provider'], array['text', 'text'], group_by,
-            array['errors'])
+            array['errors'], grain)
         || '), a as materialized (' || gateway.figure_query(
             gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['tier'], array['text'],
-            array(select 'day' where 'day' = any (group_by)), array['attempts'])
+            array(select 'day' where 'day' = any (group_by)), array['attempts'], grain)
         || ') select f.bucket, f.code, f.provider, f.errors, round(f.errors::numeric / nullif(a.attempts, 0), 4)
-        from f left join a on a.bucket is not distinct from f.bucket where f.errors > 0 order by 1, 2, 3'
+        from f left join a on coalesce(a.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'') where f.errors > 0 order by 1, 2, 3'
         using starts, ends, grain, tz;
 end $$;
 

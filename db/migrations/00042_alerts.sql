@@ -58,7 +58,7 @@ begin
             when 'error_share' then case when figures.attempts >= greatest(minimum, 1) then figures.errors / figures.attempts end end;
     elsif measure = 'first_token_p95_ms' then
         return (
-            select l.first_token_p95 from gateway.latency_figures(since, quarter + interval '15 minutes', '{}', 'hour', 'UTC') l
+            select l.first_token_p95 from gateway.latency_figures(since, quarter + interval '15 minutes', '{}', 'hour', 'UTC', '{first_token}') l
             where l.turns >= greatest(minimum, 1));
     elsif measure = 'budget_share' then
         return (

@@ -1,7 +1,8 @@
 -- Figures with latency: of turns, domains and providers. Their arguments are those of all figures.
 
--- Latency by group, in milliseconds. Groups: day, provider, model, domain; domain with provider or model only where it is read from UTC days.
-create function gateway.latency_figures(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+-- Latency by group, in milliseconds, of these measures; others are NULL. Groups: day, provider, model, domain; domain with provider or model only where
+-- it is read from UTC days.
+create function gateway.latency_figures(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, measures gateway.latency_measure[])
     returns table (
         bucket timestamptz, provider text, model text, domain public.coaching_domain, turns bigint,
         first_token_p50 numeric, first_token_p90 numeric, first_token_p95 numeric, first_token_p99 numeric,
@@ -19,7 +20,8 @@ begin
     return query execute
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source(family, starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure', 'bin'],
-            array['text', 'text', 'public.coaching_domain', 'text', 'smallint'], group_by || array['measure', 'bin'], array['turns'])
+            array['text', 'text', 'public.coaching_domain', 'text', 'smallint'], group_by || array['measure', 'bin'], array['turns'], grain,
+            's.measure = any ($5)')
         || '), ranked as (
             select f.*, sum(f.turns) over (histogram order by f.bin) / sum(f.turns) over histogram as share from f
             window histogram as (partition by f.bucket, f.provider, f.model, f.domain, f.measure)
@@ -30,7 +32,7 @@ begin
             from unnest(array['first_token', 'per_token', 'whole_turn']) with ordinality as m (measure, place)
             cross join unnest(array[0.5, 0.9, 0.95, 0.99]) as p (share))
         || ' from ranked r group by 1, 2, 3, 4 order by 1, 2, 3, 4'
-        using starts, ends, grain, tz;
+        using starts, ends, grain, tz, measures;
 end $$;
 
 create function operator.latency(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
@@ -39,11 +41,12 @@ create function operator.latency(starts timestamptz, ends timestamptz, group_by 
         first_token_p50 numeric, first_token_p90 numeric, first_token_p95 numeric, first_token_p99 numeric,
         per_token_p50 numeric, per_token_p90 numeric, per_token_p95 numeric, per_token_p99 numeric,
         whole_turn_p50 numeric, whole_turn_p90 numeric, whole_turn_p95 numeric, whole_turn_p99 numeric)
-    language plpgsql stable security definer set search_path = '' as $$
+    language plpgsql stable security definer set search_path = '' set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'provider', 'model', 'domain'], grain, tz);
-    return query select * from gateway.latency_figures(starts, ends, group_by, grain, tz);
+    return query
+        select * from gateway.latency_figures(starts, ends, group_by, grain, tz, enum_range(null::gateway.latency_measure));
 end $$;
 
 -- By domain (NULL: the generic answer). Groups: day, domain. turns: messages of users whose turn ended, with or without an answer. share: of the
@@ -52,19 +55,21 @@ create function operator.domains(starts timestamptz, ends timestamptz, group_by 
     returns table (
         bucket timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint,
         first_token_p50 numeric, first_token_p95 numeric, cost bigint, unpriced_turns bigint)
-    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'domain'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['domain'], array['public.coaching_domain'], group_by,
-            array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'])
-        || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
+            array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
+        || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4, ''{first_token}''))
         select f.bucket, f.domain, f.messages, round(f.messages / nullif(sum(f.messages) over (partition by f.bucket), 0), 4),
             round(f.confidence::numeric / nullif(f.routed, 0) / 1000000, 4), f.abstentions, l.first_token_p50, l.first_token_p95,
             case when f.priced_calls > 0 then f.cost_nanodollars end, f.unpriced_turns
-        from f left join l on l.bucket is not distinct from f.bucket and l.domain is not distinct from f.domain
+        from f
+        left join l on coalesce(l.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'')
+            and coalesce(l.domain::text, '''') = coalesce(f.domain::text, '''')
         where f.messages > 0 or f.cost_nanodollars <> 0
         order by 1, 2'
         using starts, ends, grain, tz, group_by;
@@ -77,22 +82,24 @@ create function operator.providers(starts timestamptz, ends timestamptz, group_b
     returns table (
         bucket timestamptz, provider text, model text, calls bigint, errors bigint, error_share numeric,
         first_token_p50 numeric, first_token_p95 numeric, per_token_p50 numeric, whole_turn_p95 numeric, breaker text)
-    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'provider', 'model'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
             gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['provider', 'model'], array['text', 'text'], group_by,
-            array['calls', 'errors', 'attempts', 'failed_calls'])
-        || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
+            array['calls', 'errors', 'attempts', 'failed_calls'], grain)
+        || '), l as materialized (
+            select * from gateway.latency_figures($1, $2, $5, $3, $4, enum_range(null::gateway.latency_measure)))
         select f.bucket, f.provider, f.model, f.calls, f.errors + f.failed_calls,
             round((f.errors + f.failed_calls)::numeric / nullif(f.attempts + f.failed_calls, 0), 4),
             l.first_token_p50, l.first_token_p95, l.per_token_p50, l.whole_turn_p95,
             (select max(c.state)::text from gateway.circuits() c
                 where f.bucket is null and c.provider = f.provider and (f.model is null or c.model = f.model))
-        from f left join l on l.bucket is not distinct from f.bucket and l.provider is not distinct from f.provider
-            and l.model is not distinct from f.model
+        from f
+        left join l on coalesce(l.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'')
+            and coalesce(l.provider, '''') = coalesce(f.provider, '''') and coalesce(l.model, '''') = coalesce(f.model, '''')
         where f.calls > 0 or f.attempts > 0 or f.failed_calls > 0
         order by 1, 2, 3'
         using starts, ends, grain, tz, group_by;

@@ -218,8 +218,8 @@ enum FunctionExpectation {
         "gateway.has_whole_hours(timestamp with time zone, timestamp with time zone, text)",
         "gateway.split_hours(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
-        "gateway.figure_query(text, text[], text[], text[], text[])",
-        "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "gateway.figure_query(text, text[], text[], text[], text[], text, text)",
+        "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text, gateway.latency_measure[])",
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
     ]
