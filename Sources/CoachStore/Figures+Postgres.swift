@@ -8,7 +8,8 @@ extension Figures {
     public static func postgres(client: PostgresClient) -> Figures {
         Figures(
             table: { caller, figure, query in
-                var statement: Query = "select \(figure.isImmediate ? present : asOf)"
+                let after = try query.cursor.map { try FigureCursor(text: $0, figure) }
+                var statement: Query = "select \(asOf(figure))"
                 statement.append(Query(unsafeSQL: ", " + figure.values))
                 // The rows' numbers tell a table without rows from one row of nulls.
                 statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
@@ -19,16 +20,18 @@ extension Figures {
                     (\(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(query.groups)::text[], \(query.grain.rawValue), \
                     \(query.timeZone)
                     """)
-                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(query.offset)::bigint") }
-                statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on true "))
-                if pageFunction == nil { statement.append("limit \(query.limit + 1)::bigint offset \(query.offset)::bigint") }
+                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(after?.values(["day", "user_id"]))::text[]") }
+                statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
+                statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
+                statement.append(Query(unsafeSQL: " order by \(FigureCursor.order(figure)) limit "))
+                statement.append("\(query.limit + 1)::bigint")
                 let limit = query.limit
                 do {
                     return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in
                         var table = try FigureTable(rows, figure, from: 1)
                         if table.rows.count > limit {
                             table.rows.removeLast(table.rows.count - limit)
-                            table.nextCursor = "\(query.offset + limit)"
+                            table.nextCursor = table.rows.last.map { FigureCursor($0, figure).text }
                         }
                         return table
                     }
@@ -91,6 +94,14 @@ extension Figures {
                     "select \(present), measure, value, true from operator.measures(\(names)::text[])", for: caller
                 ) { rows in try FigureTable(rows, .measures, from: 1) }
             })
+    }
+
+    private static func asOf(_ figure: Figure) -> Query {
+        switch figure.recency {
+        case .folded: asOf
+        case .immediate: present
+        case .endedDays: "(extract(epoch from gateway.safety_as_of()) * 1000000)::bigint"
+        }
     }
 
     private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
@@ -171,7 +182,7 @@ extension FigureValue {
         case .time:
             guard let microseconds = Int64(text) else { return nil }
             self = .time(Timestamp(Date(microseconds: microseconds)))
-        case .id, .text: self = .text(text)
+        case .id, .text, .domain: self = .text(text)
         case .integer, .count:
             guard let number = Int64(text) else { return nil }
             self = .integer(number)

@@ -1,5 +1,6 @@
 -- What operators read and do. The gateway's role has no wider policies for it: functions with their owner's rights look at the role in the claims
--- and return aggregates, or change one thing and log it. Not exposed by PostgREST; EXECUTE for coach_gateway alone.
+-- and return aggregates, or change one thing and log it. Those that return rows say why: what operators handle one by one (a user's state, reports, the audit
+-- log, alerts), calls behind a figure without content, and messages on which a configuration is tried. Not exposed by PostgREST; EXECUTE for coach_gateway alone.
 
 create schema operator;
 revoke all on schema operator from public;

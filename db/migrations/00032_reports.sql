@@ -32,7 +32,8 @@ create policy reports_owner_insert on public.reports for insert to authenticated
 create policy reports_insert_not_suspended on public.reports as restrictive for insert to authenticated
     with check (exists (select from public.users u where u.id = (select auth.uid()) and u.suspended_at is null));
 
--- Reports by users, newest first, after one of them. The comment is the reporter's; nothing of what is reported.
+-- Reports by users, newest first, after one of them. Rows, not aggregates: operators decide each report by itself, by its comment, which its user wrote for
+-- them. Nothing of what is reported.
 create function operator.reports(before_time timestamptz, before_id uuid, at_most integer)
     returns table (
         id uuid, created_at timestamptz, user_id uuid, persona_id uuid, message_id uuid, reason public.report_reason, comment text)

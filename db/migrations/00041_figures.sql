@@ -84,15 +84,22 @@ declare
         from unnest(keys, types) as k (key, type));
     groups constant text := concat_ws(', ', bucket, (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by)));
     sums constant text := (select string_agg(format('sum(s.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
+    -- Rows of one bucket become one before they are joined, except of histograms, which have hardly two that fit.
+    parts constant text := case
+        when bucket is distinct from 'w.bucket' or 'bin' = any (group_by) then source
+        else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)',
+            concat_ws(', ', 's.bucket', (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by))), sums, source)
+        end;
 begin
     return format(
         'select %s as bucket, %s, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
         case when bucket is null then 'null::timestamptz' when is_days then bucket || '::timestamp at time zone ''UTC''' else bucket end,
-        columns, sums, source,
+        columns, sums, parts,
         case when bucket = 'w.bucket' then $sql$
             join (
                 select b as part, date_trunc($3, b, $4) as bucket
-                from generate_series(date_trunc('hour', $1, 'UTC'), $2 - interval '15 minutes', interval '15 minutes') as b) w on w.part = s.bucket $sql$
+                from generate_series(date_trunc('hour', $1, 'UTC'), $2 - interval '15 minutes', interval '15 minutes') as b
+                offset 0) w on w.part = s.bucket $sql$
             else '' end,
         case when is_days then 's.day >= ($1 at time zone ''UTC'')::date and s.day < ($2 at time zone ''UTC'')::date'
             else 's.bucket >= $1 and s.bucket < $2' end,

@@ -1,7 +1,8 @@
 -- Messages on which an edited domain configuration is tried: the gateway routes them again and answers operators with counts alone.
 
 -- The newest messages of the last 30 days whose domain the router decided, with the domain that their conversation had before. Of all users, without
--- their names; not of those who refused memory. The one function here that returns text: stored decisions do not tell how an edited configuration
+-- their names; not of those who refused memory. The one function here that returns users' messages, and returns rows to the gateway where operators get
+-- counts: stored decisions do not tell how an edited configuration
 -- would have scored a message, because it adds the weights of words. The gateway's role alone may execute it, operators behind PostgREST may not;
 -- the gateway routes the text in its memory, and neither logs nor stores it nor answers with it (RoutingReplay).
 create function operator.routed_messages(at_most integer) returns table (content text, conversation_domain public.coaching_domain)

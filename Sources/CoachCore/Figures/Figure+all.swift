@@ -12,7 +12,7 @@ extension Figure {
         isTraceable: true, needsUTCDays: { $0.contains("user") },
         pageFunction: { $0.contains("user") && Set($0).isSubset(of: ["day", "user"]) ? "user_costs" : nil },
         columns: [
-            .key("day", .time), .key("model"), .key("provider"), .key("domain"), .key("persona_id", .id), .key("user_id", .id),
+            .key("day", .time), .key("model"), .key("provider"), .key("domain", .domain), .key("persona_id", .id), .key("user_id", .id),
             .key("tier"),
             .measure("turns"), .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
             .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns"),
@@ -45,7 +45,7 @@ extension Figure {
         groups: [Group("day"), Group("domain")], by: ["day", "domain"], isTraceable: true,
         columns: joined(
             [
-                .key("day", .time), .key("domain"), .measure("turns"), .measure("share", .number, isNullable: true),
+                .key("day", .time), .key("domain", .domain), .measure("turns"), .measure("share", .number, isNullable: true),
                 .measure("confidence", .number, isNullable: true), .measure("abstentions"),
             ], percentiles("first_token", [50, 95]), [.measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns")]))
 
@@ -55,7 +55,7 @@ extension Figure {
         groups: [Group("day"), Group("provider"), Group("model"), Group("domain")], isTraceable: true,
         needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) },
         columns: joined(
-            [.key("day", .time), .key("provider"), .key("model"), .key("domain"), .measure("turns")],
+            [.key("day", .time), .key("provider"), .key("model"), .key("domain", .domain), .measure("turns")],
             percentiles("first_token", [50, 90, 95, 99]), percentiles("per_token", [50, 90, 95, 99]),
             percentiles("whole_turn", [50, 90, 95, 99])))
 

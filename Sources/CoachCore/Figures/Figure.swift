@@ -31,7 +31,7 @@ public struct Figure: Sendable {
     /// Whether a row of a week is of the whole week, also where the period has only a part of it.
     public var countsWholeWeeks: Bool
     /// For groups with a row for each user: a function of the same columns that reads a page alone, with two more arguments, the number of its rows
-    /// and of those before it. nil: `function` reads all rows.
+    /// and the keys `day` and `user` of the row before it. nil: `function` reads all rows.
     public var pageFunction: @Sendable (_ groups: [String]) -> String?
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
@@ -66,6 +66,8 @@ public struct FigureColumn: Sendable, Equatable {
         /// A UUID.
         case id
         case text
+        /// The name of a `Domain`; in the database of its type.
+        case domain
         case integer
         /// A count of people's events: NULL in the database is a number below `FigureValue.smallestCount`, which stays hidden.
         case count

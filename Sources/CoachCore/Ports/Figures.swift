@@ -3,7 +3,7 @@ import Foundation
 /// Port to the figures of all users, for operators. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`, and `NotAllowed` when the
 /// caller is not an operator.
 public struct Figures: Sendable {
-    /// A row for each group, in the order of the keys. Throws `InvalidFigureQuery`.
+    /// A row for each group, in the order of the keys. Throws `InvalidFigureQuery` and `InvalidCursor`.
     public var table: @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable
     /// A page of `Figure.calls`. Throws `InvalidCursor`.
     public var calls: @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable
@@ -48,16 +48,18 @@ public struct FigureQuery: Sendable, Hashable {
     /// Of days and weeks; IANA.
     public var timeZone: String
     public var limit: Int
-    /// Rows before the first one wanted.
-    public var offset: Int
+    /// Names the last row of the page before; nil for the first page.
+    public var cursor: String?
 
-    public init(period: Range<Date>, groups: [String], grain: Grain, timeZone: String = "UTC", limit: Int = 10_000, offset: Int = 0) {
+    public init(
+        period: Range<Date>, groups: [String], grain: Grain, timeZone: String = "UTC", limit: Int = 10_000, cursor: String? = nil
+    ) {
         self.period = period
         self.groups = groups
         self.grain = grain
         self.timeZone = timeZone
         self.limit = limit
-        self.offset = offset
+        self.cursor = cursor
     }
 }
 

@@ -27,7 +27,7 @@ extension Figure {
                     "adds previous_… of the period before, of at most \(FigureRoutes.longestTable) rows, to each measure; groups that only it has are in "
                         + "answers of one page")),
             .init("limit", in: .query, .integer(1...FigureRoutes.longestTable)),
-            .init("cursor", in: .query, .text.described("a number of rows: figures that change between pages repeat or skip some")),
+            .init("cursor", in: .query, .text),
         ]
     }
 }
@@ -38,7 +38,7 @@ extension FigureColumn {
             switch kind {
             case .time: .time
             case .id: .id
-            case .text: .text
+            case .text, .domain: .text
             case .integer: .integer
             case .count: Schema.any.described("an integer of \(FigureValue.smallestCount) or more, or \"\(FigureValue.hidden)\"")
             case .number: .number

@@ -28,7 +28,7 @@ struct FigureComparison {
         var previous = query
         previous.period = query.period.lowerBound.addingTimeInterval(-distance)..<query.period.upperBound.addingTimeInterval(-distance)
         previous.limit = FigureRoutes.longestTable
-        previous.offset = 0
+        previous.cursor = nil
         return previous
     }
 
@@ -49,7 +49,7 @@ struct FigureComparison {
         var measures = Dictionary(
             former.rows.map { row in (keys.map { moved(row[$0]) }, row) }, uniquingKeysWith: { first, _ in first })
         var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys.map { row[$0] })) }
-        if query.offset == 0, table.nextCursor == nil {
+        if query.cursor == nil, table.nextCursor == nil {
             for row in former.rows {
                 guard let row = measures.removeValue(forKey: keys.map { moved(row[$0]) }) else { continue }
                 rows.append(

@@ -31,13 +31,10 @@ extension FigureQuery {
         guard (1...FigureRoutes.longestTable).contains(limit) else {
             throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
         }
-        let offset = query["cursor"].map { Int($0) ?? -1 } ?? 0
-        guard offset >= 0 else {
-            throw GatewayError(.invalidInput, "cursor is not one of this list").naming(field: "cursor")
-        }
         let whole = grain == .week && figure.countsWholeWeeks ? period.wholeUTCWeeks : period.wholeUTCDays
         self.init(
-            period: isByDays ? whole : period, groups: names, grain: grain, timeZone: zone, limit: limit, offset: offset)
+            period: isByDays ? whole : period, groups: names, grain: grain, timeZone: zone, limit: limit,
+            cursor: query["cursor"].map(String.init))
     }
 
     /// The list of calls of the period.
