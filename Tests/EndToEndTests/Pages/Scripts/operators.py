@@ -26,3 +26,14 @@ def figures(browser, names):
         return [...table.tBodies[0].rows].map((row) => arguments[0].map((name) => row.cells[heads.indexOf(name)]?.querySelector("data")?.value ?? "0"));""",
         list(names))
     return [[Decimal(value) for value in row] for row in rows]
+
+
+def cells(browser, caption, names):
+    """What the rows of a table show, by the beginning of its caption and the names of columns: exact figures and times, or texts. None without the table."""
+    return browser.script(
+        """const table = [...document.querySelectorAll("main table")].find((table) => table.caption?.textContent.startsWith(arguments[0]));
+        if (!table) return null;
+        const heads = [...table.tHead.rows[0].cells].map((cell) => cell.innerText);
+        const shown = (cell) => cell?.querySelector("data")?.value ?? cell?.querySelector("time")?.dateTime ?? cell?.innerText ?? "no column";
+        return [...table.tBodies[0].rows].map((row) => arguments[1].map((name) => shown(row.cells[heads.indexOf(name)])));""",
+        caption, list(names))

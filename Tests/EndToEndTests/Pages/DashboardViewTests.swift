@@ -1,0 +1,124 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The dashboard's views", .paced)
+struct DashboardViewTests {
+    /// A table of a view, and the query of the rows that it must show, as JSON arrays; from tables that no fold has written.
+    private struct ExpectedTable {
+        var view: String
+        var table: String
+        var columns: [String]
+        /// How far figures may be from the query's, as a share.
+        var near: Double?
+        var sql: String
+
+        init(_ view: String, _ table: String, _ columns: [String], near: Double? = nil, _ sql: String) {
+            (self.view, self.table, self.columns, self.near, self.sql) = (view, table, columns, near, sql)
+        }
+    }
+
+    private static let expected = [
+        ExpectedTable(
+            "domains", "Messages by domain", ["Domain", "Messages", "Abstentions", "Cost"],
+            """
+            select jsonb_build_array(
+                coalesce(initcap(t.domain::text), 'General'), count(distinct l.turn_id) filter (where l.status is not null),
+                count(*) filter (where l.domain_source = 'abstained'), sum(l.cost_usd)::text)
+            from usage_logs l join turns t on t.id = l.turn_id group by t.domain
+            """),
+        ExpectedTable(
+            "latency", "By model", ["Model", "Turns", "First token p50", "First token p95", "Whole turn p50", "Whole turn p95"], near: 0.05,
+            """
+            select jsonb_build_array(
+                model, count(*), percentile_disc(0.5) within group (order by time_to_first_token_ms),
+                percentile_disc(0.95) within group (order by time_to_first_token_ms),
+                percentile_disc(0.5) within group (order by duration_ms), percentile_disc(0.95) within group (order by duration_ms))
+            from usage_logs where status = 'complete' and provider is not null group by model
+            """),
+        ExpectedTable(
+            "providers", "Calls", ["Provider", "Model", "Calls", "Errors"],
+            """
+            select jsonb_build_array(provider, model, count(*), count(error_code))
+            from usage_logs where finalized_by is not null and provider is not null group by provider, model
+            """),
+        ExpectedTable(
+            "safety", "Messages that showed danger", ["Day", "Category", "Country", "Shown crisis services"],
+            """
+            select jsonb_build_array(
+                to_char(day, 'YYYY-MM-DD"T00:00:00.000Z"'), initcap(category), jurisdiction,
+                case when count(*) < 5 then '<5' else count(*)::text end)
+            from gateway.crisis_events where created_at < now() - interval '1 day' group by day, category, jurisdiction
+            """),
+        ExpectedTable(
+            "subscriptions", "Active subscriptions", ["Day", "Active", "New purchases", "Revenue"],
+            """
+            select jsonb_build_array(
+                to_char(d, 'YYYY-MM-DD"T00:00:00.000Z"'),
+                count(*) filter (where p.occurred_at < d + interval '1 day' and p.period_end > least(d + interval '1 day', now() at time zone 'UTC')),
+                count(*) filter (where p.occurred_at::date = d::date),
+                coalesce(sum(p.price_usd) filter (where p.occurred_at::date = d::date), 0)::text)
+            from generate_series(0, 29) as n
+            cross join lateral (select (now() at time zone 'UTC')::date::timestamp - n * interval '1 day') as day (d)
+            cross join (
+                select occurred_at at time zone 'UTC' as occurred_at, period_end at time zone 'UTC' as period_end, price_usd
+                from gateway.billing_figures) as p
+            group by d
+            """),
+        ExpectedTable(
+            "alerts", "Resolved alerts", ["Rule", "Value", "Limit"],
+            """
+            select jsonb_build_array(upper(left(rule, 1)) || substr(translate(rule, '_.-', '   '), 2), value, threshold)
+            from gateway.alerts where resolved_at is not null
+            """),
+        ExpectedTable(
+            "audit", "Audit log", ["Target", "Reason", "Role"],
+            "select jsonb_build_array(target, coalesce(reason, ''), actor_role) from gateway.audit_log"),
+    ]
+
+    /// Events of days that have ended, of stores, and of alerts.
+    private static let history = """
+        insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at)
+        select gen_random_uuid(), (now() at time zone 'UTC')::date - 2, gen_random_uuid(), 1, 'grammar', 2, 'suicide', '{}', 'card',
+            case when n > 6 then 'GB' else 'NZ' end, now() - interval '2 days'
+        from generate_series(1, 8) as n;
+        insert into gateway.billing_figures
+            (event_number, source, event_id, occurred_at, kind, purchase, store, price_usd, period_start, period_end, renews, will_renew)
+        select n, 'revenuecat', n::text, p.at, 'purchase', n::text, 'app_store', 9.99, p.at, p.at + interval '30 days', true, true
+        from (values (1000001, 3), (1000002, 3), (1000003, 20)) as o (n, days)
+        cross join lateral (
+            select ((now() at time zone 'UTC')::date - days + time '12:00') at time zone 'UTC') as p (at);
+        insert into gateway.alerts (rule, measure, severity, threshold, value, started_at, resolved_at)
+        values ('tried', 'open_circuits', 'warning', 1, 3, now() - interval '1 hour', now());
+        """
+
+    @Test(
+        "each view's table has the figures of the ledger, of the events and of the logs", .enabled(if: PageScript.canRun, PageScript.reason)
+    )
+    func views() async throws {
+        let database = try await Database(try await FreshDatabase())
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
+        let user = gateway.testUser()
+        for (domain, words) in [("fitness", 3), ("fitness", 60), ("mindset", 20)] {
+            expectDone(try await user.chat("How do I begin? \(sim(["words": words]))", ["domain": domain]))
+        }
+        let editor = TestUser(gateway: gateway, role: "operator")
+        for action in ["suspend", "unsuspend"] {
+            let path = "/api/v1/operator/users/\(user.id)/\(action)"
+            #expect(try await editor.send("POST", path, ["reason": "tried \(action)"]).status == 200)
+        }
+        try await database.fresh.psql(Self.history)
+        var tables: [[String: Any]] = []
+        for expected in Self.expected {
+            let rows = try await database.fresh.psql(expected.sql).split(separator: "\n")
+            var table: [String: Any] = [
+                "view": expected.view, "table": expected.table, "columns": expected.columns,
+                "rows": try rows.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) },
+            ]
+            table["near"] = expected.near.map { "\($0)" }
+            tables.append(table)
+        }
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: tables), as: UTF8.self)
+        try await PageScript.run("views.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), json])
+    }
+}

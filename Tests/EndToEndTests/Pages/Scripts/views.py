@@ -1,0 +1,55 @@
+"""Compares the tables of the dashboard's views with the database.
+
+Arguments: origin, an operator's token, and of the database a list of {view, table, columns, rows, near}: the beginning of the table's caption, its columns
+by their names on the screen, their values in its rows in any order, and how far figures may be from them, as a share.
+"""
+
+import json
+import sys
+from decimal import Decimal, InvalidOperation
+
+from browser import LAPTOP, Browser
+from operators import cells, sign_in
+
+origin, token, expected = sys.argv[1:]
+
+
+def number(text):
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def fits(shown, wanted, near):
+    """Whether a cell shows the value: amounts and counts by their number, others by their text."""
+    numbers = number(shown), number(str(wanted))
+    if None in numbers:
+        return shown == str(wanted)
+    # Histograms keep whole bins; times are whole milliseconds.
+    return abs(numbers[0] - numbers[1]) <= (abs(numbers[1]) * Decimal(near) + 1 if near else 0)
+
+
+def is_shown(browser, table):
+    browser.open(f"/operator/{table['view']}")
+    shown = cells(browser, table["table"], table["columns"])
+    table["shown"] = shown
+    rows = [[str(value) for value in row] for row in table["rows"]]
+    return shown is not None and len(shown) == len(rows) and all(
+        all(fits(*pair, table.get("near")) for pair in zip(*both)) for both in zip(sorted(shown), sorted(rows)))
+
+
+with Browser(origin) as browser:
+    browser.look(LAPTOP, "light")
+    browser.open("/operator")
+    sign_in(browser, token)
+    browser.wait("the overview", lambda: browser.all("#navigation a"))
+    for table in json.loads(expected):
+        assert table["rows"], table
+        # Figures are up to five seconds behind.
+        try:
+            browser.wait(table["table"], lambda: is_shown(browser, table), seconds=20)
+        except AssertionError as error:
+            raise AssertionError(f"{table}") from error
+    browser.require_no_problems()
+print("done")
