@@ -9,7 +9,7 @@ extension Figures {
         Figures(
             table: { caller, figure, query in
                 let after = try query.cursor.map { try FigureCursor(text: $0, figure) }
-                var statement: Query = "select \(asOf(figure))"
+                var statement: Query = "select \(figure.isImmediate ? present : asOf)"
                 statement.append(Query(unsafeSQL: ", " + figure.values))
                 // The rows' numbers tell a table without rows from one row of nulls.
                 statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
@@ -94,14 +94,6 @@ extension Figures {
                     "select \(present), measure, value, true from operator.measures(\(names)::text[])", for: caller
                 ) { rows in try FigureTable(rows, .measures, from: 1) }
             })
-    }
-
-    private static func asOf(_ figure: Figure) -> Query {
-        switch figure.recency {
-        case .folded: asOf
-        case .immediate: present
-        case .endedDays: "(extract(epoch from gateway.safety_as_of()) * 1000000)::bigint"
-        }
     }
 
     private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
