@@ -1,10 +1,14 @@
 /// JPEG (ITU-T T.81): segments of marker, length and data, and entropy-coded data behind each SOS.
 enum JPEGFile {
+    /// Progressive pictures have about ten. A decoder writes all pixels for each, however few bytes it has.
+    static let maximumScans = 64
+
     static func cleaned(_ bytes: [UInt8]) throws(AvatarImage.Flaw) -> [UInt8] {
         var cursor = ByteCursor(bytes, at: 2)
         var result: [UInt8] = [0xFF, 0xD8]
-        var frames = 0
+        var blocks: Int?
         var scans = 0
+        var codedBytes = 0
         while true {
             let marker = try marker(&cursor)
             if marker == 0xD9 { break }
@@ -12,13 +16,13 @@ enum JPEGFile {
             let data = Array(try cursor.take(length - 2))
             switch marker {
             case 0xC0, 0xC1, 0xC2:
-                frames += 1
-                try checkFrame(data)
+                guard blocks == nil else { throw .damaged }
+                blocks = try checkFrame(data)
             case 0xDA:
                 scans += 1
-                guard frames == 1, let components = data.first, (1...4).contains(components), data.count == 4 + 2 * Int(components) else {
-                    throw .damaged
-                }
+                guard blocks != nil, scans <= maximumScans, let components = data.first, (1...4).contains(components),
+                    data.count == 4 + 2 * Int(components)
+                else { throw .damaged }
             case 0xC4: try checkHuffmanTables(data)
             case 0xDB: try checkQuantizationTables(data)
             // The restart interval.
@@ -30,14 +34,19 @@ enum JPEGFile {
             default: throw .damaged
             }
             result += [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + data
-            if marker == 0xDA { result += entropyCoded(&cursor) }
+            if marker == 0xDA {
+                let coded = entropyCoded(&cursor)
+                codedBytes += coded.count
+                result += coded
+            }
         }
-        guard frames == 1, scans > 0 else { throw .damaged }
+        // The shortest code has one bit, and a block has at least the code of its average: a few bytes are no large picture.
+        guard let blocks, scans > 0, codedBytes * 8 >= blocks else { throw .damaged }
         return result + [0xFF, 0xD9]
     }
 
-    /// Frame header (§B.2.2).
-    private static func checkFrame(_ data: [UInt8]) throws(AvatarImage.Flaw) {
+    /// Frame header (§B.2.2). Returns how many blocks of 8 × 8 samples all components have together.
+    private static func checkFrame(_ data: [UInt8]) throws(AvatarImage.Flaw) -> Int {
         var frame = ByteCursor(data)
         let precision = try frame.bigEndian(1)
         let height = try frame.bigEndian(2)
@@ -45,6 +54,15 @@ enum JPEGFile {
         let components = try frame.bigEndian(1)
         guard precision == 8 || precision == 12, (1...4).contains(components), data.count == 6 + 3 * components else { throw .damaged }
         try AvatarImage.check(width: width, height: height, bitsPerPixel: (precision == 8 ? 8 : 16) * components)
+        // After the id of a component: its horizontal and its vertical sampling.
+        let samplings = (0..<components).map { (Int(data[7 + 3 * $0] >> 4), Int(data[7 + 3 * $0] & 0x0F)) }
+        let horizontal = samplings.map(\.0)
+        let vertical = samplings.map(\.1)
+        guard let widest = horizontal.max(), let highest = vertical.max(), (horizontal + vertical).allSatisfy((1...4).contains) else {
+            throw .damaged
+        }
+        func blocks(_ side: Int, _ factor: Int, _ largest: Int) -> Int { (side * factor + largest * 8 - 1) / (largest * 8) }
+        return samplings.reduce(0) { $0 + blocks(width, $1.0, widest) * blocks(height, $1.1, highest) }
     }
 
     /// Tables up to the end of the segment, and nothing else (§B.2.4.1).

@@ -14,8 +14,8 @@ enum PNGFile {
         var range: Range<Int>
     }
 
-    /// Keeps the chunks that make pixels, each in the length that its content needs, so that no text fits behind that. All others, texts, EXIF,
-    /// profiles and animation among them, are removed.
+    /// Keeps the chunks that make pixels, each in the length that its content needs, so that no text fits behind that; the pixels are decompressed to see
+    /// that they are those of the header. All other chunks, texts, EXIF, profiles and animation among them, are removed.
     static func cleaned(_ bytes: [UInt8]) throws(AvatarImage.Flaw) -> [UInt8] {
         let all = try chunks(bytes)
         guard let first = all.first else { throw .damaged }
@@ -23,21 +23,21 @@ enum PNGFile {
         var result = signature
         var paletteEntries = 0
         var hasTransparency = false
-        var hasPixels = false
+        var pixels: [UInt8] = []
         for chunk in all {
             switch chunk.type {
             case "IHDR": break
             case "PLTE":
-                guard paletteEntries == 0, !hasPixels, header.allowsPalette(bytes: chunk.data.count) else { throw .damaged }
+                guard paletteEntries == 0, pixels.isEmpty, header.allowsPalette(bytes: chunk.data.count) else { throw .damaged }
                 paletteEntries = chunk.data.count / 3
                 // A suggestion for the screens of the past.
                 if header.colour != .palette { continue }
             case "tRNS":
-                guard !hasTransparency, !hasPixels,
+                guard !hasTransparency, pixels.isEmpty,
                     header.allowsTransparency(bytes: chunk.data.count, paletteEntries: paletteEntries)
                 else { throw .damaged }
                 hasTransparency = true
-            case "IDAT": hasPixels = true
+            case "IDAT": pixels += chunk.data
             case "IEND": guard chunk.data.isEmpty else { throw .damaged }
             default:
                 // Only ancillary chunks (bit 5 of the first letter) may be dropped.
@@ -46,7 +46,7 @@ enum PNGFile {
             }
             result += bytes[chunk.range]
         }
-        guard hasPixels, header.colour != .palette || paletteEntries > 0 else { throw .damaged }
+        guard header.colour != .palette || paletteEntries > 0, header.allows(pixels: pixels) else { throw .damaged }
         return result
     }
 

@@ -73,12 +73,15 @@ struct AvatarImageTests {
         #expect(throws: AvatarImage.Flaw.tooManyPixels) { try AvatarImage(png) }
     }
 
-    /// The sample with another header, and chunks before its pixels.
+    /// Black, of 256 times `side` pixels on each side, with chunks before the pixels.
     private static func picture(depth: UInt8 = 8, colour: UInt8, side: UInt8 = 1, _ chunks: [(String, Int)]) -> [UInt8] {
         let header = PNGFile.chunk("IHDR", [0, 0, side, 0, 0, 0, side, 0, depth, colour, 0, 0, 0])
         var bytes = PNGFile.signature + header
         for (type, length) in chunks { bytes += PNGFile.chunk(type, [UInt8](repeating: 0x41, count: length)) }
-        return bytes + PNGFile.chunk("IDAT", [0]) + PNGFile.chunk("IEND", [])
+        let pixels = 256 * Int(side)
+        let channels = [2: 3, 4: 2, 6: 4][colour] ?? 1
+        let rows = pixels * (1 + (pixels * channels * Int(depth) + 7) / 8)
+        return bytes + PNGFile.chunk("IDAT", PixelSamples.zeros(rows)) + PNGFile.chunk("IEND", [])
     }
 
     @Test("of a PNG are rejected with text in IEND, and with another length of a palette or of transparency than the pixels need")
@@ -138,6 +141,27 @@ struct AvatarImageTests {
         }
     }
 
+    @Test("of a JPEG are rejected with a large frame of few bytes, a second frame, and more scans than a progressive picture needs")
+    func untrueJPEG() throws {
+        func start(_ marker: UInt8) throws -> Int {
+            try #require(Self.jpeg.indices.dropLast().first { Self.jpeg[$0] == 0xFF && Self.jpeg[$0 + 1] == marker })
+        }
+        let frame = try start(0xC0)
+        var large = Self.jpeg
+        large.replaceSubrange(frame + 5..<frame + 9, with: [8, 0, 8, 0])
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(large) }
+        var sampling = Self.jpeg
+        sampling[frame + 11] = 0x50
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(sampling) }
+        let second = Self.jpeg[..<frame] + Self.jpeg[frame..<frame + 19] + Self.jpeg[frame...]
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(Array(second)) }
+        let end = Self.jpeg.count - 2
+        let scan = Array(Self.jpeg[try start(0xDA)..<end])
+        func scans(_ count: Int) -> [UInt8] { Array(Self.jpeg[..<end]) + (1..<count).flatMap { _ in scan } + [0xFF, 0xD9] }
+        #expect(try AvatarImage(scans(JPEGFile.maximumScans)).format == .jpeg)
+        #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(scans(JPEGFile.maximumScans + 1)) }
+    }
+
     @Test("of a WebP are rejected by the size of the canvas, of a lossy and of a lossless frame; animated ones in each form")
     func refusedWebP() throws {
         func webp(_ chunks: [(String, [UInt8])]) -> [UInt8] {
@@ -150,8 +174,8 @@ struct AvatarImageTests {
         func canvas(_ flags: UInt8, width: Int, height: Int) -> (String, [UInt8]) {
             ("VP8X", [flags, 0, 0, 0] + Self.littleEndian(width - 1, 3) + Self.littleEndian(height - 1, 3))
         }
-        func lossy(width: Int, height: Int) -> (String, [UInt8]) {
-            ("VP8 ", [0, 0, 0, 0x9D, 0x01, 0x2A] + Self.littleEndian(width, 2) + Self.littleEndian(height, 2))
+        func lossy(_ tag: UInt8 = 0x10, width: Int, height: Int) -> (String, [UInt8]) {
+            ("VP8 ", [tag, 0, 0, 0x9D, 0x01, 0x2A] + Self.littleEndian(width, 2) + Self.littleEndian(height, 2))
         }
         func lossless(width: Int, height: Int) -> (String, [UInt8]) {
             ("VP8L", [0x2F] + Self.littleEndian((width - 1) | (height - 1) << 14, 4) + [0])
@@ -164,8 +188,21 @@ struct AvatarImageTests {
             #expect(throws: AvatarImage.Flaw.animated) { try AvatarImage(webp([canvas(0x02, width: 8, height: 6), picture])) }
             #expect(throws: AvatarImage.Flaw.animated) { try AvatarImage(webp([("ANIM", [0, 0, 0, 0, 0, 0]), picture])) }
             #expect(throws: AvatarImage.Flaw.animated) { try AvatarImage(webp([canvas(0, width: 8, height: 6), ("ANMF", [0]), picture])) }
+            for (width, height) in [(7, 6), (8, 7), (2_048, 2_048)] {
+                #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(webp([canvas(0, width: width, height: height), picture])) }
+            }
+            let alpha = ("ALPH", [0, 1, 2] as [UInt8])
+            #expect(try AvatarImage(webp([canvas(0x10, width: 8, height: 6), alpha, picture])).format == .webp)
+            for chunks in [[alpha, picture], [canvas(0x10, width: 8, height: 6), alpha, alpha, picture], [picture, alpha]] {
+                #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(webp(chunks)) }
+            }
             #expect(throws: AvatarImage.Flaw.damaged, "two pictures") { try AvatarImage(webp([picture, picture])) }
         }
+        // A frame that refers to another, one that is not shown, and one whose first partition is longer than the data.
+        for tag: UInt8 in [0x11, 0, 0x30] {
+            #expect(throws: AvatarImage.Flaw.damaged) { try AvatarImage(webp([lossy(tag, width: 8, height: 6)])) }
+        }
+        #expect(throws: AvatarImage.Flaw.damaged, "another version") { try AvatarImage(webp([("VP8L", [0x2F, 7, 0x40, 1, 0x20, 0])])) }
         for (width, height) in [(16_383, 6), (8, 2_049)] {
             for picture in [lossy(width: width, height: height), lossless(width: width, height: height)] {
                 #expect(throws: AvatarImage.Flaw.tooManyPixels) { try AvatarImage(webp([picture])) }
