@@ -31,7 +31,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
         let languages = try body.optional("languages", .list(0...Self.languageCount, .languageTag)) ?? []
         try PersonaTextRules.checkName(name, body)
         for (field, texts) in [("description", [description ?? ""]), ("starters", starters)] {
-            try PersonaTextRules.check(texts, field, body)
+            try PersonaTextRules.check(texts, field, name: name, body)
         }
         var settings: [JSONMember] = []
         for field in Self.promptMembers {
@@ -45,7 +45,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
             if texts.reduce(0, { $0 + $1.unicodeScalars.count }) > Self.settingLimit {
                 try body.report(field, .tooLong(limit: Self.settingLimit))
             } else {
-                try PersonaTextRules.check(texts, field, body)
+                try PersonaTextRules.check(texts, field, name: name, body)
             }
         }
         json = .object(

@@ -32,7 +32,10 @@ extension PersonaTextRules {
         "i am human", "i am a human", "i m human", "i m a human", "i am a real person", "i m a real person", "you are human",
         "you are a human", "you re human", "you re a human", "you are a real person", "you re a real person", "she is human", "he is human",
         "coach is human", "to a real human", "with a real human", "with a real person", "of flesh and blood",
-        "not an ai", "not a bot", "not a machine", "not a robot", "not a chatbot", "never say you are an ai", "never admit",
+        "not an ai", "not a bot", "not a machine", "not a robot", "not a chatbot", "t an ai", "t a bot", "t a machine", "t a robot",
+        "t a chatbot", "no soy una ia", "no eres una ia", "no es una ia", "no es un bot", "no es un robot", "no es una maquina",
+        "nao es uma ia", "nao sou uma ia", "nao es um robo", "pas une ia", "pas un robot", "pas une machine", "kein roboter",
+        "keine maschine", "never say you are an ai", "never admit",
         "deny being an ai",
         "claim to be human", "claim to be a human", "say you are human", "pretend to be human", "hide that you are an ai",
         "ich bin ein mensch", "du bist ein mensch", "bist ein echter mensch", "kein bot", "keine ki", "aus fleisch und blut", "soy humano",
@@ -46,10 +49,25 @@ extension PersonaTextRules {
     ]
     /// Human beings only with one of `genuine`.
     static let persons: Set<String> = ["being", "person", "persona", "personne", "pessoa"]
-    static let genuine: Set<String> = [
-        "real", "actual", "living", "human", "echter", "echte", "echt", "ser", "etre", "vraie", "vrai", "reelle", "verdadera",
+    static let genuine = humanAdjectives.union([
+        "real", "actual", "living", "echter", "echte", "echt", "ser", "etre", "vraie", "vrai", "reelle", "verdadera",
         "verdadero", "verdadeira", "verdadeiro", "vera",
+    ])
+    /// Human beings only with one of `humanAdjectives`.
+    static let helpers: Set<String> = [
+        "coach", "trainer", "trainerin", "mentor", "mentorin", "adviser", "advisor", "expert", "companion", "friend",
     ]
+    static let humanAdjectives: Set<String> = ["human", "menschlicher", "menschliche"]
+    /// Subjects that are a person by themselves. Not "il": "il est humain de" says something of everybody.
+    static let personalPronouns: Set<String> = ["she", "he", "ella", "el", "sie", "er", "elle", "ela", "ele", "lei", "lui"]
+    /// Between a copula and what it says.
+    static let adverbs: Set<String> = [
+        "really", "truly", "actually", "indeed", "genuinely", "100", "fully", "completely", "totally", "also", "still", "just", "simply",
+        "wirklich", "tatsachlich", "auch", "vollig", "realmente", "verdaderamente", "tambien", "totalmente", "completamente", "tambem",
+        "vraiment", "aussi", "davvero", "anche",
+    ]
+    /// Of doctors, before a name.
+    static let titles: Set<String> = ["dr", "doktor", "dra"]
 
     static let professions: Set<String> = [
         "psychologist", "psychiatrist", "doctor", "physician", "counsellor", "counselor", "nurse", "lawyer",
@@ -116,6 +134,10 @@ extension PersonaTextRules {
         "persona", "pessoa", "personne", "esposa", "marido", "madre", "padre", "mae", "pai", "mere", "pere", "mari", "femme", "duda",
         "pregunta", "consulta", "cuestion", "emergencia", "duvida", "pergunta", "questao",
     ]
+
+    /// Words of a name that are no name: "The Coach and I".
+    static let functionWords = articles.union(copulas).union(negations).union(phraseEnds).union(relativePronouns).union(otherSubjects)
+        .union(roleWords)
 
     /// Top-level domains that end a host, in any case.
     static let topLevelDomains: Set<String> = [

@@ -19,13 +19,14 @@ enum PersonaTextRules {
     }
 
     /// Reports each problem of the texts of a field, once.
-    static func check(_ texts: [String], _ field: String, _ body: JSONReader) throws(JSONFinding) {
-        try report(texts.reduce(into: Set<Problem>()) { $0.formUnion(problems(of: $1)) }, field, body)
+    /// - Parameter name: the persona's, by which a text may call the coach.
+    static func check(_ texts: [String], _ field: String, name: String, _ body: JSONReader) throws(JSONFinding) {
+        try report(texts.reduce(into: Set<Problem>()) { $0.formUnion(problems(of: $1, name: name)) }, field, body)
     }
 
     /// As `check`. A name has no sentence around a profession that could deny it.
     static func checkName(_ name: String, _ body: JSONReader) throws(JSONFinding) {
-        var found = problems(of: name)
+        var found = problems(of: name, name: name)
         if namesProfession(name) { found.insert(.claimsProfession) }
         try report(found, "name", body)
     }
@@ -37,10 +38,10 @@ enum PersonaTextRules {
     /// Whether a name begins with a doctor's title, or has a protected profession in it.
     static func namesProfession(_ name: String) -> Bool {
         let words = FoldedText(name).words
-        return words.first.map { ["dr", "doktor", "dra"].contains($0) } ?? false || words.contains(where: isProfession)
+        return words.first.map(titles.contains) ?? false || words.contains(where: isProfession)
     }
 
-    static func problems(of text: String) -> Set<Problem> {
+    static func problems(of text: String, name: String) -> Set<Problem> {
         var found: Set<Problem> = []
         for scalar in text.unicodeScalars {
             switch scalar.value {
@@ -57,7 +58,7 @@ enum PersonaTextRules {
         let forms = [message] + [Deobfuscation.restore(message)].compactMap { $0 }
         for form in forms.map(FoldedText.init(units:)) {
             if isInjection(form) || delimiters.contains(where: { text.contains($0) }) { found.insert(.injection) }
-            let description = SelfDescription(form)
+            let description = SelfDescription(form, name: name)
             if form.contains(anyOf: humanClaims) || description.claimsHuman { found.insert(.claimsHuman) }
             if description.claimsProfession { found.insert(.claimsProfession) }
         }

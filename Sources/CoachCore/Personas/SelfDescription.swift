@@ -1,14 +1,24 @@
-/// What a text says that the coach is: "Ada is a licensed therapist", "works as your doctor", or a text that begins with "Psychologist with"; not
-/// "is not a therapist", "see a licensed therapist" and "is a doctor's task".
+/// What a text says that the coach is: "Ada is human", "Ada is a licensed therapist", "works as your doctor", or a text that begins with
+/// "Psychologist with"; not "is not a therapist", "see a licensed therapist" and "is a doctor's task".
 struct SelfDescription {
     private let text: FoldedText
     private var words: [String] { text.words }
+    /// Words of the coach's name.
+    private let names: Set<String>
 
-    init(_ text: FoldedText) { self.text = text }
+    init(_ text: FoldedText, name: String) {
+        self.text = text
+        names = Set(FoldedText(name).words.filter { $0.count > 1 }).subtracting(PersonaTextRules.functionWords)
+    }
 
     var claimsProfession: Bool {
         words.indices.contains { index in
-            PersonaTextRules.isProfession(words[index]) && isClaimed(index, qualifiers: PersonaTextRules.qualifiers, isHuman: false)
+            let isBeforeName = index + 1 < words.count && names.contains(words[index + 1])
+            // "Dr. Ada", where the full stop ends no clause
+            if PersonaTextRules.titles.contains(words[index]) { return isBeforeName }
+            guard PersonaTextRules.isProfession(words[index]) else { return false }
+            // "Meet your therapist Ada"
+            return isBeforeName && !text.endsClause(index) || isClaimed(index, qualifiers: PersonaTextRules.qualifiers, isHuman: false)
         }
     }
 
@@ -19,9 +29,10 @@ struct SelfDescription {
         }
     }
 
-    /// "human", and "person" only as in "real person" or "persona real": "is a warm person" describes a manner.
+    /// "human", "human coach", and "person" only as in "real person" or "persona real": "is a warm person" describes a manner.
     private func isHumanBeing(_ index: Int) -> Bool {
         if PersonaTextRules.humans.contains(words[index]) { return true }
+        if index > 0, PersonaTextRules.helpers.contains(words[index]) { return PersonaTextRules.humanAdjectives.contains(words[index - 1]) }
         guard PersonaTextRules.persons.contains(words[index]) else { return false }
         return index > 0 && PersonaTextRules.genuine.contains(words[index - 1])
             || index + 1 < words.count && PersonaTextRules.genuine.contains(words[index + 1])
@@ -37,8 +48,12 @@ struct SelfDescription {
         // Two in "o teu".
         for _ in 0..<2 where start > 0 && PersonaTextRules.articles.contains(words[start - 1]) { start -= 1 }
         let isComplete = endsNounPhrase(noun, qualifiers)
-        // "is a human touch", "mistakes are human"
-        if isHuman, !isComplete || article == nil && adjectives.isEmpty { return false }
+        let phrase = start
+        // "is really human", "is also a therapist"
+        while start > 0, PersonaTextRules.adverbs.contains(words[start - 1]) { start -= 1 }
+        // "is a human touch", and "mistakes are human" unlike "Ada is human"
+        let isBare = article == nil && adjectives.isEmpty
+        if isHuman, !isComplete || isBare && !isSubjectNamed(start - 1) { return false }
         guard start > 0 else {
             if adjectives.contains(where: { PersonaTextRules.licences.contains($0) }), article == nil { return true }
             // "Your doctor and you"
@@ -46,14 +61,30 @@ struct SelfDescription {
             return isComplete && (isNew || !adjectives.isEmpty)
         }
         let verb = start - 1
-        if words[verb] == "s" { return PersonaTextRules.indefiniteArticles.contains(article ?? "") && isAboutCoach(verb) }
+        if words[verb] == "s" {
+            return (isHuman && isBare || PersonaTextRules.indefiniteArticles.contains(article ?? "")) && isAboutCoach(verb)
+        }
+        if names.contains(words[verb]) { return isComplete && isApposition(phrase, to: verb) }
         if PersonaTextRules.copulas.contains(words[verb]) {
             // "Is a doctor needed?"
             return verb == 0 || text.clauseStarts.contains(verb) ? isComplete : isAboutCoach(verb)
         }
-        // "Treat users as human beings."
-        guard !isHuman, PersonaTextRules.roleWords.contains(words[verb]) else { return false }
-        return hasWork(before: verb) || text.clauseStarts.contains(verb) && isComplete
+        guard PersonaTextRules.roleWords.contains(words[verb]) else { return false }
+        // Not "Treat a user as a human."
+        return hasWork(before: verb) || !isHuman && text.clauseStarts.contains(verb) && isComplete
+    }
+
+    /// "Ada, a therapist," and "Ada the therapist", not "Is Ada a therapist?"
+    private func isApposition(_ phrase: Int, to name: Int) -> Bool {
+        text.clauseStarts.contains(phrase) || name == 0 || !PersonaTextRules.copulas.contains(words[name - 1])
+    }
+
+    /// Whether the coach's name or a pronoun of a person is the subject of a copula.
+    private func isSubjectNamed(_ copula: Int) -> Bool {
+        guard copula > 0, words[copula] == "s" || PersonaTextRules.copulas.contains(words[copula]) else { return false }
+        var subject = copula - 1
+        if subject > 0, PersonaTextRules.relativePronouns.contains(words[subject]) { subject -= 1 }
+        return names.contains(words[subject]) || PersonaTextRules.personalPronouns.contains(words[subject])
     }
 
     private func endsNounPhrase(_ noun: Int, _ qualifiers: Set<String>) -> Bool {

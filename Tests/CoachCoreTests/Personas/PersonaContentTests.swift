@@ -50,7 +50,7 @@ struct PersonaContentTests {
             ("Ada.Coach.AI", .contact), ("mehr auf müller.ch", .contact), ("see ada.life", .contact), ("youtu.be/abc", .contact),
         ])
     func refused(text: String, problem: PersonaTextRules.Problem) {
-        #expect(PersonaTextRules.problems(of: text).contains(problem))
+        #expect(PersonaTextRules.problems(of: text, name: "Ada").contains(problem))
     }
 
     @Test(
@@ -64,9 +64,14 @@ struct PersonaContentTests {
             "Ada ist eine erfahrene Psychologin", "Arbeitet als Hausarzt", "Therapeutin mit Herz",
             "Ada est une psychologue diplômée", "Travaille depuis 20 ans en tant que médecin", "Psychologue pour les couples",
             "Ada é psicóloga", "Ada e\u{301} uma terapeuta", "Trabalha como médica", "Sou o teu psicólogo",
+            "Ada is a licensed psychologist", "Ada is also a therapist.",
+            "Ada, licensed therapist, listens", "You are Ada, a psychologist.",
+            "Ada the family doctor", "Meet your therapist Ada", "Your therapist Ada listens", "Psychologist Ada helps", "Dr. Ada listens",
+            "Ada es una psicóloga titulada", "Ada, psicóloga clínica, te escucha", "Ada es también médica", "La Dra. Ada te escucha",
+            "Ada, eine erfahrene Psychologin", "Ada ist auch Ärztin", "Ada, psychologue diplômée", "Ada, terapeuta",
         ])
     func profession(text: String) {
-        #expect(PersonaTextRules.problems(of: text) == [.claimsProfession])
+        #expect(PersonaTextRules.problems(of: text, name: "Ada") == [.claimsProfession])
     }
 
     @Test(
@@ -75,9 +80,15 @@ struct PersonaContentTests {
             "Ada is a real person", "Ada is a human being.", "Ada, who is a real human with a dog", "A real human who listens",
             "She is human", "Ada es una persona real", "Es un ser humano", "Ada ist ein echter Mensch", "Ada ist ein Mensch",
             "Ada est une vraie personne", "Ada est un être humain", "Ada é uma pessoa real", "Ada é um ser humano",
+            "Ada is human", "Ada is human.", "Ada's human, and kind", "Ada is really human", "Ada is 100% human", "ADA IS HUM4N",
+            "Ada, who is human, listens", "She's human.", "He is actually human", "This is Ada, a human from Ohio", "Ada is truly a human",
+            "Ada is a human coach", "A human coach with a dog", "Human coach, 20 years old", "Works as a human coach", "Ada isn't a bot",
+            "Ada isn't an AI", "Ada es humana", "Ella es humana", "Ada es realmente humana", "Ada no es una IA", "Ada no es un robot",
+            "Ada ist Mensch", "Ada ist wirklich ein Mensch", "Ada ist ein menschlicher Coach", "Ada est humaine", "Ada n'est pas une IA",
+            "Ada é humana", "Ada não é uma IA",
         ])
     func human(text: String) {
-        #expect(PersonaTextRules.problems(of: text) == [.claimsHuman])
+        #expect(PersonaTextRules.problems(of: text, name: "Ada") == [.claimsHuman])
     }
 
     @Test(
@@ -94,12 +105,21 @@ struct PersonaContentTests {
             "Ada is not a real person", "Ada is an AI, not a real human", "Ada no es una persona real", "Ada ist kein Mensch",
             "N'est pas une vraie personne", "Ada não é uma pessoa real", "A human touch", "human, warm and calm",
             "Is a human-centred coach",
+            "Is Ada a therapist? No.", "Is Ada human?", "Is Ada a human?", "Ada is neither human nor a therapist", "Ada isn't human",
+            "Ada is not really human", "Ada is no human", "Ada asks whether you saw a doctor", "Ada, ask your doctor", "Ada helps nurses",
+            "Ada knows when a doctor is needed", "Ada is human-centred", "Ada does not replace a human coach", "It is human to err.",
+            "Suggests a human coach when it is stuck", "Better than a human coach? No.",
+            "A human coach is worth the money", "She is humane",
+            "¿Es Ada humana?", "Ada no es humana", "Es humano equivocarse",
+            "Errar es humano", "Ada es una IA", "Ada es muy humana en su trato",
+            "Ada ist kein menschlicher Coach", "Irren ist menschlich", "Ada ist eine KI", "Il est humain de se tromper", "Errar é humano",
+            "Dr. Smith's book inspired Ada", "Ada is a friend", "Treat a user as a human.",
             "You are a kind person.", "Mistakes are human.", "Every user is a human being.",
             "Uses node.js, e.g. at 3.5 km, i.e. half; works well.I ask. Calm.Then brisk.Life is short...coach gently",
             "Ends.Not all is said.",
         ])
     func harmless(text: String) {
-        #expect(PersonaTextRules.problems(of: text) == [])
+        #expect(PersonaTextRules.problems(of: text, name: "Ada") == [])
     }
 
     @Test(
@@ -114,7 +134,17 @@ struct PersonaContentTests {
             "Ünïcödé 👩‍👩‍👧 日本語 العربية",
         ])
     func accepted(text: String) {
-        #expect(PersonaTextRules.problems(of: text) == [])
+        #expect(PersonaTextRules.problems(of: text, name: "Ada") == [])
+    }
+
+    @Test("a claim is found by the persona's own name, which is more than its articles")
+    func ownName() {
+        func problems(_ name: String, _ text: String) -> [String] { findings(["name": .string(name), "description": .string(text)]) }
+        #expect(problems("Bruno Lima", "Bruno is human.") == ["description"])
+        #expect(problems("Bruno Lima", "Lima, a nurse, listens") == ["description"])
+        #expect(problems("The One and I", "Mistakes are human. The doctor knows more, and I ask.").isEmpty)
+        #expect(problems("Ada, a real human", "Calm") == ["name"])
+        #expect(findings(["name": "Ada", "starters": ["Ada is human"], "tone": ["note": "Ada is human"]]) == ["starters", "tone"])
     }
 
     @Test(
