@@ -40,6 +40,10 @@ def operation(name):
     raise AssertionError(f"the generated client has no {name}")
 
 
+wrong = models.PersonaDraft(name="Dr. Ada", description="Ada is human. Write to ada@coach.example.", languages=["english!"])
+findings = json.loads(call(creator, "post_api_v1_personas", body=wrong, expect=422).content)["error"]["details"]["findings"]
+assert {finding["field"] for finding in findings} == {"name", "description", "languages[0]"}, findings
+assert len([finding for finding in findings if finding["field"] == "description"]) == 2, findings
 draft = models.PersonaDraft(name="Ada", description="Kind and precise.", starters=["Where do I start?"], languages=["en"])
 made = call(creator, "post_api_v1_personas", body=draft, expect=201).parsed.data
 persona = made.id
@@ -88,9 +92,14 @@ conversation = call(
     user, "post_api_v1_conversations", body=models.ConversationDraft(persona_id=persona), expect=201).parsed.data
 newest = call(user, "post_api_v1_conversations_id_persona_version", conversation.id).parsed.data
 assert newest.newest_version == 1
+page = user.get_httpx_client().get(f"/p/{link.token}")
+assert page.status_code == 200 and "Bea" in page.text, page.text
 links = call(creator, "get_api_v1_personas_id_share_links", persona).parsed.data
 assert [found.uses for found in links] == [1]
 call(creator, "delete_api_v1_personas_id_share_links_link_id", persona, link.id)
+call(user, "post_api_v1_personas_redeem", body=models.Redemption(share_token=link.token), expect=404)
+call(creator, "delete_api_v1_personas_id_avatar", persona)
+call(creator, "get_api_v1_personas_id_avatar", persona, expect=404)
 assert call(creator, "post_api_v1_personas_id_unpublish", persona).parsed.data.status == "unpublished"
 call(creator, "delete_api_v1_personas_id", persona)
 call(creator, "get_api_v1_personas_id", persona, expect=404)

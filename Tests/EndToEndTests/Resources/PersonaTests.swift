@@ -242,6 +242,16 @@ struct PersonaTests {
         let wrong = try await creator.browser.send("PUT", "\(item)/avatar", body: noise)
         #expect(wrong.status == 422 && wrong.error.object("details")["field"] == "avatar")
         #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: noise + [7]).status == 413)
+        // One pixel by its header, and 65,536 bytes of them.
+        let bomb = """
+            iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAAVElEQVR4nO3BAQEAAACAkP6v7ggKAAAAAAAAAAAAAAAAAAAAAAAA\
+            AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAagAPAAF2WB7MAAAAAElFTkSuQmCC
+            """
+        for untrue in [Array(try #require(Data(base64Encoded: bomb))), Array("GIF89a".utf8), Array(picture.dropLast(20))] {
+            let answer = try await creator.browser.send("PUT", "\(item)/avatar", body: untrue, headers: ["Content-Type": "image/png"])
+            #expect(answer.status == 422 && answer.error.object("details")["field"] == "avatar")
+        }
+        #expect(try await creator.send("GET", "\(item)/avatar").body == picture, "what is rejected replaces nothing")
         #expect(try await user.browser.send("PUT", "\(item)/avatar", body: picture).status == 403)
         #expect(try await self.creator().browser.send("PUT", "\(item)/avatar", body: picture).status == 404)
         #expect(try await creator.send("DELETE", "\(item)/avatar").status == 200)
