@@ -55,14 +55,15 @@ enum JPEGFile {
         guard precision == 8 || precision == 12, (1...4).contains(components), data.count == 6 + 3 * components else { throw .damaged }
         try AvatarImage.check(width: width, height: height, bitsPerPixel: (precision == 8 ? 8 : 16) * components)
         // After the id of a component: its horizontal and its vertical sampling.
-        let samplings = (0..<components).map { (Int(data[7 + 3 * $0] >> 4), Int(data[7 + 3 * $0] & 0x0F)) }
-        let horizontal = samplings.map(\.0)
-        let vertical = samplings.map(\.1)
+        let samplings = (0..<components).map { data[7 + 3 * $0] }
+        let (horizontal, vertical) = (samplings.map { Int($0 >> 4) }, samplings.map { Int($0 & 0x0F) })
         guard let widest = horizontal.max(), let highest = vertical.max(), (horizontal + vertical).allSatisfy((1...4).contains) else {
             throw .damaged
         }
         func blocks(_ side: Int, _ factor: Int, _ largest: Int) -> Int { (side * factor + largest * 8 - 1) / (largest * 8) }
-        return samplings.reduce(0) { $0 + blocks(width, $1.0, widest) * blocks(height, $1.1, highest) }
+        return zip(horizontal, vertical).reduce(0) { sum, factors in
+            sum + blocks(width, factors.0, widest) * blocks(height, factors.1, highest)
+        }
     }
 
     /// Tables up to the end of the segment, and nothing else (§B.2.4.1).
