@@ -62,9 +62,9 @@ struct FigureTests {
         await #expect(throws: NotAllowed.self) { try await figures.table(alice, .costs, FigureSample.query([])) }
 
         let page = try await figures.table(admin, .costs, FigureSample.query(["user"], limit: 1))
-        #expect(page.rows.count == 1)
+        #expect(page.rows.count == 1 && page.nextCursor != nil)
         var rest = FigureSample.query(["user"], limit: 1)
-        rest.cursor = try #require(page.nextCursor)
+        rest.cursor = page.nextCursor
         let last = try await figures.table(admin, .costs, rest)
         #expect(last.rows.count == 1 && last.nextCursor == nil && last.rows != page.rows)
     }
@@ -72,7 +72,7 @@ struct FigureTests {
     @Test("a row that is added or removed between two pages moves no other one")
     func pages() async throws {
         let store = try await StoreFixture()
-        let day = "\(CalendarDay(unixSeconds: Int(Self.today.timeIntervalSince1970)))"
+        let day = "\(CalendarDay(unixSeconds: Int(FigureSample.today.timeIntervalSince1970)))"
         func add(_ models: [(model: String?, domain: String?)]) async throws {
             for (model, domain) in models {
                 try await store.admin.execute(

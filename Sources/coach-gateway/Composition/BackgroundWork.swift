@@ -1,5 +1,6 @@
 import BackgroundJobs
 import ChatAPI
+import CoachCore
 import CoachStore
 import Foundation
 import Logging

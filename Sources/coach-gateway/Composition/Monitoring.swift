@@ -1,4 +1,5 @@
 import BackgroundJobs
+import CoachCore
 import CoreMetrics
 import HTTPEdge
 import Logging
