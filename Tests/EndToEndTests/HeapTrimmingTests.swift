@@ -75,7 +75,7 @@ private final class Heap {
             for _ in 0..<16 {
                 let block = UnsafeMutableRawBufferPointer.allocate(
                     byteCount: .random(in: 512...4096, using: &generator), alignment: 16)
-                memset(block.baseAddress, 1, block.count)
+                block.initializeMemory(as: UInt8.self, repeating: 1)
                 if isHole {
                     holes.append(block)
                     dropped += block.count
