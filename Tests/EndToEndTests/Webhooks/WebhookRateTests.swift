@@ -34,6 +34,6 @@ struct WebhookRateTests {
         }
         let listed = ids.map { "'\($0)'" }.joined(separator: ", ")
         let stored = try await TestBed.shared().database.rows("select event_id from gateway.billing_events where event_id in (\(listed))")
-        #expect(Set(stored.compactMap { $0["event_id"] as? String }) == Set(taken.map(\.id)), "what was answered is not what is stored")
+        #expect(Set(stored.compactMap { $0["event_id"] }) == Set(taken.map(\.id)), "what was answered is not what is stored")
     }
 }
