@@ -13,11 +13,28 @@ public final class FreshDatabase: Sendable {
     public convenience init() async throws { try await self.init(at: Self.sharedServer()) }
 
     /// On a given server; empty without a template, the name of a database that nobody is connected to.
-    public init(at serverURL: String, template: String = "template1") async throws {
+    public init(at serverURL: String, template: String? = nil) async throws {
         name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
         self.serverURL = serverURL
         url = Self.replaceDatabase(of: serverURL, by: name)
-        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(serverURL, "create database \(name) template \(template)"))
+        let create = "create database \(name) template \(template ?? "template1")"
+        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(serverURL, create))
+        if let template { try await psql(Self.copySettings(of: template)) }
+    }
+
+    /// A copy of a database has its contents, but not what is set for a role in it.
+    private static func copySettings(of template: String) -> String {
+        """
+        do $$ declare role name; setting text; begin
+            for role, setting in
+                select r.rolname, unnest(s.setconfig) from pg_db_role_setting s
+                join pg_database d on d.oid = s.setdatabase join pg_roles r on r.oid = s.setrole where d.datname = '\(template)'
+            loop
+                execute format('alter role %I in database %I set %I = %L',
+                    role, current_database(), split_part(setting, '=', 1), substr(setting, strpos(setting, '=') + 1));
+            end loop;
+        end $$
+        """
     }
 
     static func sharedServer() async throws -> String {
