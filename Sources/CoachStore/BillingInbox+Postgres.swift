@@ -116,7 +116,7 @@ extension PostgresClient {
 
     /// The stored state and the event, when that equals the fold of all events; else the fold of all.
     private func fold(of stored: StoredSubscriber, and event: BillingEvent) async throws -> EntitlementFold {
-        if let events = stored.events { return EntitlementFold(try events.map(BillingEvent.init(stored:)) + [event]) }
+        if let events = stored.events { return EntitlementFold(try [BillingEvent](stored: events) + [event]) }
         if let text = stored.state, var fold = (try? JSONValue(parsing: Array(text.utf8))).flatMap({ EntitlementFold(json: $0) }),
             fold.append(event)
         {
@@ -124,9 +124,9 @@ extension PostgresClient {
         }
         // An event that is stored between the two readings changes a revision, and then this one is folded anew.
         let events = try await query("select * from gateway.subscriber_events(\(stored.subscribers))") { rows in
-            try rows.only { row in try row.value(0, as: [String].self) }
+            try rows.only { row in try row.value(0, as: String.self) }
         }
-        return EntitlementFold(try events.map(BillingEvent.init(stored:)) + [event])
+        return EntitlementFold(try [BillingEvent](stored: events) + [event])
     }
 }
 
@@ -165,8 +165,8 @@ private struct StoredSubscriber: Sendable {
     let subscribers: [Int64]
     let revisions: [Int]
     let state: String?
-    /// nil when there is a state.
-    let events: [String]?
+    /// A JSON array; nil when there is a state.
+    let events: String?
 
     init(_ row: borrowing Row) throws {
         isKnown = try row.value(0)
@@ -181,11 +181,14 @@ private struct StoredSubscriber: Sendable {
     }
 }
 
-extension BillingEvent {
+extension [BillingEvent] {
+    /// The events of a JSON array, `gateway.subscriber_events`. Throws `StoreFault` when one cannot be read.
     init(stored text: String) throws {
-        guard let json = try? JSONValue(parsing: Array(text.utf8)), let event = BillingEvent(json: json) else {
+        let elements = (try? JSONValue(parsing: Array<UInt8>(text.utf8)))?.elements
+        let events = elements?.compactMap { BillingEvent(json: $0) }
+        guard let events, events.count == elements?.count else {
             throw StoreFault.unexpected("the database holds an unreadable billing event")
         }
-        self = event
+        self = events
     }
 }

@@ -41,10 +41,10 @@ public struct EntitlementRefolding: Sendable {
     /// Returns whether the events can be read. Without effect when another event is stored meanwhile: then its fold writes the results.
     private func refold(_ subscriber: Int64) async throws -> Bool {
         let stored = try await client.query("select revision, events from gateway.stored_subscriber(\(subscriber))") { rows in
-            try rows.map { row in (revision: try row.value(0, as: Int.self), events: try row.value(1, as: [String].self)) }
+            try rows.map { row in (revision: try row.value(0, as: Int.self), events: try row.value(1, as: String.self)) }
         }
         guard let stored = stored.first else { return true }
-        guard let events = try? stored.events.map(BillingEvent.init(stored:)) else { return false }
+        guard let events = try? [BillingEvent](stored: stored.events) else { return false }
         let fold = EntitlementFold(events)
         let states = fold.entitlements(of: fold.subscriberIDs, includingSandbox: includingSandbox)
         try await client.execute(

@@ -46,7 +46,7 @@ extension JSONValue {
 
     /// The value of the last member with this name; nil when there is none or this is not an object.
     public subscript(key: String) -> JSONValue? {
-        members?.last { $0.key.utf8.elementsEqual(key.utf8) }?.value
+        members?.last { $0.key.utf8.count == key.utf8.count && $0.key.utf8.elementsEqual(key.utf8) }?.value
     }
 
     /// The members, if this is an object.

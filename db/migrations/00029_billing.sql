@@ -102,7 +102,7 @@ create index idx_user_entitlements_access_until on gateway.user_entitlements (ac
 create function gateway.read_subscriber(
     source text, event_id text, ids text[], fold_version integer,
     out known boolean, out removed text[], out pseudonyms text[], out subscribers bigint[], out revisions integer[], out state text,
-    out events text[])
+    out events text)
     language plpgsql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
     names text[];
@@ -118,11 +118,12 @@ begin
     events := case when state is null then gateway.subscriber_events(subscribers) end;
 end $$;
 
--- All events of these subscribers, in no order.
-create function gateway.subscriber_events(subscribers bigint[]) returns text[]
+-- All events of these subscribers as a JSON array, in no order. Joined, not parsed: they are many, and PostgreSQL has no use for their members.
+create function gateway.subscriber_events(subscribers bigint[]) returns text
     language plpgsql stable set search_path = '' set enable_seqscan = off as $$
 begin
-    return array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
+    return (
+        select '[' || coalesce(string_agg(e.event, ','), '') || ']' from gateway.billing_events e where e.subscriber = any (subscribers));
 end $$;
 
 -- Enqueues jobs that an event causes: [{user_id, kind, payload, key, delay_seconds}].

@@ -11,7 +11,7 @@ begin atomic
 end;
 
 -- The input of a fold of a subscriber's stored events; no row when they are merged with another one.
-create function gateway.stored_subscriber(subscriber bigint, out revision integer, out events text[]) returns setof record
+create function gateway.stored_subscriber(subscriber bigint, out revision integer, out events text) returns setof record
     language sql stable set search_path = ''
 begin atomic
     select s.revision, gateway.subscriber_events(array[s.id]) from gateway.subscribers s where s.id = $1;

@@ -52,9 +52,10 @@ extension EventFields {
         return ids
     }
 
-    /// Apps choose their users' ids: one in the form of a store's would take over that store's customer.
+    /// Each id once. Apps choose their users' ids: one in the form of a store's would take over that store's customer.
     private static func subscribers(_ names: [String]) -> [SubscriberID] {
-        names.compactMap { SubscriberID($0) }.filter { !$0.isOfStore }
+        var known: Set<SubscriberID> = []
+        return names.compactMap { SubscriberID($0) }.filter { !$0.isOfStore && known.insert($0).inserted }
     }
 
     private func transfer() throws(IgnoredReason) -> BillingChange {
