@@ -137,11 +137,13 @@ struct Sums: CustomStringConvertible {
             #expect(own.allSatisfy { $0.number("recorded") == 1 && $0.number("last") ?? 0 > 0 }, "recorded and ended: \(own)")
             #expect(own.count >= made.count && own.count { $0["model"] != nil } <= made.count, "each request has a row: \(own), \(made)")
             unneeded += own.count - made.count
-            var left = made
-            // Exact ones first: an estimated one could be of any of several calls. A summary that is made again, because its gateway was killed,
-            // has the same figures: the exact bill is that of the call which was answered.
+            // Exact ones first: an estimated one could be of any of several calls, so the largest is that of the longest text. A summary that is
+            // made again, because its gateway was killed, has the same figures: the exact bill is that of the call which was answered.
+            var left = made.sorted { $0.tokens > $1.tokens }
             let ended = (bills[user] ?? []).filter { $0["purpose"] == "summary" }
-            for bill in ended.filter({ $0.flag("estimated") != true }) + ended.filter({ $0.flag("estimated") == true }) {
+            let estimates = ended.filter { $0.flag("estimated") == true }
+                .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
+            for bill in ended.filter({ $0.flag("estimated") != true }) + estimates {
                 let figures = ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
                 let isEstimated = bill.flag("estimated") == true
                 let index = try #require(
