@@ -14,12 +14,17 @@ struct TestPartTests {
             try FileManager.default.createDirectory(atPath: folder.path + "/" + name, withIntermediateDirectories: false)
         }
         try folder.write(".build/test.log", "")
-        try folder.write("bin/swift", "#!/bin/sh\n\(swift)\n")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path + "/bin/swift")
         let deploy = Program.checkout.path + "/deploy"
         let script = """
             set -euo pipefail
-            cd '\(folder.path)'; . '\(deploy)/lib.sh'; . '\(deploy)/test-parts.sh'
+            cd '\(folder.path)'
+            # By this shell: a file that another process still has open for writing cannot be executed.
+            cat >bin/swift <<'end'
+            #!/bin/sh
+            \(swift)
+            end
+            chmod +x bin/swift
+            . '\(deploy)/lib.sh'; . '\(deploy)/test-parts.sh'
             parts=0; width=1; part_limit=\(limit)
             ! run_tests
             """
