@@ -18,7 +18,7 @@ struct WebhookSettings: Sendable {
     var eventsPerSecond: Int
 
     /// Measured on two processors beside chat: `deploy/bench --only webhooks`.
-    private static let eventsPerProcessor = 300
+    private static let eventsPerProcessor = 270
 
     struct Play: Sendable {
         var audience: String
