@@ -1,7 +1,5 @@
 -- A repeated request: the state of the turn that it began.
 
--- Beginning a turn: the first of its two round trips.
-
 -- The bill of an attempt: the sums of its ledger rows; NULL when it has no receipt. Planned at each call, for then only one day is looked at.
 create function gateway.bill_of(uid uuid, turn_id uuid, attempt integer, day date) returns jsonb
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
