@@ -137,7 +137,9 @@ extension PersonaTextRules {
 
     /// Words of a name that are no name: "The Coach and I".
     static let functionWords = articles.union(copulas).union(negations).union(phraseEnds).union(relativePronouns).union(otherSubjects)
-        .union(roleWords)
+        .union(roleWords).union(["to", "zu"])
+    /// Names of people that follow a noun also as verbs: "a doctor may".
+    static let namesThatAreVerbs: Set<String> = ["will", "may", "can", "mark", "hope"]
 
     /// Top-level domains that end a host, in any case.
     static let topLevelDomains: Set<String> = [

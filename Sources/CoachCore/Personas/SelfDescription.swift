@@ -18,7 +18,8 @@ struct SelfDescription {
             if PersonaTextRules.titles.contains(words[index]) { return isBeforeName }
             guard PersonaTextRules.isProfession(words[index]) else { return false }
             // "Meet your therapist Ada"
-            return isBeforeName && !text.endsClause(index) || isClaimed(index, qualifiers: PersonaTextRules.qualifiers, isHuman: false)
+            return isBeforeName && !text.endsClause(index) && !isVerb(index + 1)
+                || isClaimed(index, qualifiers: PersonaTextRules.qualifiers, isHuman: false)
         }
     }
 
@@ -74,9 +75,13 @@ struct SelfDescription {
         return hasWork(before: verb) || !isHuman && text.clauseStarts.contains(verb) && isComplete
     }
 
-    /// "Ada, a therapist," and "Ada the therapist", not "Is Ada a therapist?"
+    /// Whether a word of the name is a verb here: "Your doctor will know", not "Meet your doctor Will".
+    private func isVerb(_ name: Int) -> Bool { PersonaTextRules.namesThatAreVerbs.contains(words[name]) && !text.endsClause(name) }
+
+    /// "Ada, a therapist," and "Ada the therapist", not "Is Ada a therapist?", nor "a sleep therapist", whom Sleep Coach suggests.
     private func isApposition(_ phrase: Int, to name: Int) -> Bool {
-        text.clauseStarts.contains(phrase) || name == 0 || !PersonaTextRules.copulas.contains(words[name - 1])
+        if name == 0 || text.clauseStarts.contains(phrase) { return true }
+        return !PersonaTextRules.copulas.contains(words[name - 1]) && !PersonaTextRules.articles.contains(words[name - 1])
     }
 
     /// Whether the coach's name or a pronoun of a person is the subject of a copula.

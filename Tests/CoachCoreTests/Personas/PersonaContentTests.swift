@@ -148,6 +148,18 @@ struct PersonaContentTests {
     }
 
     @Test(
+        "a word of the name is no name where it is another part of speech",
+        arguments: [
+            ("Will", "Your doctor will know more.", false), ("May", "A therapist may help you.", false),
+            ("Sleep Coach", "For apnoea see a sleep doctor.", false), ("Talk to Max", "Talk to a doctor.", false),
+            ("Will", "Meet your therapist Will.", true), ("Will", "Dr. Will listens", true), ("Will", "Will is a therapist", true),
+            ("Sleep Coach", "Sleep Coach, a doctor, listens", true),
+        ])
+    func wordOfName(name: String, text: String, isClaim: Bool) {
+        #expect(PersonaTextRules.problems(of: text, name: name) == (isClaim ? [.claimsProfession] : []))
+    }
+
+    @Test(
         "a doctor's title and any protected profession are rejected in a name",
         arguments: [
             ("Dr. Ada", true), ("dr ada", true), ("Therapist Anna", true), ("Anna, Psychotherapeutin", true), ("La Psicóloga", true),
