@@ -13,7 +13,7 @@ final class HedgedCall {
     /// What the calls have reported while nothing was decided.
     private var pending = (first: CallTally(), second: CallTally())
     private var start = Moment.now
-    private var alarm: TransferAlarm?
+    private var timer: TransferTimer?
     /// The other call's requests were reported.
     private var hasOtherCalls = false
 
@@ -39,8 +39,8 @@ final class HedgedCall {
         let patience = order.count > 1 ? order.first.flatMap { router.health.usualTime(of: $0.name) } : nil
         machine.begin(at: start, patience: patience)
         if let patience {
-            alarm = router.transfers.schedule(after: patience) { [self] in
-                alarm = nil
+            timer = router.transfers.schedule(after: patience) { [self] in
+                timer = nil
                 clock(order)
             }
         }
@@ -99,7 +99,7 @@ final class HedgedCall {
 
     /// Delivers what this call has reported, `update` the last of it, with the other call's requests, and cancels the other one.
     private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
-        alarm?.cancel()
+        timer?.cancel()
         if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
         let loser = modelCall(call.other)
         let (reported, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)

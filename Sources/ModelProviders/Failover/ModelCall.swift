@@ -23,7 +23,7 @@ final class ModelCall {
     private var askedAt = Moment.now
     /// The key of the request that was sent last.
     private var key: String?
-    private var alarm: (handle: TransferAlarm, at: Moment)?
+    private var timer: (handle: TransferTimer, at: Moment)?
     private let beforeRequest: LanguageModel.BeforeRequest?
     /// Whether `beforeRequest` is called for the next request.
     private var announces = false
@@ -230,17 +230,17 @@ extension ModelCall {
     /// The timer is left alone while the deadline only moves away, as it does with every text; when it fires too early, it is set again.
     private func setAlarm() {
         guard let deadline = machine.deadline else {
-            alarm?.handle.cancel()
-            alarm = nil
+            timer?.handle.cancel()
+            timer = nil
             return
         }
-        if let at = alarm?.at, at <= deadline { return }
-        alarm?.handle.cancel()
+        if let at = timer?.at, at <= deadline { return }
+        timer?.handle.cancel()
         let handle = router.transfers.schedule(after: Moment.now.duration(to: deadline)) { [self] in
-            alarm = nil
+            timer = nil
             clock()
         }
-        alarm = (handle, deadline)
+        timer = (handle, deadline)
     }
 
     private func clock() {

@@ -1,5 +1,6 @@
 /// Decides when a stream needs a heartbeat, and when its client has read nothing for too long. Pure: the clock is an argument.
 struct StreamTimers {
+    /// What is to be done when a deadline is reached.
     enum Action: Equatable {
         case none
         /// Write a heartbeat.

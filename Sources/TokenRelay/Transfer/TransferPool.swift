@@ -63,7 +63,7 @@ public final class TransferPool: Sendable {
     /// Reads an authority file (nil: the system's authorities) in the background, so that the first direct transfer does not wait for it.
     /// Any thread.
     public func prepare(authorityFile: String?) {
-        drivers.submit { $0.direct.tools.trust.context(authorityFile) { _ in } }
+        drivers.submit { $0.direct.tools.tlsContexts.context(authorityFile) { _ in } }
     }
 
     /// Cancels all transfers and closes all connections. Transfers that are started later end as cancelled. Any thread; idempotent.
@@ -80,12 +80,12 @@ public final class TransferPool: Sendable {
     public func bind<Value>(_ value: Value) -> TransferBound<Value> { ReactorBound(value, to: drivers.reactor) }
 
     /// Runs `body` once, after `delay`, on the thread on which handlers are called. Call on that thread only.
-    public func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TransferAlarm {
-        TransferAlarm(timer: drivers.reactor.schedule(after: delay, body))
+    public func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TransferTimer {
+        TransferTimer(timer: drivers.reactor.schedule(after: delay, body))
     }
 }
 
-/// A sendable reference to a value that only the thread on which a pool calls its handlers may use.
+/// A sendable reference to a value that is bound to the thread on which a pool calls its handlers: only that thread may use it.
 public typealias TransferBound<Value> = ReactorBound<Value>
 
 /// A handle of a started transfer, to cancel it. Dropping it does not cancel the transfer.
@@ -103,7 +103,7 @@ public struct Transfer: Sendable {
 }
 
 /// A timer set with `TransferPool.schedule`. Use only on the thread on which handlers are called.
-public struct TransferAlarm {
+public struct TransferTimer {
     fileprivate let timer: TimerHandle
 
     /// Cancels the timer. No effect when it has fired.

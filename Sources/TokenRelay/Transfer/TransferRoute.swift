@@ -40,8 +40,8 @@ public struct TransferNeeds: Sendable, Equatable {
     public init() {}
 }
 
-/// A provider's configuration or the environment is invalid or contradictory. The description names the variable; it does not quote the
-/// proxy's URL, which may contain a password.
+/// No route can be made, because a provider's configuration, its client certificate or the environment is invalid or contradictory. The
+/// description names the variable; it does not quote the proxy's URL, which may contain a password.
 public struct UnusableRoute: Error, Equatable, CustomStringConvertible {
     public var description: String
 }

@@ -3,6 +3,7 @@ import Synchronization
 
 /// The turns that run in this process, by id. It keeps a turn until the turn is saved, whether or not clients are connected. Any thread.
 public final class TurnRegistry: Sendable {
+    /// A turn that has begun and is not inserted yet; keeps a stop for it.
     private struct Expected {
         var userID: UserID
         var isStopped = false

@@ -144,8 +144,8 @@ struct TransferTLSTests {
     }
 }
 
-@Suite("TrustStore", .enabled(if: TLSServer.isAvailable))
-struct TrustStoreTests {
+@Suite("TLSContextCache", .enabled(if: TLSServer.isAvailable))
+struct TLSContextCacheTests {
     @Test("a file is read once for concurrent requests and again after a change; a broken file is ignored")
     func reload() async throws {
         let reactor = try Reactor(name: "trust")
@@ -155,10 +155,10 @@ struct TrustStoreTests {
         let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem")
         defer { try? FileManager.default.removeItem(at: file) }
         try FileManager.default.copyItem(atPath: one.certificate, toPath: file.path)
-        let store = ReactorBound(TrustStore(reactor: reactor, checkInterval: .zero), to: reactor)
+        let cache = ReactorBound(TLSContextCache(reactor: reactor, checkInterval: .zero), to: reactor)
         func context() async throws -> ObjectIdentifier {
             try await withCheckedThrowingContinuation { continuation in
-                store.submit { $0.context(file.path) { continuation.resume(with: $0.map { ObjectIdentifier($0) }) } }
+                cache.submit { $0.context(file.path) { continuation.resume(with: $0.map { ObjectIdentifier($0) }) } }
             }
         }
         let first = try await context()

@@ -1,18 +1,18 @@
 import Reactor
 
-/// The shared objects with which connections are opened: name cache, trusted authorities, receive buffers, order of addresses. Use only on
+/// The shared objects with which connections are opened: name cache, TLS contexts, receive buffers, order of addresses. Use only on
 /// the reactor's thread.
 final class ConnectionTools {
     let reactor: Reactor
     let names: NameCache
-    let trust: TrustStore
+    let tlsContexts: TLSContextCache
     let buffers = ReceiveBuffers()
     var order = AddressOrder()
 
     init(reactor: Reactor, lookUp: @escaping NameCache.Resolver = { NameLookup.addresses(of: $0) }) {
         self.reactor = reactor
         names = NameCache(reactor: reactor, lookUp: lookUp)
-        trust = TrustStore(reactor: reactor)
+        tlsContexts = TLSContextCache(reactor: reactor)
     }
 }
 
@@ -74,11 +74,11 @@ final class ConnectionSetup: ConnectionUser {
     }
 
     private func secure(_ connection: ProviderConnection) {
-        tools.trust.context(origin.authorityFile) { [self] answer in
+        tools.tlsContexts.context(origin.authorityFile) { [self] answer in
             // The setup may have ended while the authorities were read.
             guard onEnd != nil else { return }
             do throws(TransferFailure) {
-                connection.secure(with: try TLSSession(try answer.get(), host: origin.host, port: origin.port))
+                connection.secure(with: try TLSEngine(try answer.get(), host: origin.host, port: origin.port))
             } catch {
                 finish(.failure(error))
             }

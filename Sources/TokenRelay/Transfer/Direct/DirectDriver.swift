@@ -16,11 +16,11 @@ final class DirectDriver: TransferDriver {
 
     func start(_ id: UInt64, _ request: TransferRequest, _ handlers: TransferHandlers) {
         guard !isClosed else { return handlers.end(.cancelled) }
-        guard let address = TransferAddress(request.url, authorityFile: request.authorityFile),
-            let bytes = RequestEncoder.encode(request, to: address)
+        guard let url = TransferURL(request.url, authorityFile: request.authorityFile),
+            let bytes = RequestEncoder.encode(request, to: url)
         else { return handlers.end(.failed(TransferFailure(kind: .request))) }
         let transfer = DirectTransfer(
-            id: id, origin: address.origin, request: bytes, isIdempotent: request.body == nil, connectTimeout: request.connectTimeout,
+            id: id, origin: url.origin, request: bytes, isIdempotent: request.body == nil, connectTimeout: request.connectTimeout,
             handlers: handlers, driver: self)
         running[id] = transfer
         transfer.begin()

@@ -60,7 +60,7 @@ final class HappyEyeballsConnector {
     }
 
     private func start(_ address: String) throws(TransferFailure) {
-        let descriptor = try SocketAddress.connect(to: address, port)
+        let descriptor = try TCPSocket.connect(to: address, port)
         do {
             let watch = try reactor.watch(descriptor, .write) { [self] _ in answered(descriptor) }
             attempts.append((descriptor, watch, address))
@@ -74,7 +74,7 @@ final class HappyEyeballsConnector {
         guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
         let attempt = attempts.remove(at: index)
         reactor.unwatch(attempt.watch)
-        let code = SocketAddress.error(of: descriptor)
+        let code = TCPSocket.error(of: descriptor)
         if code == 0 {
             // Attempts that began earlier and have not answered count as failed; later ones do not.
             for slower in attempts[..<index] { onFailedAddress(slower.address) }
@@ -100,8 +100,8 @@ final class HappyEyeballsConnector {
     }
 }
 
-/// System calls for TCP sockets by numeric address.
-enum SocketAddress {
+/// The system calls with which a TCP socket is connected. Uses numeric addresses only.
+enum TCPSocket {
     /// Begins to connect and returns the socket, which becomes writable when connecting has succeeded or failed. It is non-blocking, closed
     /// on exec, and has TCP_NODELAY and keepalive.
     static func connect(to address: String, _ port: UInt16) throws(TransferFailure) -> Int32 {

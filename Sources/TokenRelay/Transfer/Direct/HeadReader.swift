@@ -35,14 +35,14 @@ struct HeadReader {
         var head: TransferHead
         var isHTTP11: Bool
         var mayReuse: Bool
-        var bounds = Bounds()
+        var counter = FieldCounter()
         var length: Int?
         var codings: String?
         var keepAlive: Duration?
     }
 
-    /// Counts fields and bytes, and throws when there are too many.
-    struct Bounds {
+    /// Counts the fields of a head or of trailers and their bytes, and throws when there are too many.
+    struct FieldCounter {
         private var fields = 0
         private var bytes = 0
 
@@ -70,7 +70,7 @@ struct HeadReader {
             guard interims <= Self.mostInterims, current.head.status != 101 else { throw Malformed() }
             return nil
         }
-        try current.bounds.count(line)
+        try current.counter.count(line)
         try current.take(try Self.field(line))
         reading = current
         return nil

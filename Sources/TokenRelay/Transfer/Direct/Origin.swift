@@ -14,8 +14,8 @@ struct Origin: Hashable {
     }
 }
 
-/// A parsed absolute `http` or `https` URL (RFC 3986). Pure.
-struct TransferAddress: Equatable {
+/// A parsed absolute `http` or `https` URL (RFC 3986): the origin to connect to and the request target to send. Pure.
+struct TransferURL: Equatable {
     var origin: Origin
     /// Path and query, at least `/`.
     var target: String

@@ -40,8 +40,8 @@ final class ReceiveBuffers {
 final class ProviderConnection: ReadinessHandler, DeferredWork {
     private enum Security {
         case none
-        case handshaking(TLSSession)
-        case secured(TLSSession)
+        case handshaking(TLSEngine)
+        case secured(TLSEngine)
     }
 
     let origin: Origin
@@ -106,16 +106,16 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
     }
 
     /// Begins the TLS handshake. `secured` follows when the peer's certificate is verified, otherwise `ended`.
-    func secure(with session: TLSSession) {
-        security = .handshaking(session)
+    func secure(with engine: TLSEngine) {
+        security = .handshaking(engine)
         deferReading()
     }
 
     func send(_ bytes: [UInt8]) {
         switch security {
-        case .secured(let session):
-            guard session.write(bytes) else { return end(.failed(TransferFailure(kind: .cut))) }
-            transmit(session.takeOutput())
+        case .secured(let engine):
+            guard engine.write(bytes) else { return end(.failed(TransferFailure(kind: .cut))) }
+            transmit(engine.takeOutput())
         case .none, .handshaking: transmit(bytes)
         }
     }
@@ -133,7 +133,7 @@ extension ProviderConnection {
     func continueWork() {
         isDeferred = false
         guard isOpen else { return }
-        if case .handshaking(let session) = security { continueHandshake(session) }
+        if case .handshaking(let engine) = security { continueHandshake(engine) }
         // The socket may have become readable meanwhile, which an edge-triggered watch reports once.
         if !isDeferred { receive() }
     }
@@ -168,20 +168,20 @@ extension ProviderConnection {
     private func take(_ bytes: UnsafeMutableRawBufferPointer) {
         switch security {
         case .none: user?.received(bytes, on: self)
-        case .handshaking(let session):
-            session.received(UnsafeRawBufferPointer(bytes))
+        case .handshaking(let engine):
+            engine.received(UnsafeRawBufferPointer(bytes))
             deferReading()
-        case .secured(let session):
-            session.received(UnsafeRawBufferPointer(bytes))
-            decrypt(session)
+        case .secured(let engine):
+            engine.received(UnsafeRawBufferPointer(bytes))
+            decrypt(engine)
         }
     }
 
     /// Decrypts all complete records. The work is bounded by one `recv`, plus one record that it completed.
-    private func decrypt(_ session: TLSSession) {
+    private func decrypt(_ engine: TLSEngine) {
         var filled = 0
         while isOpen {
-            let reading = session.read(into: UnsafeMutableRawBufferPointer(rebasing: buffers.decrypted[filled...]))
+            let reading = engine.read(into: UnsafeMutableRawBufferPointer(rebasing: buffers.decrypted[filled...]))
             if case .bytes(let count) = reading { filled += count }
             let isFull = filled == buffers.decrypted.count
             if filled > 0, isFull || !reading.hasMore {
@@ -191,7 +191,7 @@ extension ProviderConnection {
             switch reading {
             case .bytes: continue
             // TLS may have produced bytes to send, such as the answer to a key update.
-            case .wait: return transmit(session.takeOutput())
+            case .wait: return transmit(engine.takeOutput())
             case .closed: return end(.closed)
             case .broken: return end(.failed(TransferFailure(kind: .cut)))
             }
@@ -200,18 +200,18 @@ extension ProviderConnection {
 
     private var isHandshaking: Bool { if case .handshaking = security { true } else { false } }
 
-    private func continueHandshake(_ session: TLSSession) {
-        let state = session.handshake()
-        transmit(session.takeOutput())
+    private func continueHandshake(_ engine: TLSEngine) {
+        let state = engine.handshake()
+        transmit(engine.takeOutput())
         guard isOpen else { return }
         switch state {
         case .inProgress: return
         case .failed(let failure): end(.failed(failure))
         case .done:
-            security = .secured(session)
+            security = .secured(engine)
             user?.secured(self)
             // The peer may have sent data directly after its part of the handshake.
-            if isOpen { decrypt(session) }
+            if isOpen { decrypt(engine) }
         }
     }
 
@@ -252,7 +252,7 @@ extension ProviderConnection {
     }
 }
 
-extension TLSSession.Reading {
+extension TLSEngine.Reading {
     /// Whether another read may return more.
     fileprivate var hasMore: Bool { if case .bytes = self { true } else { false } }
 }

@@ -13,7 +13,7 @@ struct ResponseReader {
         case chunk(left: Int)
         /// The line end after a chunk.
         case chunkEnd
-        case trailers(HeadReader.Bounds)
+        case trailers(HeadReader.FieldCounter)
         case complete
     }
 
@@ -54,7 +54,7 @@ struct ResponseReader {
             case .chunkSize:
                 guard let line = try line(in: bytes, &index, atMost: Self.longestSizeLine) else { return kept }
                 let size = try line.read(of: bytes, Self.size)
-                state = size == 0 ? .trailers(HeadReader.Bounds()) : .chunk(left: size)
+                state = size == 0 ? .trailers(HeadReader.FieldCounter()) : .chunk(left: size)
             case .chunk(let left):
                 let count = min(left, bytes.count - index)
                 Self.keep(bytes, &index, count, &kept)
@@ -63,13 +63,13 @@ struct ResponseReader {
                 guard let line = try line(in: bytes, &index, atMost: 1) else { return kept }
                 guard try line.read(of: bytes, { $0.isEmpty }) else { throw HeadReader.Malformed() }
                 state = .chunkSize
-            case .trailers(var bounds):
+            case .trailers(var counter):
                 guard let line = try line(in: bytes, &index, atMost: HeadReader.mostBytes) else { return kept }
                 state = try line.read(of: bytes) { line throws(HeadReader.Malformed) in
                     guard !line.isEmpty else { return .complete }
                     _ = try HeadReader.field(line)
-                    try bounds.count(line)
-                    return .trailers(bounds)
+                    try counter.count(line)
+                    return .trailers(counter)
                 }
             case .complete:
                 // Bytes after the response, with no request outstanding: do not reuse the connection.

@@ -9,7 +9,7 @@ import CLibSSL
 final class TLSContext {
     let pointer: OpaquePointer
     /// In the context, because a resumed session is not verified again: it is valid only for the authorities that verified it.
-    let resumable = ResumableSessions()
+    let resumable = TLSSessionCache()
 
     /// Reads and parses the authorities; blocks, for milliseconds with the system's.
     /// - Parameter authorityFile: PEM file of the certificate authorities to trust; nil: the system's.
@@ -27,7 +27,7 @@ final class TLSContext {
         guard gateway_ssl_ctx_harden(pointer) == 1, gateway_ssl_ctx_offer_http1(pointer) == 0 else { throw TransferFailure(kind: .other) }
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         gateway_ssl_ctx_offer_sessions(pointer)
-        SSL_CTX_sess_set_new_cb(pointer) { session, offered in TLSSession.keep(offered, of: session) }
+        SSL_CTX_sess_set_new_cb(pointer) { session, offered in TLSEngine.keep(offered, of: session) }
     }
 
     deinit {

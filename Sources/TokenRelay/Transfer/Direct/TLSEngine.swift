@@ -2,11 +2,12 @@
 
 import CLibSSL
 
-/// One TLS client session without I/O: it decrypts bytes that the caller received from the socket, and encrypts bytes that the caller
-/// sends. Because it does not read the socket itself, one `recv` serves any number of records.
-// SAFETY: the session is created in `init` and freed in `deinit`; it owns both memory BIOs from `SSL_set_bio` on. Every call is made on the
+/// The TLS of one client connection (OpenSSL's `SSL`), without I/O: it decrypts bytes that the caller received from the socket, and
+/// encrypts bytes that the caller sends. Because it does not read the socket itself, one `recv` serves any number of records.
+// SAFETY: the `SSL` is created in `init` and freed in `deinit`; it owns both memory BIOs from `SSL_set_bio` on. Every call is made on the
 // one thread that uses the object, with buffers that are valid during the call.
-final class TLSSession {
+final class TLSEngine {
+    /// The state after `handshake`.
     enum Handshake: Equatable {
         /// More bytes from the peer are needed.
         case inProgress
@@ -14,6 +15,7 @@ final class TLSSession {
         case failed(TransferFailure)
     }
 
+    /// The result of `read`.
     enum Reading: Equatable {
         /// This number of decrypted bytes.
         case bytes(Int)
@@ -25,9 +27,9 @@ final class TLSSession {
         case broken
     }
 
-    private let session: OpaquePointer
+    private let ssl: OpaquePointer
     private let context: TLSContext
-    /// The key in `ResumableSessions`: the name or address, and the port.
+    /// The key in `TLSSessionCache`: the name or address, and the port.
     private let peer: String
     private let input: OpaquePointer
     private let output: OpaquePointer
@@ -35,27 +37,27 @@ final class TLSSession {
     /// Resumes an earlier session with the same host and port, if the context has one.
     /// - Parameter host: the name or address for which the peer's certificate must be.
     init(_ context: TLSContext, host: String, port: UInt16) throws(TransferFailure) {
-        guard let session = SSL_new(context.pointer) else { throw TransferFailure(kind: .other) }
+        guard let ssl = SSL_new(context.pointer) else { throw TransferFailure(kind: .other) }
         guard let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
-            SSL_free(session)
+            SSL_free(ssl)
             throw TransferFailure(kind: .other)
         }
-        self.session = session
+        self.ssl = ssl
         self.context = context
         peer = "\(host):\(port)"
         self.input = input
         self.output = output
-        SSL_set_bio(session, input, output)
-        SSL_set_connect_state(session)
+        SSL_set_bio(ssl, input, output)
+        SSL_set_connect_state(ssl)
         // An address is compared with the certificate's addresses, and never sent as a name (RFC 6066 §3).
-        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 {
-            guard SSL_set1_host(session, host) == 1, gateway_ssl_set_server_name(session, host) == 1 else {
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) != 1 {
+            guard SSL_set1_host(ssl, host) == 1, gateway_ssl_set_server_name(ssl, host) == 1 else {
                 throw TransferFailure(kind: .request)
             }
         }
         // A peer that does not resume it does a full handshake.
-        context.resumable.withSession(of: peer) { _ = SSL_set_session(session, $0) }
-        SSL_set_ex_data(session, Self.ownIndex, Unmanaged.passUnretained(self).toOpaque())
+        context.resumable.withSession(of: peer) { _ = SSL_set_session(ssl, $0) }
+        SSL_set_ex_data(ssl, Self.ownIndex, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// The index of OpenSSL's application data under which the pointer to this object is stored.
@@ -63,9 +65,9 @@ final class TLSSession {
 
     /// OpenSSL's callback for a new session ticket of the peer: stores it for later connections. Returns 1 when it took the reference.
     // SAFETY: OpenSSL calls this inside `handshake` or `read` only, so the object exists, and the call is on the thread that uses it.
-    static func keep(_ offered: OpaquePointer?, of session: OpaquePointer?) -> Int32 {
-        guard let offered, let session, let pointer = SSL_get_ex_data(session, ownIndex) else { return 0 }
-        let own = Unmanaged<TLSSession>.fromOpaque(pointer).takeUnretainedValue()
+    static func keep(_ offered: OpaquePointer?, of ssl: OpaquePointer?) -> Int32 {
+        guard let offered, let ssl, let pointer = SSL_get_ex_data(ssl, ownIndex) else { return 0 }
+        let own = Unmanaged<TLSEngine>.fromOpaque(pointer).takeUnretainedValue()
         own.context.resumable.keep(offered, of: own.peer)
         return 1
     }
@@ -73,17 +75,17 @@ final class TLSSession {
     deinit {
         // Otherwise OpenSSL drops the session from resumption when the connection ends without a shutdown, which RFC 5246 §7.2.1 does not
         // require.
-        SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
-        SSL_free(session)
+        SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
+        SSL_free(ssl)
     }
 
     /// Continues the handshake with the bytes received so far. Send `takeOutput()` afterwards.
     func handshake() -> Handshake {
         ERR_clear_error()
-        let result = SSL_do_handshake(session)
+        let result = SSL_do_handshake(ssl)
         if result == 1 { return .done }
-        guard SSL_get_error(session, result) == SSL_ERROR_WANT_READ else {
-            return .failed(TransferFailure(kind: .tls, code: Int32(SSL_get_verify_result(session))))
+        guard SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ else {
+            return .failed(TransferFailure(kind: .tls, code: Int32(SSL_get_verify_result(ssl))))
         }
         return .inProgress
     }
@@ -98,9 +100,9 @@ final class TLSSession {
     /// Decrypts into `buffer`, as much as fits.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
         ERR_clear_error()
-        let count = SSL_read(session, buffer.baseAddress, Int32(buffer.count))
+        let count = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
         if count > 0 { return .bytes(Int(count)) }
-        switch SSL_get_error(session, count) {
+        switch SSL_get_error(ssl, count) {
         case SSL_ERROR_WANT_READ: return .wait
         case SSL_ERROR_ZERO_RETURN: return .closed
         default: return .broken
@@ -110,7 +112,7 @@ final class TLSSession {
     /// Encrypts; send `takeOutput()` afterwards. False when the session is broken.
     func write(_ bytes: [UInt8]) -> Bool {
         ERR_clear_error()
-        return bytes.withUnsafeBytes { SSL_write(session, $0.baseAddress, Int32($0.count)) } == Int32(bytes.count)
+        return bytes.withUnsafeBytes { SSL_write(ssl, $0.baseAddress, Int32($0.count)) } == Int32(bytes.count)
     }
 
     /// Removes and returns the encrypted bytes to send on the socket.

@@ -8,7 +8,7 @@ import Glibc
 /// A TLS 1.3 ticket is used once, so that connections cannot be linked by it (RFC 8446 §C.4); each connection gets new ones. A TLS 1.2
 /// session is used as long as it is valid.
 // SAFETY: each pointer in `sessions` is one reference that this object owns, passed to `keep` and freed when it is removed from the table.
-final class ResumableSessions {
+final class TLSSessionCache {
     /// The most sessions of one peer. Each new connection needs one; more are seldom opened within one round trip.
     static let mostPerPeer = 128
     /// The most peers; there are few providers.

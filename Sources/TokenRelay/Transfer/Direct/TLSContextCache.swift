@@ -3,13 +3,14 @@ import Reactor
 
 /// A cache of TLS contexts by authority file (nil: the system's). Files are read on a helper thread, and again when they have changed. Use
 /// only on the reactor's thread.
-final class TrustStore {
+final class TLSContextCache {
     typealias Answer = Result<TLSContext, TransferFailure>
 
     /// A file is checked for changes at most once in this time.
     private static let checkInterval = Duration.seconds(30)
 
     private enum Entry {
+        /// The file is being read for the first time; the callers that wait for it.
         case loading([(Answer) -> Void])
         case loaded(TLSContext, FileStamp, checkedAt: Moment)
     }
@@ -18,7 +19,7 @@ final class TrustStore {
     private let checkInterval: Duration
     private var entries: [String?: Entry] = [:]
 
-    init(reactor: Reactor, checkInterval: Duration = TrustStore.checkInterval) {
+    init(reactor: Reactor, checkInterval: Duration = TLSContextCache.checkInterval) {
         self.reactor = reactor
         self.checkInterval = checkInterval
     }
@@ -41,13 +42,13 @@ final class TrustStore {
     }
 
     private func load(_ authorityFile: String?, unless known: FileStamp?) {
-        let store = ReactorBound(self, to: reactor)
+        let cache = ReactorBound(self, to: reactor)
         let isRunning = HelperThread.run {
             let stamp = FileStamp(authorityFile.map { [$0] } ?? TLSContext.systemPaths)
             guard stamp != known else { return }
             let answer = ReactorBound(
-                Answer { () throws(TransferFailure) in try TLSContext(authorityFile: authorityFile) }, to: store.reactor)
-            store.submit { $0.loaded(authorityFile, answer.current, stamp) }
+                Answer { () throws(TransferFailure) in try TLSContext(authorityFile: authorityFile) }, to: cache.reactor)
+            cache.submit { $0.loaded(authorityFile, answer.current, stamp) }
         }
         if !isRunning { loaded(authorityFile, .failure(TransferFailure(kind: .other)), FileStamp([])) }
     }
