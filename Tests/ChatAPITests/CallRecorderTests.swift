@@ -40,7 +40,7 @@ struct CallRecorderTests {
         }
 
         /// `disk`: its patience.
-        func records(disk: Duration = .seconds(60)) -> CallRecords {
+        func records(disk: Duration = .seconds(60)) -> CallRecordStore {
             let ledger = CallLedger { [self] call in
                 let isLocked = state.withLock { state in
                     state.attempts += 1
@@ -77,7 +77,7 @@ struct CallRecorderTests {
                         return pending.sorted { $0.key < $1.key }.map { (handle: CallSpool.Handle(name: $0.key), call: $0.value) }
                     }
                 })
-            return CallRecords(
+            return CallRecordStore(
                 ledger: ledger, spool: spool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 patience: (.milliseconds(20), disk))
         }
@@ -172,7 +172,7 @@ struct CallRecorderTests {
     @Test("a call of a turn that was removed is not recorded, and does not leave")
     func removed() async {
         let fakes = Fakes()
-        let records = CallRecords(
+        let records = CallRecordStore(
             ledger: CallLedger { _ in false }, spool: fakes.records().spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let facts = TurnFacts.sample

@@ -4,12 +4,12 @@ import HTTPEdge
 import JSON
 import TokenRelay
 
-/// A chat completion: a turn in OpenAI's oldest protocol.
+/// The `chat.completion` object: a turn in OpenAI's older protocol.
 struct ChatCompletion: Sendable {
     let turn: LiveTurn
     /// As the request names it.
     let model: String
-    /// The card, which precedes the answer; empty below tier 2.
+    /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
 
     /// The whole answer.

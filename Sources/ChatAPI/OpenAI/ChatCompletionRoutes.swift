@@ -33,7 +33,7 @@ public struct ChatCompletionRoutes: Feature {
             turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn))
         if body.streams {
             return try pipeline.relay(
-                subscription, from: .start, as: ChatCompletionFormat(completion, includesUsage: body.includesUsage), http)
+                subscription, from: .start, as: ChatCompletionStreamFormat(completion, includesUsage: body.includesUsage), http)
         }
         let ending = try await pipeline.ending(of: subscription)
         guard ending.finishReason != nil else { throw pipeline.failure(ending, subscription) }

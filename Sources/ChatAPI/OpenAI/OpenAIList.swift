@@ -1,6 +1,6 @@
 import JSON
 
-/// A list of OpenAI's API.
+/// Encodes the `list` object of OpenAI's API.
 enum OpenAIList {
     /// - Parameters:
     ///   - items: writes the elements of `data`.

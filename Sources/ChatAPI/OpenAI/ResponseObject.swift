@@ -4,12 +4,12 @@ import HTTPEdge
 import JSON
 import TokenRelay
 
-/// A response: a turn in OpenAI's newer protocol.
+/// The `response` object: a turn in OpenAI's newer protocol (Responses).
 struct ResponseObject: Sendable {
     let turn: LiveTurn
     /// As the request names it, or as `CoachModel` does.
     let model: String
-    /// The card, which precedes the answer; empty below tier 2.
+    /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
     /// nil when the response was retrieved: this is not stored.
     var isBackground: Bool?

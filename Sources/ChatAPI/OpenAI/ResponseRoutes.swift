@@ -73,7 +73,7 @@ public struct ResponseRoutes: Feature {
         let object = ResponseObject(
             turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn), isBackground: body.isBackground,
             previous: body.previous)
-        if body.streams { return try pipeline.relay(subscription, from: .start, as: ResponseFormat(object), http) }
+        if body.streams { return try pipeline.relay(subscription, from: .start, as: ResponseStreamFormat(object), http) }
         if !body.isBackground {
             let ending = try await pipeline.ending(of: subscription)
             if ending.status == .failed { throw pipeline.failure(ending, subscription) }
@@ -113,7 +113,7 @@ public struct ResponseRoutes: Feature {
         if let last, last < 0 { throw GatewayError(.invalidInput, "starting_after must not be negative").naming(field: "starting_after") }
         let object = object(try await pipeline.find(try turnID(context), http), pipeline)
         guard streams else { return .json(object.encoded()) }
-        let format = ResponseFormat(object, after: last)
+        let format = ResponseStreamFormat(object, after: last)
         return try pipeline.relay(TurnSubscription(turn: object.turn), from: format.cursor, as: format, http)
     }
 

@@ -7,7 +7,7 @@ import TokenRelay
 struct TurnPipeline: Sendable {
     var coaching: Coaching
     let repository: TurnRepository
-    let records: CallRecords
+    let records: CallRecordStore
     let recovery: TurnRecovery
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>

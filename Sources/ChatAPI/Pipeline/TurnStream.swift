@@ -8,7 +8,7 @@ import NIOCore
 import Synchronization
 import TokenRelay
 
-/// Streams a turn to one client. NIO writes the response's head; then the socket is detached and given to the stream loop, which writes the
+/// Makes the HTTP response that streams a turn to one client. NIO writes the response's head; then the socket is detached and given to the stream loop, which writes the
 /// events and closes the connection. This saves memory: NIO and Hummingbird need more of it for a connection than a stream needs here, and
 /// a stream may last for minutes.
 struct TurnStream: Sendable {
@@ -40,7 +40,7 @@ struct TurnStream: Sendable {
     }
 }
 
-/// The stream's events as server-sent events (CONTRACT §4).
+/// The gateway's own wire format of a turn: server-sent events (CONTRACT §4). The OpenAI-compatible routes have others.
 struct EventFormat: StreamFormat {
     /// The reconnection delay for a client that must resume on another instance.
     private static let retryMilliseconds = 500

@@ -3,13 +3,14 @@ import CoachCore
 import Logging
 import NIOPosix
 
-/// Brings the records of model calls that wait on disk into the ledger, also those of an earlier process.
+/// A background loop that moves the records of model calls from the spool on disk to the ledger in the database, also those of an earlier
+/// process.
 public struct CallDelivery: Sendable {
-    let records: CallRecords
+    let records: CallRecordStore
     let interval: Duration
 
     /// - Parameter interval: between two looks at the disk.
-    public init(records: CallRecords, interval: Duration = .seconds(1)) {
+    public init(records: CallRecordStore, interval: Duration = .seconds(1)) {
         self.records = records
         self.interval = interval
     }

@@ -7,6 +7,7 @@ import TokenRelay
 /// Therefore each turn is saved completely once in `wholeInterval` ticks, different turns at different ticks. Older checkpoints can then be
 /// removed, and readers need not read them.
 struct CheckpointCursors {
+    /// What is checkpointed of one turn.
     private struct Progress {
         /// How many bytes of the text are saved.
         var bytes = 0

@@ -11,6 +11,7 @@ public final class RemoteTurnTailer: Service {
     private let recovery: TurnRecovery
     private let interval: Duration
     private let logger: Logger
+    /// A turn that is tailed here.
     private struct Entry {
         var turn: LiveTurn
         /// The number of polls since the last one with a subscriber. An entry begins without one: its subscriber is added a moment later.

@@ -95,8 +95,8 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// The outcome of saving a receipt.
-    private enum Delivery {
+    /// The result of `save`.
+    private enum SaveResult {
         case written(ReceiptOutcome)
         /// The process ends; the next one delivers the receipt from disk.
         case leftOnDisk
@@ -109,7 +109,7 @@ public struct TurnFinalizer: Sendable {
     /// call `onDelay` while the database rejects the receipt, because the turn may have to end as failed.
     private func save(
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
-    ) async -> Delivery {
+    ) async -> SaveResult {
         var handle = kept
         var attempt = 0
         var rejections = 0
@@ -144,7 +144,7 @@ public struct TurnFinalizer: Sendable {
     /// Ends a turn as failed because the database rejects its receipt: with further attempts the turn and its conversation would be blocked
     /// for ever. The receipt stays on disk. The failure is written as by recovery, so that the receipt replaces it if a later version can
     /// deliver it.
-    private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> Delivery {
+    private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> SaveResult {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
         TurnMetrics.refusedReceipts.increment()
         var failures = receipt.failures[...]

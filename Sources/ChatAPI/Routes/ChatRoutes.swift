@@ -19,7 +19,8 @@ public struct ChatRoutes: Feature {
     }
 
     public init(
-        coaching: LiveValue<Coaching>, repository: TurnRepository, records: CallRecords, recovery: TurnRecovery, counter: RequestCounter,
+        coaching: LiveValue<Coaching>, repository: TurnRepository, records: CallRecordStore, recovery: TurnRecovery,
+        counter: RequestCounter,
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,

@@ -9,12 +9,13 @@ public struct ConversationSummarizer: Sendable {
     private let coaching: LiveValue<Coaching>
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
-    private let records: CallRecords
+    private let records: CallRecordStore
     private let budgets: SharedBudgets
     private let billing: CallBilling
 
     public init(
-        repository: SummaryRepository, records: CallRecords, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
+        repository: SummaryRepository, records: CallRecordStore, coaching: LiveValue<Coaching>, models: TierModels,
+        tiers: LiveValue<TierBook>,
         budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {
         self.repository = repository
@@ -80,6 +81,7 @@ public struct SummaryFailed: Error, CustomStringConvertible {
 
 /// A model call whose whole answer is awaited.
 private final class SummaryCall: Sendable {
+    /// The model's whole answer, with the usage to bill.
     struct Answer: Sendable {
         var calls = CallTally()
         var text: [UInt8] = []

@@ -13,12 +13,12 @@ final class CallRecorder: Sendable {
         var hasTried = false
     }
 
-    private let records: CallRecords
+    private let records: CallRecordStore
     private let template: PendingCall
     private let state: Mutex<State>
 
     /// For a turn.
-    init(_ records: CallRecords, _ userID: UserID, _ identity: TurnIdentity, on day: CalendarDay) {
+    init(_ records: CallRecordStore, _ userID: UserID, _ identity: TurnIdentity, on day: CalendarDay) {
         self.records = records
         template = PendingCall(
             userID: userID, turnID: identity.turnID, attempt: identity.attempt, number: BilledCall.answerNumber, purpose: .answer, day: day)
@@ -26,7 +26,7 @@ final class CallRecorder: Sendable {
     }
 
     /// For a summary.
-    init(_ records: CallRecords, _ userID: UserID, _ request: SummaryRequest, _ task: SummaryTask) {
+    init(_ records: CallRecordStore, _ userID: UserID, _ request: SummaryRequest, _ task: SummaryTask) {
         self.records = records
         template = PendingCall(
             userID: userID, turnID: request.turnID, attempt: request.attempt, number: task.call, purpose: .summary, day: task.day)

@@ -3,7 +3,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Encodes messages one at a time, so that no event loop waits for it. A message that is not encoded keeps its first assessment.
+/// Assesses messages with the message encoder (`MessageEncoder`), a transformer that is slower than the first assessment. One message
+/// at a time, on a thread of its own, so that no event loop waits. A message that is not encoded keeps its first assessment.
 final class EncoderQueue: Sendable {
     /// A message that waited longer is not encoded: its turn has not begun yet.
     private static let longestWait = Duration.milliseconds(150)
@@ -37,9 +38,10 @@ final class EncoderQueue: Sendable {
     }
 }
 
-/// Which messages the encoder has time for: those in which danger is open unless many are pending; ordinary ones by a token bucket of time, and
-/// never so many at once that the others wait for them. Pure.
+/// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
+/// a token bucket of processor time, and never so many at once that the former wait for them. Pure.
 struct EncoderBudget {
+    /// Why a message is not encoded.
     enum Rejection: String, Sendable {
         /// Too many are pending.
         case full

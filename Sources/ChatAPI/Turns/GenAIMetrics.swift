@@ -6,8 +6,8 @@ import HTTPEdge
 enum GenAIMetrics {
     /// The times of the call that answered.
     static func record(_ receipt: TurnReceipt, _ bill: TurnBill) {
-        let model = Answerer(provider: bill.provider, model: bill.model, error: nil)
-        durations[Answerer(provider: bill.provider, model: bill.model, error: receipt.errorCode)]
+        let model = ModelDimensions(provider: bill.provider, model: bill.model, error: nil)
+        durations[ModelDimensions(provider: bill.provider, model: bill.model, error: receipt.errorCode)]
             .recordMilliseconds(receipt.durationMilliseconds)
         guard let first = receipt.timeToFirstTokenMilliseconds else { return }
         timesToFirstToken[model].recordMilliseconds(first)
@@ -18,12 +18,13 @@ enum GenAIMetrics {
 
     /// The tokens of any call.
     static func recordTokens(_ bill: TurnBill) {
-        let counts = tokens[Answerer(provider: bill.provider, model: bill.model, error: nil)]
+        let counts = tokens[ModelDimensions(provider: bill.provider, model: bill.model, error: nil)]
         if let input = bill.usage.totalInput { counts.input.record(input) }
         if let output = bill.usage.totalOutput { counts.output.record(output) }
     }
 
-    private struct Answerer: Hashable {
+    /// The dimensions of a metric of one model.
+    private struct ModelDimensions: Hashable {
         var provider: String
         var model: String
         /// Of CONTRACT §2; nil for an answer without an error.
@@ -35,24 +36,25 @@ enum GenAIMetrics {
         }
     }
 
+    /// The recorders of one model's token counts.
     private struct Tokens {
         var input: Recorder
         var output: Recorder
     }
 
-    private static let tokens = MetricHandles { (answerer: Answerer) in
+    private static let tokens = MetricHandles { (model: ModelDimensions) in
         func recorder(_ type: String) -> Recorder {
-            Recorder(label: "gen_ai.client.token.usage", dimensions: answerer.dimensions + [("gen_ai.token.type", type)], aggregate: true)
+            Recorder(label: "gen_ai.client.token.usage", dimensions: model.dimensions + [("gen_ai.token.type", type)], aggregate: true)
         }
         return Tokens(input: recorder("input"), output: recorder("output"))
     }
-    private static let durations = MetricHandles { (answerer: Answerer) in
-        Timer(label: "gen_ai.client.operation.duration", dimensions: answerer.dimensions)
+    private static let durations = MetricHandles { (model: ModelDimensions) in
+        Timer(label: "gen_ai.client.operation.duration", dimensions: model.dimensions)
     }
-    private static let timesToFirstToken = MetricHandles { (answerer: Answerer) in
-        Timer(label: "gen_ai.server.time_to_first_token", dimensions: answerer.dimensions)
+    private static let timesToFirstToken = MetricHandles { (model: ModelDimensions) in
+        Timer(label: "gen_ai.server.time_to_first_token", dimensions: model.dimensions)
     }
-    private static let timesPerOutputToken = MetricHandles { (answerer: Answerer) in
-        Timer(label: "gen_ai.server.time_per_output_token", dimensions: answerer.dimensions)
+    private static let timesPerOutputToken = MetricHandles { (model: ModelDimensions) in
+        Timer(label: "gen_ai.server.time_per_output_token", dimensions: model.dimensions)
     }
 }

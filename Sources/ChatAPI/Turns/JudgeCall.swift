@@ -2,9 +2,9 @@ import CoachCore
 import Synchronization
 import TokenRelay
 
-/// One call of the judge.
+/// One call of the safety judge: the model that assesses a message near the threshold of the crisis resources (`SafetyJudge`).
 struct JudgeCall: Sendable {
-    /// What came of it, and what it costs.
+    /// The verdict, and the usage to bill.
     struct Result: Sendable {
         /// nil: no verdict within the time limit, or none that makes sense.
         var verdict: RiskAssessment?

@@ -13,6 +13,7 @@ public final class SharedBudgets: Sendable {
         var day: CalendarDay
     }
 
+    /// This instance's part of a budget.
     private struct Slice {
         /// Nanodollars that are neither spent nor reserved; negative after turns that cost more than their reservation.
         var free: Int64 = 0
@@ -28,6 +29,7 @@ public final class SharedBudgets: Sendable {
         var exhausted: [Key: ContinuousClock.Instant] = [:]
     }
 
+    /// What one look at the slice decides for a turn that reserves.
     private enum Step {
         case reserved
         case exhausted

@@ -34,7 +34,7 @@ enum TurnMetrics {
     /// Counts a sentence that the output guard replaced.
     static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
 
-    /// The effect of the encoder on a message's tier.
+    /// The effect of the message encoder on a message's tier.
     private enum Effect: String, Sendable {
         case raised, lowered, kept
     }
@@ -49,12 +49,13 @@ enum TurnMetrics {
         rejections[NotEncoded(isDanger: need == .danger, rejection: rejection)].increment()
     }
 
+    /// The dimensions of `coach_encoder_refused`.
     private struct NotEncoded: Hashable {
         var isDanger: Bool
         var rejection: EncoderBudget.Rejection
     }
 
-    /// What came of a look by the judge.
+    /// The effect of the safety judge on a message's tier.
     enum Verdict: String, Sendable {
         case raised, kept
         /// Not asked because the call could not be recorded in time, too late, or not a verdict.
@@ -73,11 +74,13 @@ enum TurnMetrics {
 
     // MARK: Handles
 
+    /// The dimensions of `coach_turns`.
     private struct Outcome: Hashable {
         var status: TurnStatus
         var domain: Domain?
     }
 
+    /// The dimensions of `coach_cost_nanodollars` and `coach_unpriced_turns`.
     private struct Billing: Hashable {
         var provider: String
         var model: String

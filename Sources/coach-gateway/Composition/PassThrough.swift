@@ -34,7 +34,7 @@ struct PassThrough {
             features: [
                 ChatRoutes(
                     coaching: documents.coaching, repository: NullPorts.repository,
-                    records: CallRecords(ledger: NullPorts.ledger, spool: NullPorts.callSpool, logger: logger), recovery: recovery,
+                    records: CallRecordStore(ledger: NullPorts.ledger, spool: NullPorts.callSpool, logger: logger), recovery: recovery,
                     counter: NullPorts.counter,
                     tiers: documents.tiers,
                     models: TierModels.routes(

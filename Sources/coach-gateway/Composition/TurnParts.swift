@@ -11,7 +11,7 @@ struct TurnParts {
     let budgets: SharedBudgets
     let repository: TurnRepository
     let recovery: TurnRecovery
-    let records: CallRecords
+    let records: CallRecordStore
     let registry: TurnRegistry
     let admission: Admission
     let remoteTurns: RemoteTurnTailer
@@ -35,7 +35,7 @@ struct TurnParts {
         recovery = TurnRecovery.postgres(
             client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
             exhausted: { budgets.exhausted })
-        records = CallRecords(ledger: .postgres(client: database), spool: local.calls, logger: logger)
+        records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         self.admission = admission

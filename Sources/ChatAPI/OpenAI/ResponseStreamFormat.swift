@@ -4,13 +4,13 @@ import HTTPEdge
 import JSON
 import TokenRelay
 
-/// A turn as the events of a streamed response, from after any of them.
-struct ResponseFormat: StreamFormat {
+/// A turn as the events of a streamed response (OpenAI's Responses). Can resume after any event.
+struct ResponseStreamFormat: StreamFormat {
     /// The reconnection delay for a client that must resume on another instance.
     private static let retryMilliseconds = 500
 
     private let object: ResponseObject
-    private let numbers: ResponseNumbers
+    private let numbers: SequenceNumbers
     /// The number of the last event that the client has; -1: none.
     private let last: Int
     /// A text event up to its number, and from behind the number up to its text.
@@ -20,7 +20,7 @@ struct ResponseFormat: StreamFormat {
     init(_ object: ResponseObject, after last: Int? = nil) {
         self.object = object
         self.last = last ?? -1
-        numbers = ResponseNumbers(hasCard: !object.card.isEmpty)
+        numbers = SequenceNumbers(hasCard: !object.card.isEmpty)
         let name = "response.output_text.delta"
         beforeNumber = Array("event: \(name)\ndata: {\"type\":\"\(name)\",\"sequence_number\":".utf8)
         beforeText = Array(

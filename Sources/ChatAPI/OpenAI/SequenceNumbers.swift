@@ -2,7 +2,7 @@ import TokenRelay
 
 /// The numbers of a response's events (`sequence_number`), computed from byte positions in the answer, so that every instance gives an event the
 /// same number: the opening events from 0, then each piece of text by the byte at which it ends, then the closing events.
-struct ResponseNumbers: Sendable, Equatable {
+struct SequenceNumbers: Sendable, Equatable {
     /// Opening events. Every response has four; a card is a fifth.
     let openings: Int
 

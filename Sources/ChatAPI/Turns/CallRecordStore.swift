@@ -4,8 +4,9 @@ import NIOPosix
 import Synchronization
 import TokenRelay
 
-/// Where model calls are recorded before their requests leave: the ledger, and a spool on disk for those that the database does not confirm in time.
-public struct CallRecords: Sendable {
+/// Records model calls durably before their requests leave: in the ledger, or in a spool on disk when the database does not confirm it in
+/// time.
+public struct CallRecordStore: Sendable {
     let ledger: CallLedger
     let spool: CallSpool
     let logger: Logger
@@ -56,26 +57,27 @@ public struct CallRecords: Sendable {
     /// Throws when the disk fails or hangs. What has not begun by then is not written; what ends later is removed.
     private func keepInTime(_ call: PendingCall) async throws {
         let (results, continuation) = AsyncStream.makeStream(of: Result<CallSpool.Handle, any Error>.self)
-        let patienceEnd = PatienceEnd()
+        let abandoned = AbandonedFlag()
         // fsync blocks, and tasks run on event loops.
         NIOThreadPool.singleton.submit { [spool] _ in
-            if patienceEnd.isReached.load(ordering: .relaxed) { return }
+            if abandoned.isSet.load(ordering: .relaxed) { return }
             let result = Result { try spool.keep(call) }
             if case .terminated = continuation.yield(result), case .success(let handle) = result { spool.discard(handle) }
         }
         guard let result = await results.first(within: patience.disk) else {
-            patienceEnd.isReached.store(true, ordering: .relaxed)
-            throw DiskHangs()
+            abandoned.isSet.store(true, ordering: .relaxed)
+            throw DiskTimeout()
         }
         _ = try result.get()
     }
 
-    private struct DiskHangs: Error {}
+    /// The disk did not take the record in time.
+    private struct DiskTimeout: Error {}
 
-    /// Whether nobody waits for a write any more. The pool's queue has no limit: behind a slow disk the writes that were given up would delay
-    /// those of receipts.
-    private final class PatienceEnd: Sendable {
-        let isReached = Atomic(false)
+    /// Set when the caller no longer waits for a write, which is then not begun. The pool's queue has no limit: behind a slow disk, abandoned
+    /// writes would delay those of receipts.
+    private final class AbandonedFlag: Sendable {
+        let isSet = Atomic(false)
     }
 
     static func naming(_ call: PendingCall, _ error: any Error) -> Logger.Metadata {

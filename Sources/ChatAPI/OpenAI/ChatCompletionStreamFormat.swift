@@ -6,7 +6,7 @@ import JSON
 import TokenRelay
 
 /// A turn as the chunks of a streamed chat completion.
-struct ChatCompletionFormat: StreamFormat {
+struct ChatCompletionStreamFormat: StreamFormat {
     private let completion: ChatCompletion
     private let includesUsage: Bool
     /// A chunk up to and behind its content: all but the text is the same in each.
@@ -61,6 +61,7 @@ struct ChatCompletionFormat: StreamFormat {
 
     // MARK: Chunks
 
+    /// The `usage` member of a chunk other than the last: null when the client asked for the usage.
     private enum Usage {
         case absent, null
     }
