@@ -3,12 +3,14 @@
 /// never the addresses of a name. A name or an address may have a port; an IPv6 address is then in brackets. Ports, `*.` and IPv6 networks
 /// are extensions of curl's rules. Pure.
 public struct NoProxyList: Sendable {
+    /// The hosts that an entry matches.
     fileprivate enum Host {
         case all
         case name(String)
         case network(IPNetwork)
     }
 
+    /// One element of the list; nil port: every port.
     fileprivate struct Entry {
         var host: Host
         var port: Int?

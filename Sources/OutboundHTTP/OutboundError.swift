@@ -29,7 +29,7 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
         public static let malformedResponse = Code(rawValue: "malformed_response")
         /// The body is larger than `OutboundLimits.responseBytes`, or the heads are larger than 64 KiB.
         public static let responseTooLarge = Code(rawValue: "response_too_large")
-        /// The request has `Destination.publicOnly`, and the address is not of the public internet.
+        /// The request has `DestinationPolicy.publicOnly`, and the address is not of the public internet.
         public static let forbiddenAddress = Code(rawValue: "forbidden_address")
         /// The task or the transfer was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")

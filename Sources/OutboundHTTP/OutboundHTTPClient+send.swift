@@ -28,7 +28,7 @@ extension OutboundHTTPClient {
     }
 }
 
-/// Passes a task's cancellation to its transfer, also when it comes before the transfer is started.
+/// One call of `send`: passes its task's cancellation to its transfer, also when it comes before the transfer is started.
 private final class CancellableCall: Sendable {
     private enum State {
         case new

@@ -6,7 +6,7 @@ import Synchronization
 /// Certificates are always verified (TLS 1.2 or later), redirects are never followed, every response is bounded. It retries nothing, except
 /// that libcurl may send a request again on a new connection; see `OutboundRequest.mayBeSentTwice`.
 public final class OutboundHTTPClient: Sendable {
-    private let driver: ReactorBound<TransferDriver>
+    private let driver: ReactorBound<OutboundHTTPClientDriver>
     private let lastID = Atomic<UInt64>(0)
 
     /// Starts the client's thread.
@@ -18,7 +18,8 @@ public final class OutboundHTTPClient: Sendable {
     ) throws {
         let reactor = try Reactor(name: configuration.name)
         driver = ReactorBound(
-            try TransferDriver(reactor: reactor, configuration: configuration, names: NameCache(reactor: reactor, lookUp: lookUp)),
+            try OutboundHTTPClientDriver(
+                reactor: reactor, configuration: configuration, names: NameCache(reactor: reactor, lookUp: lookUp)),
             to: reactor)
         reactor.start()
     }
@@ -45,7 +46,7 @@ public final class OutboundHTTPClient: Sendable {
 /// A handle of a started request, to cancel or resume it. Dropping it does not cancel the request.
 public struct OutboundTransfer: Sendable {
     fileprivate let id: UInt64
-    fileprivate let driver: ReactorBound<TransferDriver>
+    fileprivate let driver: ReactorBound<OutboundHTTPClientDriver>
 
     /// Ends the request and closes its connection, asynchronously on the client's thread. `end` with `cancelled` follows, unless the
     /// request had already ended; `head` and `bytes` may still be called before it. Any thread; idempotent.

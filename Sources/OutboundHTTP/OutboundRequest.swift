@@ -8,7 +8,7 @@ public struct OutboundRequest: Sendable {
     public var body: [UInt8]?
     public var limits = OutboundLimits()
     /// Whether the operator or a user chose the address.
-    public var destination = Destination.any
+    public var destination = DestinationPolicy.any
     public var version = HTTPVersion.http1
     public var proxy = ProxyChoice.configured
     /// The TLS client certificate.
@@ -49,7 +49,7 @@ public struct OutboundLimits: Sendable, Equatable {
 }
 
 /// Which addresses a request may be sent to, by who chose its URL.
-public enum Destination: Sendable {
+public enum DestinationPolicy: Sendable {
     /// The operator: any address.
     case any
     /// A user: only addresses of the public internet (RFC 6890). Checked on the addresses that are connected to, not only on the URL, so

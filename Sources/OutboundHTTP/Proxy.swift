@@ -1,12 +1,12 @@
 /// A proxy, its credentials, and the certificate authorities that may identify it.
 public struct Proxy: Sendable, Equatable {
-    public var address: ProxyAddress
+    public var address: ProxyURL
     /// The authentication scheme, used when the address has credentials.
     public var authentication: ProxyAuthentication
     /// PEM file of the certificate authorities to trust for an `https` proxy; nil: the system's.
     public var authorityFile: String?
 
-    public init(_ address: ProxyAddress, authentication: ProxyAuthentication = .basic, authorityFile: String? = nil) {
+    public init(_ address: ProxyURL, authentication: ProxyAuthentication = .basic, authorityFile: String? = nil) {
         self.address = address
         self.authentication = authentication
         self.authorityFile = authorityFile
@@ -23,7 +23,7 @@ public enum ProxyAuthentication: String, Sendable, CaseIterable {
 
 /// A proxy's URL: `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, with credentials or without. `description` and reflection do
 /// not show the credentials.
-public struct ProxyAddress: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct ProxyURL: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     let url: String
     /// The proxy's name, or its address without brackets.
     let host: String

@@ -1,17 +1,17 @@
 /// Chooses the proxy of each request, by the scheme and host of its URL. Pure.
 public struct ProxyRules: Sendable {
     /// For `http` URLs.
-    public var plain: ProxyAddress?
+    public var plain: ProxyURL?
     /// For `https` URLs.
-    public var secure: ProxyAddress?
+    public var secure: ProxyURL?
     /// Hosts that are reached without a proxy.
     public var exceptions = NoProxyList("")
     /// The authentication scheme, used when the proxy's URL has credentials.
     public var authentication = ProxyAuthentication.basic
     /// PEM file of the certificate authorities to trust for `https` proxies; nil: the system's.
     public var authorityFile: String?
-    /// Whether the proxies themselves refuse private addresses. If not, a request with `Destination.publicOnly` that needs a proxy fails:
-    /// only the proxy knows the address.
+    /// Whether the proxies themselves refuse private addresses. If not, a request with `DestinationPolicy.publicOnly` that needs a proxy
+    /// fails: only the proxy knows the address.
     public var guardPrivateAddresses = false
 
     /// Why an environment variable that is set cannot be used, for `http` and for `https` URLs; nil: it can.
@@ -29,9 +29,9 @@ public struct ProxyRules: Sendable {
     /// `localhost` and loopback addresses are always reached without a proxy.
     public init(environment: [String: String]) {
         func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
-        func proxy(_ names: String...) -> (address: ProxyAddress?, unusable: String?) {
+        func proxy(_ names: String...) -> (address: ProxyURL?, unusable: String?) {
             guard let name = names.first(where: isSet), let text = environment[name] else { return (nil, nil) }
-            let address = ProxyAddress(text)
+            let address = ProxyURL(text)
             return (address, address == nil ? "\(name): is no URL of a proxy, such as http://proxy.example.com:3128" : nil)
         }
         (plain, unusable.plain) = proxy("http_proxy", "all_proxy", "ALL_PROXY")

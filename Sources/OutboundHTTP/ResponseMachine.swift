@@ -2,6 +2,7 @@
 ///
 /// libcurl passes interim responses (1xx), a proxy's 407 that it answers itself, and trailers to the same callback as the final head.
 struct ResponseMachine {
+    /// The result of one header line.
     enum Step: Equatable {
         /// Nothing to report.
         case goOn

@@ -19,7 +19,7 @@ final class RunningTransfer {
     let id: UInt64
     private let prepared: PreparedRequest
     private let handlers: OutboundHandlers
-    private unowned let driver: TransferDriver
+    private unowned let driver: OutboundHTTPClientDriver
     private var phase = Phase.over
     private var addresses: [(host: String, port: Int, addresses: [String])] = []
     private var connectTimer: TimerHandle?
@@ -36,7 +36,7 @@ final class RunningTransfer {
     /// Whether the handler has paused the transfer.
     private var isPaused = false
 
-    init(id: UInt64, _ prepared: PreparedRequest, _ handlers: OutboundHandlers, driver: TransferDriver) {
+    init(id: UInt64, _ prepared: PreparedRequest, _ handlers: OutboundHandlers, driver: OutboundHTTPClientDriver) {
         self.id = id
         self.prepared = prepared
         self.handlers = handlers

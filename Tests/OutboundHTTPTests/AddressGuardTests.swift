@@ -74,7 +74,7 @@ struct AddressGuardTests {
     @Test("a request restricted to public addresses uses a proxy only if that refuses private addresses")
     func proxy() throws {
         var configuration = OutboundConfiguration()
-        configuration.proxies.plain = ProxyAddress("http://127.0.0.1:3128")
+        configuration.proxies.plain = ProxyURL("http://127.0.0.1:3128")
         #expect(throws: OutboundError.self) { try PreparedRequest(guarded("http://example.com/"), configuration) }
         configuration.proxies.guardPrivateAddresses = true
         #expect(throws: Never.self) { try PreparedRequest(guarded("http://example.com/"), configuration) }

@@ -54,7 +54,7 @@ struct ProxyRulesTests {
 
     @Test("a description of a proxy never contains its password")
     func secret() throws {
-        let address = try #require(ProxyAddress("http://u:secret@p:1"))
+        let address = try #require(ProxyURL("http://u:secret@p:1"))
         var dumped = ""
         dump(Proxy(address), to: &dumped)
         for text in ["\(address)", String(reflecting: address), dumped] { #expect(!text.contains("secret"), "\(text)") }
@@ -62,9 +62,9 @@ struct ProxyRulesTests {
 
     @Test("default ports are curl's")
     func ports() throws {
-        #expect(ProxyAddress("p")?.port == 1080)
-        #expect(ProxyAddress("https://p")?.port == 443)
-        #expect(ProxyAddress("socks5h://u:p@p")?.port == 1080)
+        #expect(ProxyURL("p")?.port == 1080)
+        #expect(ProxyURL("https://p")?.port == 443)
+        #expect(ProxyURL("socks5h://u:p@p")?.port == 1080)
     }
 
     private static let lists = [

@@ -10,7 +10,7 @@ struct ProxyTests {
 
     private func client(_ proxy: String, _ change: (inout ProxyRules) -> Void = { _ in }) throws -> OutboundHTTPClient {
         var configuration = OutboundConfiguration()
-        configuration.proxies.plain = ProxyAddress(proxy)
+        configuration.proxies.plain = ProxyURL(proxy)
         configuration.proxies.secure = configuration.proxies.plain
         change(&configuration.proxies)
         // The proxy looks the names up.
@@ -90,7 +90,7 @@ struct ProxyTests {
         #expect(try await client.send(OutboundRequest(url: origin.url("/hello", host: "a.test"))).status == 200)
         #expect(proxy.line() == "a.test:\(origin.port)")
         var configuration = OutboundConfiguration()
-        configuration.proxies.plain = ProxyAddress("socks5://user:password@127.0.0.1:\(proxy.port)")
+        configuration.proxies.plain = ProxyURL("socks5://user:password@127.0.0.1:\(proxy.port)")
         let resolving = try OutboundHTTPClient(configuration) { _ in .success(["127.0.0.1"]) }
         #expect(try await resolving.send(OutboundRequest(url: origin.url("/hello", host: "b.test"))).status == 200)
         #expect(proxy.line() == "127.0.0.1:\(origin.port)")
@@ -118,7 +118,7 @@ struct ProxyTests {
     func exceptions() async throws {
         let proxy = try TestServer("http_proxy")
         var configuration = OutboundConfiguration()
-        configuration.proxies.plain = ProxyAddress(proxy.url(""))
+        configuration.proxies.plain = ProxyURL(proxy.url(""))
         configuration.proxies.exceptions = NoProxyList("b.test")
         let client = try OutboundHTTPClient(configuration) { _ in .success(["127.0.0.1"]) }
         #expect(try await client.send(OutboundRequest(url: origin.url("/hello", host: "a.b.test"))).status == 200)

@@ -65,7 +65,7 @@ extension TransferRoute {
         switch needs.proxy {
         case .none: return nil
         case .url(let text):
-            guard let address = ProxyAddress(text) else {
+            guard let address = ProxyURL(text) else {
                 throw UnusableRoute(description: "is no URL of a proxy, such as http://proxy.example.com:3128")
             }
             return Proxy(address, authentication: needs.proxyAuthentication, authorityFile: needs.proxyAuthorityFile)

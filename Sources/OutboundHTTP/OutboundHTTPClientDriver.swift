@@ -1,9 +1,9 @@
 import CLibCurl
 import Reactor
 
-/// Connects the parts of the client on its thread: running transfers, libcurl's multi handle, its sockets and its timer. Use only on that
-/// thread. Its methods are called by the reactor, never from inside a libcurl function, except `willDeliver`.
-final class TransferDriver {
+/// The part of `OutboundHTTPClient` on its thread: connects the running transfers, libcurl's multi handle, its sockets and its timer. Use
+/// only on that thread. Its methods are called by the reactor, never from inside a libcurl function, except `willDeliver`.
+final class OutboundHTTPClientDriver {
     let reactor: Reactor
     let names: NameCache
     let sessions: SessionShare
