@@ -16,18 +16,16 @@ public struct WebhookRoutes: Feature {
     private let pacer: RequestPacer
     private let now: @Sendable () -> Date
 
-    /// Events that need not wait after a pause.
-    private static let burst = 100
     /// How long an event waits for its turn; senders wait for an answer for ten seconds (Stripe, App Store) and more.
     private static let longestWait = Duration.seconds(5)
 
-    /// - Parameter eventsPerSecond: that are stored, on average; more wait.
+    /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
     public init(
         senders: WebhookSenders, inbox: BillingInbox, eventsPerSecond: Int, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.senders = senders
         self.inbox = inbox
-        pacer = RequestPacer(interval: .seconds(1) / eventsPerSecond, burst: Self.burst)
+        pacer = RequestPacer(interval: .seconds(1) / eventsPerSecond, burst: eventsPerSecond)
         self.now = now
     }
 

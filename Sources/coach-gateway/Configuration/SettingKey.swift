@@ -154,7 +154,7 @@ struct SettingKey: Sendable {
     static let webhookRate = SettingKey(
         name: "COACH_WEBHOOK_RATE", fallback: nil,
         meaning:
-            "billing events a second that this instance stores, default 270 a processor; more wait, so that a replay leaves time to chat"
+            "billing events a second that this instance stores, default 270 a processor; more wait, and are 503 after 5 s: a replay leaves time to chat"
     )
     static let tracesEndpoint = SettingKey(
         name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", fallback: nil,
