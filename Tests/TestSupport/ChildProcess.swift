@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 
@@ -22,10 +23,10 @@ public final class ChildProcess: Sendable {
     }
 
     /// The process id. Refers to the program until its exit was observed by this object.
-    public let identifier: pid_t
+    public var identifier: pid_t { exit.child }
     private let inputEnd: Mutex<Int32?>
     private let outputEnd: Int32?
-    private let exit = Mutex<Int32?>(nil)
+    private let exit: Exit
 
     /// Starts a program.
     /// - Parameters:
@@ -35,9 +36,8 @@ public final class ChildProcess: Sendable {
         _ arguments: [String], environment: [String: String]? = nil, directory: String? = nil, input: Stream = .null,
         output: Stream = .null, errors: Stream = .null
     ) throws {
-        Self.unreaped.withLock { $0.removeAll(where: Self.isReaped) }
         let spawned = try Self.spawn(arguments, environment, directory, input, output, errors)
-        identifier = spawned.identifier
+        exit = Exit(of: spawned.identifier)
         inputEnd = Mutex(spawned.input)
         outputEnd = spawned.output
     }
@@ -45,13 +45,44 @@ public final class ChildProcess: Sendable {
     deinit {
         endInput()
         if let outputEnd { close(outputEnd) }
-        if isRunning { Self.unreaped.withLock { $0.append(identifier) } }
     }
 
-    /// Children whose object was released. The next start reaps those that have ended.
-    private static let unreaped = Mutex<[pid_t]>([])
+    /// The exit of a child, which is reaped at once, also when nobody waits for it: while one is not, Swift Testing's exit tests do not end.
+    private final class Exit: Sendable {
+        let child: pid_t
+        private let known = Mutex<Int32?>(nil)
 
-    private static func isReaped(_ child: pid_t) -> Bool { waitpid(child, nil, WNOHANG) != 0 }
+        init(of child: pid_t) {
+            self.child = child
+            Thread.detachNewThread { _ = self.wait() }
+        }
+
+        /// nil while it runs.
+        var status: Int32? {
+            known.withLock { known in
+                var raw: Int32 = 0
+                if known == nil, waitpid(child, &raw, WNOHANG) == child { known = raw & 0x7F == 0 ? raw >> 8 & 0xFF : raw & 0x7F }
+                return known
+            }
+        }
+
+        /// Blocks the thread.
+        func wait() -> Int32 {
+            while true {
+                if let status { return status }
+                // Does not reap the child (`WNOWAIT`): `status` reaps it, on any thread.
+                var info = siginfo_t()
+                _ = waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT)
+            }
+        }
+
+        /// Sends a signal, unless it has ended.
+        func signal(_ number: Int32) {
+            known.withLock { known in
+                if known == nil { Glibc.kill(child, number) }
+            }
+        }
+    }
 }
 
 // MARK: - Exit
@@ -61,31 +92,14 @@ extension ChildProcess {
     public var isRunning: Bool { status == nil }
 
     /// The exit code, or the signal that ended it; nil while it runs.
-    public var status: Int32? {
-        exit.withLock { known in
-            var raw: Int32 = 0
-            if known == nil, waitpid(identifier, &raw, WNOHANG) == identifier { known = raw & 0x7F == 0 ? raw >> 8 & 0xFF : raw & 0x7F }
-            return known
-        }
-    }
+    public var status: Int32? { exit.status }
 
     /// Waits for the exit and returns the status. Blocks the thread.
     @discardableResult
-    public func wait() -> Int32 {
-        while true {
-            if let status { return status }
-            // Does not reap the child (`WNOWAIT`): `status` reaps it, on any thread.
-            var info = siginfo_t()
-            _ = waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT)
-        }
-    }
+    public func wait() -> Int32 { exit.wait() }
 
     /// Sends a signal, unless it has ended.
-    public func signal(_ number: Int32) {
-        exit.withLock { known in
-            if known == nil { Glibc.kill(identifier, number) }
-        }
-    }
+    public func signal(_ number: Int32) { exit.signal(number) }
 
     /// Kills it and waits for its exit.
     public func kill() {
