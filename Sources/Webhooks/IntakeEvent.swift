@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 import OpenSSLCrypto
 
-/// A verified webhook body as the inbox stores it.
+/// What a parser found in a verified webhook body. `WebhookRoutes` makes the `BillingDelivery` of it that the inbox stores.
 public struct IntakeEvent: Hashable, Sendable {
     public enum Outcome: Hashable, Sendable {
         /// Changes an entitlement.

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import OutboundHTTP
 
-/// Tells another server of alerts, by signed POST requests. The receiver gets an alert's beginning and end at least once each, under the same
+/// Sends alerts to another server, by signed POST requests. The receiver gets an alert's beginning and end at least once each, under the same
 /// `X-Webhook-Id`.
 public struct AlertWebhook: Sendable {
     /// `t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `"{t}.{raw body}"`.
@@ -11,13 +11,13 @@ public struct AlertWebhook: Sendable {
     static let idHeader = "X-Webhook-Id"
 
     private let url: String
-    private let signature: SignedBody
+    private let signature: WebhookSignature
     private let client: OutboundHTTPClient
     private let now: @Sendable () -> Date
 
     public init(url: String, secret: String, client: OutboundHTTPClient, now: @escaping @Sendable () -> Date = { Date() }) {
         self.url = url
-        signature = SignedBody(secrets: [secret])
+        signature = WebhookSignature(secrets: [secret])
         self.client = client
         self.now = now
     }

@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import OutboundHTTP
 
-/// Asks RevenueCat for the whole state of a subscriber and stores it as an event of the fold. It repairs what webhooks missed: RevenueCat gives up
-/// after five retries.
+/// Runs jobs that ask RevenueCat for the whole state of a subscriber and store it as a billing event. It repairs what webhooks missed:
+/// RevenueCat gives up after five retries.
 public struct Reconciliation: Sendable {
     /// One subscriber.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")

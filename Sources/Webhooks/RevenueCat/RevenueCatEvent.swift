@@ -30,7 +30,7 @@ extension EventFields {
 
     fileprivate func billingEvent(id: String, type: String, _ environment: BillingEnvironment) throws(IgnoredReason) -> BillingEvent {
         // What is ignored for its type is ignored for that reason, whatever its other fields hold.
-        guard let kind = RevenueCatType(rawValue: type) else { throw .unknownType }
+        guard let kind = RevenueCatEventType(rawValue: type) else { throw .unknownType }
         guard kind.affectsEntitlements else { throw .informational }
         let occurredAt = try required("event_timestamp_ms", instant("event_timestamp_ms"))
         guard kind != .transfer else {
@@ -76,7 +76,7 @@ extension EventFields {
             originalTransaction: try text("original_transaction_id"), transaction: try text("transaction_id"))
     }
 
-    private func purchaseEvent(_ kind: RevenueCatType) throws(IgnoredReason) -> PurchaseEvent {
+    private func purchaseEvent(_ kind: RevenueCatEventType) throws(IgnoredReason) -> PurchaseEvent {
         switch kind {
         case .temporaryEntitlementGrant: .temporaryGrant
         case .initialPurchase, .nonRenewingPurchase: .purchased
@@ -93,7 +93,7 @@ extension EventFields {
         }
     }
 
-    private func period(_ kind: RevenueCatType) throws(IgnoredReason) -> BillingPeriod {
+    private func period(_ kind: RevenueCatEventType) throws(IgnoredReason) -> BillingPeriod {
         let former = try text("entitlement_id")
         let entitlements = try strings("entitlement_ids") ?? former.map { [$0] } ?? []
         guard entitlements.allSatisfy({ SubscriberID($0) != nil }) else { throw .invalid("event.entitlement_ids") }

@@ -4,14 +4,14 @@ import OpenSSLCrypto
 public struct WebhookCredentials: Sendable {
     /// The hash of the header.
     private let authorization: [UInt8]?
-    private let signature: SignedBody?
+    private let signature: WebhookSignature?
 
     /// - Parameters:
     ///   - authorization: the whole value of the header as the sender's dashboard has it; nil or empty when not configured.
     ///   - secrets: signing secrets, more than one during a rotation; empty when not configured.
     public init(authorization: String?, secrets: [String]) {
         self.authorization = authorization.flatMap { $0.isEmpty ? nil : SHA256.hash(Array($0.utf8)) }
-        signature = secrets.isEmpty ? nil : SignedBody(secrets: secrets)
+        signature = secrets.isEmpty ? nil : WebhookSignature(secrets: secrets)
     }
 
     /// False when nothing is configured; then no request can be verified.

@@ -16,7 +16,7 @@ struct JobHandlers {
     let refolding: EntitlementRefolding
     /// nil when it is not configured, as the next.
     let reconciliation: Reconciliation?
-    let playPurchases: PlayPurchases?
+    let playPurchases: PlayPurchaseFetcher?
     let alertWebhook: AlertWebhook?
     let logger: Logger
 
@@ -83,8 +83,8 @@ struct JobHandlers {
         ]
     }
 
-    private func lookUp(_ purchases: PlayPurchases) -> JobHandler {
-        JobHandler(PlayPurchases.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
+    private func lookUp(_ purchases: PlayPurchaseFetcher) -> JobHandler {
+        JobHandler(PlayPurchaseFetcher.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
             try await Self.rejectingPermanentErrors { try await purchases.lookUp(lookUp, messageID: messageID) }
         }
     }

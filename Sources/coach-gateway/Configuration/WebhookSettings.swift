@@ -6,8 +6,8 @@ import Webhooks
 
 /// The billing senders' credentials.
 struct WebhookSettings: Sendable {
-    var revenueCat: WebhookSenders.RevenueCat?
-    var stripe: WebhookSenders.Stripe?
+    var revenueCat: WebhookConfiguration.RevenueCat?
+    var stripe: WebhookConfiguration.Stripe?
     var appStore: AppStoreNotification?
     var play: Play?
     var revenueCatAPI: RevenueCatAPI?
@@ -49,14 +49,14 @@ struct WebhookSettings: Sendable {
         revenueCatAPI = settings.text(.revenueCatAPIKey).map {
             RevenueCatAPI(key: $0, url: Self.url(.revenueCatAPI, &settings))
         }
-        let revenueCat = WebhookSenders.RevenueCat(
+        let revenueCat = WebhookConfiguration.RevenueCat(
             credentials: credentials, signatureHeader: header, reconciles: revenueCatAPI != nil)
         if revenueCat == nil { settings.complain(.revenueCatSignatureHeader, "is not a header name") }
         self.revenueCat = credentials.isConfigured ? revenueCat : nil
 
         catalogue = Self.catalogue(&settings)
         let secrets = Self.list(settings.text(.stripeSecret))
-        stripe = secrets.isEmpty ? nil : WebhookSenders.Stripe(signature: SignedBody(secrets: secrets), catalogue: catalogue)
+        stripe = secrets.isEmpty ? nil : WebhookConfiguration.Stripe(signature: WebhookSignature(secrets: secrets), catalogue: catalogue)
         appStore = Self.appStore(&settings, catalogue)
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
         case (let audience?, let email?):
@@ -79,11 +79,11 @@ struct WebhookSettings: Sendable {
     }
 
     /// - Parameter googleKeys: as loaded; nil without Google Play.
-    func senders(googleKeys: KeySet?) -> WebhookSenders {
-        var senders = WebhookSenders(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
+    func senders(googleKeys: KeySet?) -> WebhookConfiguration {
+        var senders = WebhookConfiguration(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
         guard let play, let keys = googleKeys else { return senders }
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
-        senders.play = WebhookSenders.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
+        senders.play = WebhookConfiguration.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
             try await verifier.authenticate(header, now: now)
         }
         return senders
@@ -95,10 +95,12 @@ struct WebhookSettings: Sendable {
     }
 
     /// nil without a service account.
-    func playPurchases(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> PlayPurchases? {
+    func playPurchases(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> PlayPurchaseFetcher? {
         guard let play, let file = play.serviceAccount else { return nil }
-        let account = ServiceAccount(file: file, scope: PlayPurchases.scope, client: client)
-        return PlayPurchases(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) { try await account.accessToken() }
+        let account = ServiceAccount(file: file, scope: PlayPurchaseFetcher.scope, client: client)
+        return PlayPurchaseFetcher(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) {
+            try await account.accessToken()
+        }
     }
 
     /// An address without a final slash.

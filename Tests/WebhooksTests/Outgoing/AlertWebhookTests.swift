@@ -24,7 +24,7 @@ struct AlertWebhookTests {
             #expect(request.method == "POST" && request.headers["x-webhook-id"] == "7/firing")
             #expect(request.body == #"{"type":"alert","data":{"id":7,"rule":"errors","state":"firing"}}"#)
             #expect(
-                SignedBody(secrets: ["whsec_test"]).isValid(
+                WebhookSignature(secrets: ["whsec_test"]).isValid(
                     header: request.headers["x-webhook-signature"], body: Array(request.body.utf8), unixSeconds: 1_700_000_000))
         }
     }

@@ -152,7 +152,7 @@ struct RevenueCatEventTests {
 
     @Test("types without effect are ignored with any content, and unknown types too")
     func withoutEffect() {
-        let types = RevenueCatType.allCases.filter { !$0.affectsEntitlements }
+        let types = RevenueCatEventType.allCases.filter { !$0.affectsEntitlements }
         #expect(types.count == 12)
         for type in types {
             #expect(parse(type.rawValue).outcome == .ignored(.informational), "\(type)")

@@ -1,5 +1,5 @@
 /// The documented event types of RevenueCat's webhooks.
-enum RevenueCatType: String, CaseIterable {
+enum RevenueCatEventType: String, CaseIterable {
     case test = "TEST"
     case initialPurchase = "INITIAL_PURCHASE"
     case renewal = "RENEWAL"

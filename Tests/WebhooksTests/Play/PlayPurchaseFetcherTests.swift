@@ -8,7 +8,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Look-up of Google Play purchases")
-struct PlayPurchasesTests {
+struct PlayPurchaseFetcherTests {
     private static let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
     private let now = BillingInstant(milliseconds: 1_768_435_200_000)!
 
@@ -77,7 +77,7 @@ struct PlayPurchasesTests {
         let (store, recorder) = (try StoreAPI(), InboxRecorder())
         let client = try OutboundHTTPClient(OutboundConfiguration())
         defer { client.shutDown() }
-        let purchases = PlayPurchases(
+        let purchases = PlayPurchaseFetcher(
             baseURL: store.url, client: client, inbox: recorder.inbox, catalogue: ProductCatalogue(),
             now: { [now] in Date(timeIntervalSince1970: Double(now.milliseconds) / 1000) }
         ) { "access" }

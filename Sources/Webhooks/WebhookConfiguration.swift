@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// How each sender is verified. A sender that is nil is not configured; its route answers 503.
-public struct WebhookSenders: Sendable {
+/// How the events of each billing sender are verified and read. A sender that is nil is not configured; its route answers 503.
+public struct WebhookConfiguration: Sendable {
     public struct RevenueCat: Sendable {
         public var credentials: WebhookCredentials
         /// The header that carries the signature.
@@ -20,10 +20,10 @@ public struct WebhookSenders: Sendable {
     }
 
     public struct Stripe: Sendable {
-        public var signature: SignedBody
+        public var signature: WebhookSignature
         public var catalogue: ProductCatalogue
 
-        public init(signature: SignedBody, catalogue: ProductCatalogue) {
+        public init(signature: WebhookSignature, catalogue: ProductCatalogue) {
             self.signature = signature
             self.catalogue = catalogue
         }

@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import OutboundHTTP
 
-/// Looks purchases up at Google Play and stores their states as events of the fold.
-public struct PlayPurchases: Sendable {
+/// Runs the jobs of `PlayLookUp`: fetches the state of a purchase from Google Play and stores it as a billing event.
+public struct PlayPurchaseFetcher: Sendable {
     public static let kind = JobKind(rawValue: "look_up_play_purchase")
     /// The OAuth 2 scope of the service account's token.
     public static let scope = "https://www.googleapis.com/auth/androidpublisher"
@@ -54,16 +54,16 @@ public struct PlayPurchases: Sendable {
 }
 
 extension PlayLookUp {
-    /// Enqueued with the notice, once for each.
+    /// Enqueued with the notification, once for each.
     func job(messageID: String) -> NewJob {
         NewJob(
-            PlayPurchases.kind,
+            PlayPurchaseFetcher.kind,
             payload: [
                 "package": .string(package), "token": .string(purchaseToken), "refunded": .bool(isRefunded), "message": .string(messageID),
             ])
     }
 
-    /// The look-up of a job, and the notice that caused it; nil when the payload is not one of this kind.
+    /// The look-up of a job, and the notification that caused it; nil when the payload is not one of this kind.
     public static func of(_ job: Job) -> (lookUp: PlayLookUp, messageID: String)? {
         guard let package = job.payload["package"]?.string, let token = job.payload["token"]?.string,
             let message = job.payload["message"]?.string

@@ -1,9 +1,9 @@
 import Foundation
 import OpenSSLCrypto
 
-/// Verifies, and signs, bodies with HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
+/// The secrets of one sender: verify and sign bodies by HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
 /// Stripe's scheme (facts: their documentation). Several secrets and several `v1` allow a rotation; other schemes in the header are ignored.
-public struct SignedBody: Sendable {
+public struct WebhookSignature: Sendable {
     /// The permitted difference between the sender's clock and ours in seconds, in both directions.
     public static let tolerance: Int64 = 300
     /// A header has one `v1` for each secret that is valid during a rotation.

@@ -5,7 +5,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Signed webhook bodies")
-struct SignedBodyTests {
+struct WebhookSignatureTests {
     private static let now: Int64 = 1_700_000_000
     private let body = Array(#"{"id":"evt_1"}"#.utf8)
     private let known = "c89214b5b5da833daed6f0b8c5bb6bd58cea9022bd80ccc78230f3942d632925"
@@ -16,7 +16,7 @@ struct SignedBodyTests {
     }
 
     private func isValid(_ header: String?, secrets: [String] = ["whsec_test"], at now: Int64 = Self.now) -> Bool {
-        SignedBody(secrets: secrets).isValid(header: header, body: body, unixSeconds: now)
+        WebhookSignature(secrets: secrets).isValid(header: header, body: body, unixSeconds: now)
     }
 
     @Test("a signature of an independent implementation is valid, in upper and lower case")
@@ -43,7 +43,8 @@ struct SignedBodyTests {
     @Test("a changed byte of the body, the time or the signature is rejected")
     func changed() {
         #expect(
-            !SignedBody(secrets: ["whsec_test"]).isValid(header: "t=1700000000,v1=\(known)", body: body + [0x20], unixSeconds: Self.now))
+            !WebhookSignature(secrets: ["whsec_test"]).isValid(
+                header: "t=1700000000,v1=\(known)", body: body + [0x20], unixSeconds: Self.now))
         #expect(!isValid("t=1700000001,v1=\(known)"))
         #expect(!isValid("t=1700000000,v1=d\(known.dropFirst())"))
     }
