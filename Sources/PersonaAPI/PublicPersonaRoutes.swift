@@ -55,7 +55,7 @@ public struct PublicPersonaRoutes: Feature {
         return response.ofSharedPersona()
     }
 
-    /// Besides those of `SecretAddress`.
+    /// Besides those of `ShareLinkHeaders`.
     static let headers: [(name: String, value: String)] = [("X-Content-Type-Options", "nosniff"), ("Vary", "Accept")]
 
     static var notFound: GatewayError {

@@ -20,7 +20,8 @@ struct EdgeFixture {
     private let application: GatewayApplication
     private let secret: SharedSecret
 
-    init(_ feature: some Feature, counter: FakeCounter = FakeCounter(), unauthenticated: UnauthenticatedRequests = .unlimited) throws {
+    init(_ feature: some Feature, counter: FakeCounter = FakeCounter(), unauthenticated: UnauthenticatedRequestLimiter = .unlimited) throws
+    {
         self.counter = counter
         secret = try SharedSecret(Self.secret)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -57,8 +58,8 @@ struct EdgeFixture {
     }
 }
 
-extension UnauthenticatedRequests {
-    static let unlimited = UnauthenticatedRequests(exemptsLoopback: false, perMinute: { nil })
+extension UnauthenticatedRequestLimiter {
+    static let unlimited = UnauthenticatedRequestLimiter(exemptsLoopback: false, perMinute: { nil })
 }
 
 struct EdgeAnswer {

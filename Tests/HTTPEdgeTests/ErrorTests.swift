@@ -34,20 +34,20 @@ struct ErrorTests {
     @Test(
         "the form of an error follows Accept",
         arguments: [
-            (nil, AnswerForm.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
+            (nil, ErrorFormat.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
             ("text/event-stream, application/problem+json", .eventStream),
             ("application/problem+json, text/event-stream;q=0.5", .eventStream),
             ("application/problem+json, text/event-stream;q=0", .problem),
             ("Application/JSON", .envelope),
-        ] as [(String?, AnswerForm)])
-    func forms(accept: String?, form: AnswerForm) {
-        #expect(AnswerForm(accept: accept, path: "/api/v1/me") == form)
-        #expect(AnswerForm(accept: accept, path: "/v1/models") == .openAI)
+        ] as [(String?, ErrorFormat)])
+    func formats(accept: String?, format: ErrorFormat) {
+        #expect(ErrorFormat(accept: accept, path: "/api/v1/me") == format)
+        #expect(ErrorFormat(accept: accept, path: "/v1/models") == .openAI)
     }
 
     @Test("an error for text/event-stream is one error event, with the error's status")
     func eventStreamForm() async throws {
-        let response = GatewayError(.quotaExhausted, "limit", retryAfter: 60).response(form: .eventStream, requestID: "r")
+        let response = GatewayError(.quotaExhausted, "limit", retryAfter: 60).response(format: .eventStream, requestID: "r")
         #expect(response.status.code == 429)
         #expect(response.headers[.contentType] == "text/event-stream; charset=utf-8")
         #expect(response.headers[.retryAfter] == "60")
@@ -56,20 +56,20 @@ struct ErrorTests {
     @Test("a problem has its status phrase as title, and a 401 has WWW-Authenticate")
     func titles() throws {
         for code in ErrorCode.allCases {
-            let (status, fields, body) = GatewayError(code, "x").rendered(form: .problem, requestID: "r")
+            let (status, fields, body) = GatewayError(code, "x").rendered(format: .problem, requestID: "r")
             let problem = try JSONValue(parsing: body)
             #expect(problem["title"]?.string == status.reasonPhrase && !status.reasonPhrase.isEmpty, "\(code)")
             #expect(problem["status"]?.integer == Int64(status.code) && problem["code"]?.string == code.rawValue)
             #expect(fields[.wwwAuthenticate] == (status.code == 401 ? "Bearer" : nil))
         }
-        let missing = GatewayError(.preconditionFailed, "x", status: 428).rendered(form: .problem, requestID: "r")
+        let missing = GatewayError(.preconditionFailed, "x", status: 428).rendered(format: .problem, requestID: "r")
         #expect(try JSONValue(parsing: missing.body)["title"]?.string == "Precondition Required")
     }
 
     @Test("a 503 always has Retry-After")
     func retryAfter() {
-        #expect(GatewayError(.overloaded, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == "1")
-        #expect(GatewayError(.notFound, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == nil)
+        #expect(GatewayError(.overloaded, "x").response(format: .envelope, requestID: "r").headers[.retryAfter] == "1")
+        #expect(GatewayError(.notFound, "x").response(format: .envelope, requestID: "r").headers[.retryAfter] == nil)
     }
 
     @Test("a body that is not JSON is 400, an invalid field is 422 with its name")

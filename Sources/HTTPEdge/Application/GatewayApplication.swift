@@ -48,7 +48,7 @@ public struct GatewayApplication: Service {
     public func run() async throws {
         let log = RequestLog(logger: logger)
         let application = Application(
-            responder: BriefResponder(router(log).buildResponder()),
+            responder: RequestTaskResponder(router(log).buildResponder()),
             server: .gateway(log: log, unauthenticated: authenticator.unauthenticated),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,

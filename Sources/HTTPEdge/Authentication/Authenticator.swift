@@ -3,18 +3,18 @@ import Foundation
 import GatewayAPI
 import Identity
 
-/// What the authentication of requests needs: tokens, sessions, the limits of requests with and without one, and crisis resources for rejected
-/// users in danger.
+/// Verifies the tokens and sessions of requests, counts requests against their limits, and adds crisis resources to the errors of users in
+/// danger. `AuthenticationMiddleware` calls it.
 public struct Authenticator: Sendable {
     private let identity: TokenVerifier
     let sessions: SessionAuthentication
     private let counter: RequestCounter
     private let crisisResources: CrisisResources
-    let unauthenticated: UnauthenticatedRequests
+    let unauthenticated: UnauthenticatedRequestLimiter
 
     public init(
         identity: TokenVerifier, sessions: SessionAuthentication, counter: RequestCounter, crisisResources: CrisisResources,
-        unauthenticated: UnauthenticatedRequests
+        unauthenticated: UnauthenticatedRequestLimiter
     ) {
         self.identity = identity
         self.sessions = sessions

@@ -95,7 +95,7 @@ public struct BrowserSessions: Sendable {
     }
 }
 
-/// How a request is authenticated by the cookie of a session.
+/// Finds the caller of a request by its session cookie, and checks the request's `Origin`.
 public struct SessionAuthentication: Sendable {
     let store: OperatorSessions
     /// The origin at which browsers reach the gateway; nil when it is not configured.

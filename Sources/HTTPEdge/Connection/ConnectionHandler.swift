@@ -22,7 +22,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var timerDeadline = NIODeadline.distantFuture
     /// Whether the last request is HTTP/1.0, whose response has no chunked coding (RFC 9112 §7).
     private var isHTTP10 = false
-    /// The head of a rejected request; its `Accept` selects the form of the answer.
+    /// The head of a rejected request; its `Accept` selects the format of the answer.
     private var rejectedHead: HTTPRequestHead?
 
     init(limits: ConnectionLimits, log: RequestLog, now: NIODeadline) {
@@ -165,8 +165,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func reject(_ fault: RequestFault, _ context: ChannelHandlerContext) {
         let error = GatewayError(fault)
         let requestID = RequestIdentifier.choose { rejectedHead?.headers.first(name: $0.rawName) }
-        let form = AnswerForm(accept: rejectedHead?.headers.first(name: "accept"), path: rejectedHead?.uri)
-        let (status, fields, body) = error.rendered(form: form, requestID: requestID)
+        let format = ErrorFormat(accept: rejectedHead?.headers.first(name: "accept"), path: rejectedHead?.uri)
+        let (status, fields, body) = error.rendered(format: format, requestID: requestID)
         var head = HTTPResponseHead(
             version: isHTTP10 ? .http1_0 : .http1_1, status: HTTPResponseStatus(statusCode: status.code), headers: HTTPHeaders(fields))
         head.headers.add(name: "x-request-id", value: requestID)

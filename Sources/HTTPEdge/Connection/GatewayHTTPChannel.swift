@@ -11,7 +11,7 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
     let limits: ConnectionLimits
     let log: RequestLog
     /// Knows the trusted proxies; nil: no PROXY header is read.
-    let unauthenticated: UnauthenticatedRequests?
+    let unauthenticated: UnauthenticatedRequestLimiter?
 
     func setup(
         channel: any Channel, logger: Logger
@@ -49,7 +49,7 @@ extension ConnectionLimits {
 extension HTTPServerBuilder {
     /// A server whose connections are `GatewayHTTPChannel`s.
     static func gateway(
-        log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), unauthenticated: UnauthenticatedRequests? = nil
+        log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), unauthenticated: UnauthenticatedRequestLimiter? = nil
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             GatewayHTTPChannel(responder: responder, limits: limits, log: log, unauthenticated: unauthenticated)

@@ -8,16 +8,16 @@ import NIOCore
 import NIOHTTP1
 
 extension GatewayError {
-    /// The answer in the form that the client accepts.
-    func response(form: AnswerForm, requestID: String) -> Response {
-        let (status, fields, bytes) = rendered(form: form, requestID: requestID)
+    /// The answer in the format that the client accepts.
+    func response(format: ErrorFormat, requestID: String) -> Response {
+        let (status, fields, bytes) = rendered(format: format, requestID: requestID)
         return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     /// Status, headers and body of `response`.
-    func rendered(form: AnswerForm, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
+    func rendered(format: ErrorFormat, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
         let row = ErrorMapping.row(code)
-        let code = form == .openAI ? OpenAIError.status(self) : self.status ?? row.status
+        let code = format == .openAI ? OpenAIError.status(self) : self.status ?? row.status
         // The phrase is RFC 9457's `title`, too.
         let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
@@ -28,7 +28,7 @@ extension GatewayError {
         if code == 401 { fields[.wwwAuthenticate] = "Bearer" }
         rate?.write(to: &fields)
         let bytes: [UInt8]
-        switch form {
+        switch format {
         case .envelope:
             fields[.contentType] = "application/json; charset=utf-8"
             bytes = Envelope.failure(body(row), meta: meta)

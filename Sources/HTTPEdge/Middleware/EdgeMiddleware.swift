@@ -2,11 +2,11 @@ import GatewayAPI
 import HTTPTypes
 import Hummingbird
 
-/// Wraps every request: chooses its id, renders errors in the accepted form, writes the common headers and one log line.
+/// Wraps every request: chooses its id, renders errors in the accepted format, writes the common headers and one log line.
 struct EdgeMiddleware: RouterMiddleware {
     let log: RequestLog
     let crossOrigin: CrossOrigin
-    let unauthenticated: UnauthenticatedRequests
+    let unauthenticated: UnauthenticatedRequestLimiter
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
         async throws -> Response
@@ -24,10 +24,10 @@ struct EdgeMiddleware: RouterMiddleware {
             let error = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
             error.limit?.count()
             response = error.response(
-                form: AnswerForm(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
+                format: ErrorFormat(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
         crossOrigin.write(to: &response.headers, for: request)
-        SecretAddress.write(to: &response.headers, path: request.uri.path)
+        ShareLinkHeaders.write(to: &response.headers, path: request.uri.path)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version
         // Hummingbird would write the body of a response to HEAD, and the client would read it as the beginning of the next response.

@@ -90,7 +90,7 @@ struct OpenAPIOperation {
         for status in route.failureStatuses(entry.method) where status != route.response.status {
             writer.key(String(status))
             writer.object { writer in
-                if AnswerForm(accept: nil, path: entry.path) == .openAI {
+                if ErrorFormat(accept: nil, path: entry.path) == .openAI {
                     writer.member("description", FailureResponse.description(status))
                     Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
                 } else {
@@ -153,8 +153,8 @@ extension RouteResponse {
         case .data(let schema): [("application/json", Envelope.schema(data: schema))]
         case .list(let element):
             [
-                ("application/json", Envelope.schema(data: .array(of: element), isList: true)), (ListForm.csv.mediaType, .text),
-                (ListForm.jsonLines.mediaType, element),
+                ("application/json", Envelope.schema(data: .array(of: element), isList: true)), (ListFormat.csv.mediaType, .text),
+                (ListFormat.jsonLines.mediaType, element),
             ]
         case .events(let schema): [("text/event-stream", .serverSentEvent(of: schema))]
         case .media(let types): types

@@ -13,7 +13,7 @@ extension RouteDescription {
     }
 }
 
-/// The error codes of a status (CONTRACT §2), for `components/responses`.
+/// The error responses in `components/responses` of the OpenAPI document: one for each status, which lists its codes (CONTRACT §2).
 enum FailureResponse {
     /// Codes that come with other statuses, too.
     private static let others: [Int: [ErrorCode]] = [

@@ -29,9 +29,9 @@ extension Response {
         _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, fields: [Schema.Field], figures: FigureMeta?,
         write: (Record, inout JSONWriter) -> Void
     ) -> Response {
-        let form = ListForm(accept: request.headers[.accept])
+        let format = ListFormat(accept: request.headers[.accept])
         let pagination = Pagination(page)
-        switch form {
+        switch format {
         case .envelope:
             return .envelope(context, pagination: pagination, figures: figures) { writer in
                 writer.array { writer in for record in page.items { write(record, &writer) } }
@@ -47,7 +47,7 @@ extension Response {
                 JSONWriter.append(to: &bytes) { write(record, &$0) }
                 bytes.append(UInt8(ascii: "\n"))
             }
-            return Response(bytes: bytes, type: form.mediaType).linking(request, pagination)
+            return Response(bytes: bytes, type: format.mediaType).linking(request, pagination)
         }
     }
 

@@ -145,8 +145,8 @@ struct GatewayConfiguration: Sendable {
     }
 
     /// Loopback is exempt in development (CONTRACT §1).
-    func unauthenticatedRequests(_ tiers: LiveValue<TierBook>) -> UnauthenticatedRequests {
-        UnauthenticatedRequests(
+    func unauthenticatedRequests(_ tiers: LiveValue<TierBook>) -> UnauthenticatedRequestLimiter {
+        UnauthenticatedRequestLimiter(
             proxies: trustedProxies, exemptsLoopback: environment == .development,
             perMinute: { tiers.current.unauthenticatedRequestsPerMinute })
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// The format of a list response's body.
-enum ListForm: CaseIterable {
+enum ListFormat: CaseIterable {
     case envelope, csv, jsonLines
 
     var mediaType: String {

@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// Addresses under `/p/` have the token of a share link, which is a secret: it must leave neither in a referrer nor in a search engine, whatever the
-/// answer is (CONTRACT §5).
-enum SecretAddress {
+/// Adds `Referrer-Policy` and `X-Robots-Tag` to every response under `/p/`: the path has the token of a share link, a secret that must reach
+/// neither other sites nor search engines (CONTRACT §5).
+enum ShareLinkHeaders {
     static func write(to fields: inout HTTPFields, path: String) {
         // The router ignores further slashes.
         guard path.drop(while: { $0 == "/" }).hasPrefix("p/") else { return }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Limits requests without a valid token, by the client's address. Requests with a valid token and verified webhooks are not counted,
 /// because many users can share an address.
-public final class UnauthenticatedRequests: Sendable {
+public final class UnauthenticatedRequestLimiter: Sendable {
     private let proxies: TrustedProxies
     private let exemptsLoopback: Bool
     private let perMinute: @Sendable () -> Int?
@@ -44,7 +44,7 @@ public final class UnauthenticatedRequests: Sendable {
 
 /// Counts the requests of an open route against the limit of their address.
 struct AddressLimitMiddleware: RouterMiddleware {
-    let unauthenticated: UnauthenticatedRequests
+    let unauthenticated: UnauthenticatedRequestLimiter
     let counted: AddressLimit
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)

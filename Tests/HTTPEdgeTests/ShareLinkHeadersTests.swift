@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPEdge
 
 @Suite("Addresses of share links")
-struct SecretAddressTests {
+struct ShareLinkHeadersTests {
     private struct Pages: Feature {
         func register(on routes: RouteTable) {
             routes.open("Pages").get("/p/{token}", .init("Get a page", response: .media("text/html"))) { _, context in

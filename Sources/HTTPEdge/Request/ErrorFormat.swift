@@ -1,5 +1,5 @@
 /// The format of an error response's body.
-enum AnswerForm: Sendable, Equatable {
+enum ErrorFormat: Sendable, Equatable {
     /// The JSON envelope of CONTRACT §2.
     case envelope
     /// Problem details (RFC 9457).
@@ -9,20 +9,20 @@ enum AnswerForm: Sendable, Equatable {
     /// The error object of OpenAI's protocol (CONTRACT §7).
     case openAI
 
-    /// The form of a path's errors: OpenAI's below `/v1/`, else an event stream when the `Accept` header names
+    /// The format of a path's errors: OpenAI's below `/v1/`, else an event stream when the `Accept` header names
     /// it, because a client that reads one reads nothing else; else problem details when it names them, or an envelope.
     init(accept: String?, path: String?) {
-        self = path?.hasPrefix("/v1/") == true ? .openAI : AnswerForm(accept: accept)
+        self = path?.hasPrefix("/v1/") == true ? .openAI : ErrorFormat(accept: accept)
     }
 
     private init(accept: String?) {
-        let forms = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> AnswerForm? in
+        let formats = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> ErrorFormat? in
             switch type {
             case "text/event-stream": .eventStream
             case "application/problem+json": .problem
             default: nil
             }
         }
-        self = forms.contains(.eventStream) ? .eventStream : forms.first ?? .envelope
+        self = formats.contains(.eventStream) ? .eventStream : formats.first ?? .envelope
     }
 }

@@ -3,7 +3,7 @@ import Hummingbird
 /// Runs each request in a task of its own, which ends before the response's body is written. Saves memory: a task keeps the memory of its
 /// deepest call until it ends, and the connection's task runs as long as the connection. Without this each stream holds the 20 KiB that
 /// routing and `begin_turn` needed.
-struct BriefResponder<Inner: HTTPResponder>: HTTPResponder {
+struct RequestTaskResponder<Inner: HTTPResponder>: HTTPResponder {
     let inner: Inner
 
     init(_ inner: Inner) { self.inner = inner }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HTTPEdge
 
-@Suite("BriefResponder")
-struct BriefResponderTests {
+@Suite("RequestTaskResponder")
+struct RequestTaskResponderTests {
     private struct Refused: Error {}
 
     private static func ask(_ body: @escaping @Sendable () async throws -> Response) async throws -> Response {
         let inner = CallbackResponder<Int> { _, _ in try await body() }
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
-        return try await BriefResponder(inner).respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer())), context: 0)
+        return try await RequestTaskResponder(inner).respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer())), context: 0)
     }
 
     @Test("the inner responder's response or error is returned unchanged")
