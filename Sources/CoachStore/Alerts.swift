@@ -3,7 +3,8 @@ import Foundation
 import JSON
 import PostgresClient
 
-/// Evaluates the rules of alerts. Any instance may do it; what one does the others find done. Methods throw `StoreFault`.
+/// Saves what this instance measures, and evaluates all alert rules in the database, which stores the alerts and enqueues their webhooks. Any
+/// instance may evaluate them; of several at the same time one does. Methods throw `StoreFault`.
 public struct Alerts: Sendable {
     /// The kind of the jobs that tell of an alert's beginning and end; their payload is the alert.
     public static let delivery = JobKind(rawValue: "deliver_alert")

@@ -106,13 +106,13 @@ extension ContextProfile: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         /// Leaves out elements without text.
         func statements(_ name: String) throws(JSONFinding) -> [String] {
-            try json.required(name, as: [Statement].self).compactMap(\.text)
+            try json.required(name, as: [ProfileStatement].self).compactMap(\.text)
         }
         self.init(values: try statements("values"), goals: try statements("goals"), situation: try statements("situation"))
     }
 
-    /// A string, or an object with the string as `text`; nil for anything else and for empty text.
-    private struct Statement: JSONReadable {
+    /// One statement of the user's context profile: a string, or an object with the string as `text`; nil for anything else and for empty text.
+    private struct ProfileStatement: JSONReadable {
         let text: String?
 
         init(_ json: JSONReader) {

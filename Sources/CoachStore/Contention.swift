@@ -13,13 +13,14 @@ func repeatingContended<Value>(
         do {
             return try await body()
         } catch let error as PostgresError where error.isContention {
-            try await pause(Contention.pause(afterAttempt: attempt))
+            try await pause(ContentionBackoff.pause(afterAttempt: attempt))
         }
     }
     return try await body()
 }
 
-enum Contention {
+/// The pauses of `repeatingContended`. Pure.
+enum ContentionBackoff {
     /// The bounds of a pause in milliseconds: 5 to 10 after the first attempt, doubled each time up to 50 to 100.
     static func pause(afterAttempt attempt: Int) -> ClosedRange<Int> {
         let longest = min(10 << min(attempt - 1, 4), 100)

@@ -46,7 +46,7 @@ extension PostgresClient {
             left join lateral (\(page)) c on true order by c.last_message_at desc, c.id desc
             """
         let found = try await userRows(query, for: caller) {
-            try Counted<ConversationRecord>(row: $0) { try ConversationRecord(row: $0, at: $1) }
+            try CountedRow<ConversationRecord>(row: $0) { try ConversationRecord(row: $0, at: $1) }
         }
         return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: $0.lastMessageAt.microseconds, id: $0.id.uuid) }
             .with(request.cursor == nil ? found.first?.counter.start : nil, isReset: request.updatedSince != nil)
@@ -66,8 +66,8 @@ extension PostgresClient {
             ) c on true order by c.change, c.id
             """
         let found = try await userRows(query, for: caller) {
-            try Counted<Changed<ConversationRecord>>(row: $0) { row, column in
-                Changed(number: try row.value(column), record: try ConversationRecord(row: row, at: column + 1))
+            try CountedRow<ChangedRecord<ConversationRecord>>(row: $0) { row, column in
+                ChangedRecord(number: try row.value(column), record: try ConversationRecord(row: row, at: column + 1))
             }
         }
         return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
@@ -89,7 +89,7 @@ extension PostgresClient {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by m.seq, m.id
             """
-        let found = try await userRows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
+        let found = try await userRows(query, for: caller) { try CountedRow<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
         guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }
         return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
             .with(request.cursor == nil ? counter.start : nil, isReset: request.updatedSince != nil)
@@ -133,8 +133,8 @@ extension PostgresClient {
             order by page.change, page.id
             """
         let found = try await userRows(query, for: caller) {
-            try Counted<Changed<MessageRecord>>(row: $0) { row, column in
-                Changed(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
+            try CountedRow<ChangedRecord<MessageRecord>>(row: $0) { row, column in
+                ChangedRecord(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
             }
         }
         guard !found.isEmpty else { throw Rejection(reason: .notFound) }

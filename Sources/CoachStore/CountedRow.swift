@@ -3,7 +3,7 @@ import Foundation
 import PostgresClient
 
 /// A row of a page with the change counter of the same snapshot, by a left join: an empty page is one row without a record.
-struct Counted<Record: Sendable>: Sendable {
+struct CountedRow<Record: Sendable>: Sendable {
     let counter: ChangeCounter
     let record: Record?
 
@@ -16,14 +16,14 @@ struct Counted<Record: Sendable>: Sendable {
 }
 
 /// A record and the number of its latest change.
-struct Changed<Record: Sendable>: Sendable {
+struct ChangedRecord<Record: Sendable>: Sendable {
     let number: Int64
     let record: Record
 }
 
 extension Page {
     /// A page of changes in their order, from up to `limit + 1` rows. Nil when the token is no longer valid.
-    init?(changes found: [Counted<Changed<Element>>], after token: ChangeToken, limit: Int, id: (Element) -> UUID) {
+    init?(changes found: [CountedRow<ChangedRecord<Element>>], after token: ChangeToken, limit: Int, id: (Element) -> UUID) {
         guard let counter = found.first?.counter, counter.accepts(token) else { return nil }
         let changed = found.compactMap(\.record)
         let page = changed.prefix(limit)

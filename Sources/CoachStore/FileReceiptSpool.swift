@@ -8,6 +8,7 @@ public final class FileReceiptSpool: Sendable {
     /// A file in the spool that is not a receipt: truncated by a crash, or not written by the spool. It is kept.
     public typealias Unreadable = SpoolFolder.Unreadable
 
+    /// All files of the spool, read.
     public struct Contents: Sendable {
         /// Oldest first.
         public var receipts: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)] = []

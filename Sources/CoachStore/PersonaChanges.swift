@@ -39,7 +39,7 @@ extension PostgresClient {
     }
 }
 
-/// A change with its place in the order.
+/// A persona's change for a synchronising client. Ordered by `number`, then `id`.
 private struct PersonaChange: Sendable {
     let number: Int64
     let id: UUID

@@ -6,6 +6,7 @@ import PostgresClient
 /// Computes the costs of past calls again, by the prices that are known now, and books what differs as revisions: the old figures stay in the ledger.
 /// Connects as the owner of the tables, because no role of the gateway may write to the accounts of all users.
 public struct Repricing: Sendable {
+    /// Counts of the calls of a day.
     public struct Result: Sendable, Equatable {
         /// Calls with a receipt.
         public var calls: Int

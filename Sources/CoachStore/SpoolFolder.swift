@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Synchronization
 
-/// A folder of what waits on disk for the database, one file each, with mode 0600.
+/// A folder of records that wait on disk for the database, one file each, with mode 0600. `FileReceiptSpool` and `FileCallSpool` are built on it.
 public final class SpoolFolder: Sendable {
     /// A file that is not what the folder is for: truncated by a crash, or written by someone else. It is kept.
     public struct Unreadable: Sendable, Equatable {

@@ -89,7 +89,7 @@ extension PostgresClient {
             """
         let column = ChangeCounter.width
         let found = try await userRows(query, for: caller) { row in
-            let counted = try Counted<KeyedChange>(row: row, at: column + 1) { try KeyedChange(row: $0, at: $1) }
+            let counted = try CountedRow<KeyedChange>(row: row, at: column + 1) { try KeyedChange(row: $0, at: $1) }
             return (bound: try row.value(column, as: Int64.self), row: counted)
         }
         guard let counter = found.first?.row.counter, token.map(counter.accepts) ?? true else { return nil }

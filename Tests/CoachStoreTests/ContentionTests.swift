@@ -6,7 +6,8 @@ import Testing
 @Suite struct ContentionTests {
     @Test("a pause grows, has jitter of up to half, and is never longer than the lock timeout")
     func pauses() {
-        #expect((1...7).map { Contention.pause(afterAttempt: $0) } == [5...10, 10...20, 20...40, 40...80, 50...100, 50...100, 50...100])
+        #expect(
+            (1...7).map { ContentionBackoff.pause(afterAttempt: $0) } == [5...10, 10...20, 20...40, 40...80, 50...100, 50...100, 50...100])
     }
 
     @Test("contention is retried after a pause, and the last error is thrown")
