@@ -22,7 +22,7 @@ public final class ChildProcess: Sendable {
         public init(description: String) { self.description = description }
     }
 
-    /// The process id. Refers to the program until its exit was observed by this object.
+    /// The process id. Refers to the program until its exit.
     public var identifier: pid_t { exit.child }
     private let inputEnd: Mutex<Int32?>
     private let outputEnd: Int32?
