@@ -33,7 +33,7 @@ struct PageAssets: Sendable {
             .init(
                 "Get a script or style sheet of the page",
                 parameters: [.init("version", in: .path, .text), .init("file", in: .path, .values(files.keys.sorted()))],
-                response: .media("text/javascript", .text))
+                response: .media(["text/javascript": .text, "text/css": .text]))
         ) { request, context in
             guard isAllowed(request), let file = context.parameters.get("file").flatMap({ files[$0] }) else { throw GatewayError.notFound }
             return file.asset(isCurrent: context.parameters.get("version") == version)

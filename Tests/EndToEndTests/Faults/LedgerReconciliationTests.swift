@@ -51,6 +51,7 @@ struct LedgerReconciliationTests {
             var tiers = file["tiers"] as? [[String: Any]] ?? []
             for index in tiers.indices {
                 tiers[index]["history"] = ["tokens": 500, "messages": 100]
+                tiers[index]["messages_per_day"] = 1_000_000
                 tiers[index]["tokens_per_day"] = 100_000_000
             }
             file["tiers"] = tiers

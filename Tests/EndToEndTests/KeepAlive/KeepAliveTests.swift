@@ -43,9 +43,9 @@ struct KeepAliveTests {
         let folder = Program.checkout.appendingPathComponent("Tests/EndToEndTests/KeepAlive/Clients").path
         let runs = try KeepAliveClient.allCases.enumerated().map { index, client in
             let interpreter = try #require(client.interpreter)
-            let token = Token(user: UUID().uuidString.lowercased()).text
+            let tokens = (0..<Self.workers).map { _ in Token(user: UUID().uuidString.lowercased()).text }.joined(separator: ",")
             return try Program(
-                ["\(folder)/\(client.rawValue)", "http://127.0.0.1:\(port)", token, "\(Self.workers)", "\(Self.turns)", "\(index + 1)"],
+                ["\(folder)/\(client.rawValue)", "http://127.0.0.1:\(port)", tokens, "\(Self.workers)", "\(Self.turns)", "\(index + 1)"],
                 environment: ["PYTHONDONTWRITEBYTECODE": "1"], executable: URL(fileURLWithPath: interpreter))
         }
         for (client, run) in zip(KeepAliveClient.allCases, runs) {

@@ -9,10 +9,10 @@ import turns
 async def work(session, worker):
     for body, lists in turns.bodies(worker):
         try:
-            async with session.post(turns.CHAT, data=body, headers=turns.HEADERS) as answer:
+            async with session.post(turns.CHAT, data=body, headers=turns.headers(worker)) as answer:
                 turns.turn_ended(answer.status, await answer.read())
             if lists:
-                async with session.get(turns.CONVERSATIONS, headers=turns.HEADERS) as answer:
+                async with session.get(turns.CONVERSATIONS, headers=turns.headers(worker)) as answer:
                     await answer.read()
                     turns.list_ended(answer.status)
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:

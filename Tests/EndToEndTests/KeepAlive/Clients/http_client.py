@@ -12,11 +12,11 @@ def work(worker):
     # It opens a new connection only after an answer that announced its end.
     for body, lists in turns.bodies(worker):
         try:
-            connection.request("POST", turns.CHAT[len(turns.URL):], body, turns.HEADERS)
+            connection.request("POST", turns.CHAT[len(turns.URL):], body, turns.headers(worker))
             answer = connection.getresponse()
             turns.turn_ended(answer.status, answer.read())
             if lists:
-                connection.request("GET", turns.CONVERSATIONS[len(turns.URL):], headers=turns.HEADERS)
+                connection.request("GET", turns.CONVERSATIONS[len(turns.URL):], headers=turns.headers(worker))
                 answer = connection.getresponse()
                 answer.read()
                 turns.list_ended(answer.status)

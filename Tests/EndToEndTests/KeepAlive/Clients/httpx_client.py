@@ -9,10 +9,10 @@ import turns
 async def work(client, worker):
     for body, lists in turns.bodies(worker):
         try:
-            answer = await client.post(turns.CHAT, content=body, headers=turns.HEADERS)
+            answer = await client.post(turns.CHAT, content=body, headers=turns.headers(worker))
             turns.turn_ended(answer.status_code, answer.content)
             if lists:
-                turns.list_ended((await client.get(turns.CONVERSATIONS, headers=turns.HEADERS)).status_code)
+                turns.list_ended((await client.get(turns.CONVERSATIONS, headers=turns.headers(worker))).status_code)
         except httpx.HTTPError as error:
             turns.failed(error)
 

@@ -10,10 +10,10 @@ def work(worker):
     with requests.Session() as session:
         for body, lists in turns.bodies(worker):
             try:
-                answer = session.post(turns.CHAT, data=body, headers=turns.HEADERS, timeout=30)
+                answer = session.post(turns.CHAT, data=body, headers=turns.headers(worker), timeout=30)
                 turns.turn_ended(answer.status_code, answer.content)
                 if lists:
-                    turns.list_ended(session.get(turns.CONVERSATIONS, headers=turns.HEADERS, timeout=30).status_code)
+                    turns.list_ended(session.get(turns.CONVERSATIONS, headers=turns.headers(worker), timeout=30).status_code)
             except requests.RequestException as error:
                 turns.failed(error)
 

@@ -3,14 +3,18 @@ import json
 import random
 import sys
 
-URL, TOKEN, WORKERS, TURNS, SEED = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+URL, TOKENS, WORKERS, TURNS, SEED = sys.argv[1], sys.argv[2].split(","), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 CHAT = URL + "/functions/v1/chat-stream"
 CONVERSATIONS = URL + "/api/v1/conversations?limit=1"
-HEADERS = {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json", "Accept": "text/event-stream"}
 WORDS = 6
 
 failures = []
 done = 0
+
+
+def headers(worker):
+    """Each worker is a user of its own, for a user has a number of turns a day."""
+    return {"Authorization": "Bearer " + TOKENS[worker], "Content-Type": "application/json", "Accept": "text/event-stream"}
 
 
 def bodies(worker):
