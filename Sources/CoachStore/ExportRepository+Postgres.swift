@@ -14,10 +14,14 @@ extension ExportRepository {
                 return try await client.userRows(page, for: caller) { try ConversationRecord(row: $0, at: 0) }
             },
             messages: { caller, last, limit in
+                // With limits, because they are otherwise joined from the conversations on, and a user's messages sorted again for every page.
                 let messages: Query = """
                     select m.conversation_id, \(MessageRecord.columns) from public.messages m
-                    join public.conversations c on c.user_id = m.user_id and c.id = m.conversation_id
-                    left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id where m.user_id = \(caller.userID)
+                    cross join lateral (
+                        select from public.conversations c where c.user_id = m.user_id and c.id = m.conversation_id limit 1) c
+                    left join lateral (
+                        select t.domain from public.turns t where t.user_id = m.user_id and t.id = m.turn_id limit 1) t on true
+                    where m.user_id = \(caller.userID)
                     """
                 return try await client.userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { row in
                     ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))

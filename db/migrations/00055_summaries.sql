@@ -95,6 +95,8 @@ create function gateway.finish_summary(uid uuid, receipt jsonb, requires_consent
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 begin
     perform gateway.check_caller(uid);
+    -- Before budgets and the conversation, as finish_turn does.
+    perform from public.change_counters c where c.user_id = gateway.user_id() for update;
     perform gateway.book_calls(
         uid, (receipt ->> 'turn_id')::uuid, (receipt ->> 'attempt')::integer, (receipt ->> 'day')::date, receipt -> 'calls', 'owner');
     update public.conversations c
