@@ -9,7 +9,7 @@ extension Figures {
         Figures(
             table: { caller, figure, query in
                 let after = try query.cursor.map { try FigureCursor(text: $0, figure) }
-                var statement: Query = "select \(figure.isImmediate ? present : asOf)"
+                var statement: Query = "select \(figure.isOfBillingEvents ? billingAsOf : asOf)"
                 statement.append(Query(unsafeSQL: ", " + figure.values))
                 // The rows' numbers tell a table without rows from one row of nulls.
                 statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
@@ -97,6 +97,7 @@ extension Figures {
     }
 
     private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
+    private static let billingAsOf: Query = "(extract(epoch from gateway.subscription_figures_as_of()) * 1000000)::bigint"
     /// For what is not kept in rollups.
     private static let present: Query = "(extract(epoch from now()) * 1000000)::bigint"
 }

@@ -16,6 +16,7 @@ struct CatalogueTests {
         "gateway.session_key",
         // By the senders' ids, of which some are users.
         "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures", "gateway.shared_budgets",
+        "gateway.subscription_figures", "gateway.subscription_changes", "gateway.subscription_rollup", "gateway.unfolded_figures",
         "gateway.persona_counter", "gateway.removed_personas",
         "gateway.audit_log", "gateway.documents", "gateway.document_versions",
         // Keyed by device token.

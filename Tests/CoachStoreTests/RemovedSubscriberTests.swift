@@ -67,6 +67,7 @@ struct RemovedSubscriberTests {
         try await store.turns().talk(caller, "canary")
         _ = try await inbox.store(delivery(event(purchase(.purchased), of: [SubscriberID(caller.userID)], at: 0), of: caller))
         _ = try await inbox.store(ignored("before", of: caller))
+        try await Rollups(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store).contains("gateway.billing_events"))
 
         try await remove(caller, store)
@@ -77,6 +78,7 @@ struct RemovedSubscriberTests {
         let renewal = delivery(event(purchase(.renewed, months: 2), of: [SubscriberID(caller.userID)], at: month), of: caller)
         #expect(try await inbox.store(renewal) == .stored)
         #expect(try await inbox.store(renewal) == .known)
+        try await Rollups(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.subscribers where revision > 1") == 1, "folded with the former")
         #expect(try await inbox.expiring(nil, 10) == [])

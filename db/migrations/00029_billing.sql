@@ -220,6 +220,9 @@ begin
         update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (subscribers[2:]);
         update gateway.billing_events e set subscriber = target where e.subscriber = any (subscribers[2:]);
         delete from gateway.subscribers s where s.id = any (subscribers[2:]);
+        -- What a refund of Stripe is of can depend on the customer's purchases.
+        insert into gateway.unfolded_figures (event_number)
+        select e.number from gateway.billing_events e where e.subscriber = target and e.source = 'stripe';
     end if;
     insert into gateway.subscriber_ids (id, subscriber)
     select new.id, target from unnest(ids) as new (id) order by new.id
@@ -249,6 +252,7 @@ begin
         occurred_at bigint, rank integer, kind text, purchase text, payment text, invoice text, replaces text, store text, product text,
         nanodollars bigint, period_start bigint, period_end text, renews boolean, will_renew boolean)
     where figures is not null;
+    insert into gateway.unfolded_figures (event_number) select number where figures is not null;
     perform gateway.enqueue_billing_jobs(jobs);
     return true;
 end $$;

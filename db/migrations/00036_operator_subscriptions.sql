@@ -1,168 +1,48 @@
 -- What operators see of subscriptions, and what they change by hand.
 
--- A figure (00041) of production purchases. Group: day; without it there is one row for the period. Every bucket until now has a row.
+-- A figure (00041) of production purchases, from their rollup (00057). Group: day; without it there is one row for the period. Every bucket until now
+-- has a row.
 --
 -- active, trials: at the end of the bucket, or of the period where it ends within; now for the present bucket. conversions: trials that were first paid
 -- for. churned: paid purchases that expired, paused or were refunded; trials_lost: trials that did. unpriced: payments and refunds without a price in
 -- US dollars, which the sums lack; all of Google Play's. revenue, refunded and mrr are nanodollars; refunded is positive; mrr: the highest prices of
 -- the present periods of the active renewing purchases, each for a month of 365.2425 / 12 days; NULL when none is priced. mrr_unpriced: how many it
--- lacks. Google Play's refunds that end no subscription are not seen. A period longer than 400 days that began before is not seen,
--- except one without end.
---
--- Stripe and Google Play report states, several for one period, and Stripe also payments of the same period. They are counted where a period begins:
--- it ends later than those before, and began later too, or is reported at the earliest a day before the former one ends (the start of Google Play's
--- purchases never changes). Which events are known decides, never the order in which they arrived.
+-- lacks. Google Play's refunds that end no subscription are not seen.
 create function operator.subscriptions(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, active bigint, trials bigint, new_trials bigint, new_purchases bigint, conversions bigint, renewals bigint,
         cancellations bigint, churned bigint, trials_lost bigint, refunds bigint, unpriced bigint, mrr_unpriced bigint, revenue bigint,
         refunded bigint, mrr bigint)
-    language plpgsql stable security definer set search_path = '' as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set jit = off as $$
 declare
     is_by_day constant boolean := 'day' = any (group_by);
     until constant timestamptz := least(ends, now());
+    -- The quarter of an hour that has not ended is read from the changes.
+    quarters_end constant timestamptz := date_bin('15 minutes', until, 'epoch');
+    days_end constant timestamptz := least(
+        date_trunc('day', case when gateway.is_whole_days(starts, ends, group_by, grain, tz) then until else starts end, 'UTC'), quarters_end);
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day'], grain, tz);
     return query
-        with recursive line as (
-            select f.store, f.purchase, f.replaces as earlier, 1 as steps from gateway.billing_figures f where f.replaces is not null
-            union
-            select l.store, l.purchase, f.replaces, l.steps + 1
-            from line l join gateway.billing_figures f on f.store = l.store and f.purchase = l.earlier and f.replaces is not null
-            where l.steps < 50
-        ), first_name as (
-            -- A purchase that replaces another one continues it.
-            select distinct on (l.store, l.purchase) l.store, l.purchase, l.earlier from line l order by l.store, l.purchase, l.steps desc
-        ), replaced as (
-            select f.store, f.replaces as purchase, min(f.occurred_at) as at
-            from gateway.billing_figures f where f.replaces is not null group by 1, 2
-        ), named as (
-            select f.store, f.occurred_at, f.rank, f.event_id, f.kind, f.price_usd, f.period_start, f.period_end, f.renews, f.will_renew,
-                f.kind in ('state', 'payment') as is_state, f.kind in ('expiration', 'refund') as may_end,
-                coalesce(n.earlier, case when f.kind = 'refund' and f.source = 'stripe' then coalesce(
-                    (
-                        select p.purchase from gateway.billing_figures p
-                        where p.payment = f.payment and p.store = f.store and p.kind = 'payment' limit 1
-                    ), (
-                        select p.purchase
-                        from gateway.billing_figures l join gateway.billing_figures p on p.invoice = l.invoice and p.store = l.store
-                        where l.payment = f.payment and l.store = f.store and l.kind = 'payment_link' and p.kind = 'payment' limit 1
-                    ), (
-                        -- As in the fold (EntitlementFold.onlyRunning): the customer's only one, if no payment of it is known.
-                        select min(p.purchase)
-                        from gateway.billing_events e
-                        join gateway.billing_events o on o.subscriber = e.subscriber
-                        join gateway.billing_figures p on p.event_number = o.number
-                        where e.source = f.source and e.event_id = f.event_id and p.store = f.store and p.kind <> 'refund'
-                        having count(distinct p.purchase) = 1 and count(p.payment) = 0
-                    )) end, f.purchase) as purchase
-            from gateway.billing_figures f
-            left join first_name n on n.store = f.store and n.purchase = f.purchase
-            left join replaced r on r.store = f.store and r.purchase = f.purchase
-            where f.kind not in ('cancellation', 'payment_link') and f.occurred_at < until
-                and (f.occurred_at >= starts - interval '400 days' or f.period_end = 'infinity')
-                -- What a store says of a replaced purchase.
-                and (r.at is null or f.occurred_at < r.at)
-        ), seen as (
-            select n.*,
-                -- The longest paid period before, and the last begin of one; of trials, the last begin.
-                max(n.period_end) filter (where not n.may_end and n.kind <> 'trial' and n.period_end > n.occurred_at) over before as paid_until,
-                max(n.period_start) filter (where not n.may_end and n.kind <> 'trial' and n.period_end > n.occurred_at) over before as paid_from,
-                count(*) filter (where n.kind = 'trial') over before as trials_before,
-                max(n.period_start) filter (where n.kind = 'trial') over before as trial_from,
-                lag(n.will_renew) over (
-                    partition by n.store, n.purchase, n.will_renew is null order by n.occurred_at, n.rank, n.event_id) as renewed_before,
-                -- In the same instant something begins, such as a subscription of Stripe, which is incomplete until its payment.
-                coalesce(lead(n.occurred_at) over life = n.occurred_at and not lead(n.may_end) over life, false) as is_overtaken
-            from named n
-            window life as (partition by n.store, n.purchase order by n.occurred_at, n.rank, n.event_id),
-                before as (life rows between unbounded preceding and 1 preceding)
-        ), begun as (
-            select s.*,
-                case s.kind
-                    when 'purchase' then true
-                    when 'renewal' then true
-                    when 'trial' then s.trials_before = 0 or coalesce(s.period_start > s.trial_from, false)
-                    else s.is_state and s.period_end > s.occurred_at and (
-                        s.paid_until is null or s.period_end > s.paid_until
-                            and (coalesce(s.period_start > s.paid_from, false) or s.occurred_at >= s.paid_until - interval '1 day'))
-                end as is_begin
-            from seen s
-        ), numbered as (
-            select b.*, count(*) filter (where b.is_begin) over (
-                partition by b.store, b.purchase order by b.occurred_at, b.rank, b.event_id rows unbounded preceding) as period
-            from begun b
-        ), paid as (
-            select n.*,
-                coalesce(bool_or(n.is_begin and n.kind = 'trial') over period, false) as is_trial,
-                bool_or(n.kind = 'payment') over period as has_payment,
-                max(n.price_usd) filter (where n.kind in ('purchase', 'renewal', 'payment')) over period as period_price,
-                max(case when n.period_end < 'infinity' then n.period_end - n.period_start end)
-                    filter (where n.kind in ('purchase', 'renewal', 'payment')) over period as length,
-                -- The refund of an earlier period ends nothing.
-                n.may_end and not n.is_overtaken and not coalesce(
-                    n.kind = 'refund' and n.period_start < max(n.period_start) filter (where n.is_begin) over period, false) as is_end
-            from numbered n
-            window period as (partition by n.store, n.purchase, n.period)
-        ), effective as (
-            -- What Stripe reports of a period that was refunded does not begin it anew.
-            select p.*, min(p.occurred_at) filter (where p.is_end and p.kind = 'refund') over (
-                partition by p.store, p.purchase, p.period) as refunded_at
-            from paid p
-        ), event as materialized (
-            select e.*, case when is_by_day then date_trunc(grain, e.occurred_at, tz) else starts end as in_bucket,
-                -- NULL where nothing is known before.
-                not lag(e.is_end) over life and lag(e.is_trial) over life as is_after_trial,
-                not lag(e.is_end) over life and not lag(e.is_trial) over life as is_after_paid,
-                lead(e.occurred_at) over life as next_at
-            from (
-                select * from effective x
-                where x.is_end or not x.may_end and not coalesce(x.is_state and x.occurred_at > x.refunded_at, false)) e
-            window life as (partition by e.store, e.purchase order by e.occurred_at, e.rank, e.event_id)
-        ), span as (
-            select greatest(e.occurred_at, starts) as first, least(e.period_end, e.next_at) as ended_at, e.is_trial,
-                e.renews and e.period_end < 'infinity' as is_recurring, e.period_price as price, e.length
-            from event e
-            where not e.is_end and e.period_end is not null
-        ), change as (
-            select s.first as at, 1 as sign, s.* from span s where s.ended_at > s.first
+        with part as (
+            select r.bucket as at, r.active, r.trials, r.mrr, r.mrr_priced, r.mrr_unpriced, r.new_trials, r.new_purchases, r.conversions,
+                r.renewals, r.cancellations, r.churned, r.trials_lost, r.refunds, r.unpriced, r.revenue, r.refunded
+            from gateway.subscription_rollup r
+            where r.is_day and r.bucket < days_end or not r.is_day and r.bucket >= days_end and r.bucket < quarters_end
             union all
-            select s.ended_at, -1, s.* from span s where s.ended_at > s.first and s.ended_at < until
-        ), stock as (
-            select case when is_by_day then date_trunc(grain, c.at, tz) else starts end as in_bucket,
-                sum(c.sign) filter (where not c.is_trial) as active, sum(c.sign) filter (where c.is_trial) as trials,
-                sum(c.sign * c.price * 30.436875 * 86400 / nullif(extract(epoch from c.length), 0))
-                    filter (where not c.is_trial and c.is_recurring) as mrr,
-                sum(c.sign) filter (where not c.is_trial and c.is_recurring and (c.price is null or c.length is null)) as mrr_unpriced,
-                sum(c.sign) filter (where not c.is_trial and c.is_recurring and c.price is not null and c.length is not null) as mrr_priced
-            from change c group by 1
-        ), flow as (
-            select e.in_bucket,
-                count(*) filter (where e.is_begin and e.kind = 'trial') as new_trials,
-                count(*) filter (
-                    where e.kind = 'purchase' or e.is_state and e.is_begin and e.paid_until is null and e.is_after_trial is not true)
-                    as new_purchases,
-                count(*) filter (where e.is_begin and e.kind <> 'trial' and e.is_after_trial) as conversions,
-                count(*) filter (
-                    where (e.kind = 'renewal' or e.is_state and e.is_begin and e.paid_until is not null) and e.is_after_trial is not true)
-                    as renewals,
-                count(*) filter (where e.will_renew is false and e.renewed_before is not false) as cancellations,
-                count(*) filter (where e.is_end and e.is_after_paid) as churned,
-                count(*) filter (where e.is_end and e.is_after_trial) as trials_lost,
-                count(*) filter (where e.kind = 'state' and e.is_begin and not e.has_payment) as unpriced
-            from event e where e.occurred_at >= starts group by e.in_bucket
-        ), money as (
-            -- Also what the events above leave out, such as the refund of an earlier period.
-            select case when is_by_day then date_trunc(grain, f.occurred_at, tz) else starts end as in_bucket,
-                count(*) filter (where f.kind = 'cancellation') as cancellations,
-                count(*) filter (where f.kind = 'refund') as refunds,
-                sum(f.price_usd) filter (where f.kind in ('purchase', 'renewal', 'payment')) as revenue,
-                -sum(f.price_usd) filter (where f.kind = 'refund') as refunded,
-                count(*) filter (where f.kind in ('purchase', 'renewal', 'payment', 'refund') and f.price_usd is null) as unpriced
-            from gateway.billing_figures f
-            where f.occurred_at >= starts and f.occurred_at < until
-            group by 1
+            select c.at, c.active, c.trials, c.mrr, c.mrr_priced, c.mrr_unpriced, c.new_trials, c.new_purchases, c.conversions, c.renewals,
+                c.cancellations, c.churned, c.trials_lost, c.refunds, c.unpriced, c.revenue, c.refunded
+            from gateway.subscription_changes c where c.at >= quarters_end and c.at < until
+        ), total as (
+            -- NULL: before the period.
+            select case when p.at >= starts then case when is_by_day then date_trunc(grain, p.at, tz) else starts end end as start,
+                sum(p.active) as active, sum(p.trials) as trials, sum(p.mrr) as mrr, sum(p.mrr_priced) as mrr_priced,
+                sum(p.mrr_unpriced) as mrr_unpriced, sum(p.new_trials)::bigint as new_trials, sum(p.new_purchases)::bigint as new_purchases,
+                sum(p.conversions)::bigint as conversions, sum(p.renewals)::bigint as renewals,
+                sum(p.cancellations)::bigint as cancellations, sum(p.churned)::bigint as churned, sum(p.trials_lost)::bigint as trials_lost,
+                sum(p.refunds)::bigint as refunds, sum(p.unpriced)::bigint as unpriced, sum(p.revenue) as revenue, sum(p.refunded) as refunded
+            from part p group by 1
         ), instant as (
             -- One in each bucket at least: an hour of a time zone is never shorter than the half hour by which a clock may be set forward.
             select n as at
@@ -172,24 +52,20 @@ begin
             select until - interval '1 microsecond' where starts < until
         ), period as (
             select distinct case when is_by_day then date_trunc(grain, i.at, tz) else starts end as start from instant i
-        ), total as (
-            select p.start, coalesce(sum(s.active) over so_far, 0)::bigint as active,
-                coalesce(sum(s.trials) over so_far, 0)::bigint as trials, sum(s.mrr) over so_far as mrr,
-                coalesce(sum(s.mrr_unpriced) over so_far, 0)::bigint as mrr_unpriced,
-                coalesce(sum(s.mrr_priced) over so_far, 0)::bigint as mrr_priced
-            from period p
-            left join stock s on s.in_bucket = p.start
-            window so_far as (order by p.start)
+        ), shown as (
+            select p.start as first, t.*,
+                sum(t.active) over so_far as active_now, sum(t.trials) over so_far as trials_now, sum(t.mrr) over so_far as mrr_now,
+                sum(t.mrr_priced) over so_far as priced_now, sum(t.mrr_unpriced) over so_far as unpriced_now
+            from period p full join total t on t.start = p.start
+            window so_far as (order by p.start nulls first)
         )
-        select case when is_by_day then t.start end, t.active, t.trials, coalesce(f.new_trials, 0), coalesce(f.new_purchases, 0),
-            coalesce(f.conversions, 0), coalesce(f.renewals, 0), coalesce(f.cancellations, 0) + coalesce(m.cancellations, 0),
-            coalesce(f.churned, 0), coalesce(f.trials_lost, 0), coalesce(m.refunds, 0), coalesce(f.unpriced, 0) + coalesce(m.unpriced, 0),
-            t.mrr_unpriced, coalesce(gateway.to_nanodollars(m.revenue), 0), coalesce(gateway.to_nanodollars(m.refunded), 0),
-            case when t.mrr_priced > 0 then gateway.to_nanodollars(t.mrr) end
-        from total t
-        left join flow f on f.in_bucket = t.start
-        left join money m on m.in_bucket = t.start
-        order by t.start;
+        select case when is_by_day then s.first end, coalesce(s.active_now, 0)::bigint, coalesce(s.trials_now, 0)::bigint,
+            coalesce(s.new_trials, 0), coalesce(s.new_purchases, 0), coalesce(s.conversions, 0), coalesce(s.renewals, 0),
+            coalesce(s.cancellations, 0), coalesce(s.churned, 0), coalesce(s.trials_lost, 0), coalesce(s.refunds, 0),
+            coalesce(s.unpriced, 0), coalesce(s.unpriced_now, 0)::bigint,
+            coalesce(gateway.to_nanodollars(s.revenue), 0), coalesce(gateway.to_nanodollars(s.refunded), 0),
+            case when s.priced_now > 0 then gateway.to_nanodollars(s.mrr_now) end
+        from shown s where s.first is not null order by s.first;
 end $$;
 
 -- Stores a grant or revocation by hand, an event of source `operator` as gateway.fold_billing_event takes it; `type` is the action in the audit log.

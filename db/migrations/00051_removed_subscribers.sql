@@ -39,9 +39,15 @@ begin
     if found then
         -- As a fold of another event does, so that none is folded meanwhile with the events of before.
         update gateway.subscribers s set revision = s.revision + 1, state = null where s.id = own;
-        update gateway.billing_figures f set purchase = replace(f.purchase, name, pseudonym)
-        from gateway.billing_events e
-        where e.subscriber = own and f.event_number = e.number and f.purchase like '%' || name || '%';
+        -- A fold that has read the names writes them before they are replaced.
+        perform gateway.lock_subscription_rollup();
+        with renamed as (
+            update gateway.billing_figures f set purchase = replace(f.purchase, name, pseudonym)
+            from gateway.billing_events e
+            where e.subscriber = own and f.event_number = e.number and f.purchase like '%' || name || '%'
+            returning f.purchase)
+        update gateway.subscription_changes c set purchase = r.purchase
+        from (select distinct purchase from renamed) r where c.purchase = replace(r.purchase, pseudonym, name);
         update gateway.billing_events e
         set event = replace(e.event, name, pseudonym), body = convert_to(replace(e.event, name, pseudonym), 'UTF8')
         where e.subscriber = own;

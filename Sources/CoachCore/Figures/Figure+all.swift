@@ -91,7 +91,7 @@ extension Figure {
     /// Of the stores' events, not of the ledger.
     static let subscriptions = Figure(
         "subscriptions", "Production purchases: how many are active at the end of each bucket, what happened in it, and revenue",
-        groups: [Group("day")], by: ["day"], isImmediate: true,
+        groups: [Group("day")], by: ["day"], isOfBillingEvents: true,
         columns: joined(
             [.key("day", .time)],
             [

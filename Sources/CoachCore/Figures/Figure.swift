@@ -35,12 +35,12 @@ public struct Figure: Sendable {
     public var pageFunction: @Sendable (_ groups: [String]) -> String?
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
-    /// Whether it is counted when it is asked for, not read from the rollups.
-    public var isImmediate: Bool
+    /// Whether it is of billing events and not of the ledger: their rollups are folded apart.
+    public var isOfBillingEvents: Bool
 
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
-        isTraceable: Bool = false, isImmediate: Bool = false,
+        isTraceable: Bool = false, isOfBillingEvents: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
         pageFunction: @escaping @Sendable (_ groups: [String]) -> String? = { _ in nil }, columns: [FigureColumn]
     ) {
@@ -50,7 +50,7 @@ public struct Figure: Sendable {
         self.groups = groups
         self.defaultGroups = defaultGroups
         self.isTraceable = isTraceable
-        self.isImmediate = isImmediate
+        self.isOfBillingEvents = isOfBillingEvents
         self.needsUTCDays = needsUTCDays
         self.countsWholeWeeks = countsWholeWeeks
         self.pageFunction = pageFunction

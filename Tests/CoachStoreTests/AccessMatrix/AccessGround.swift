@@ -107,7 +107,7 @@ struct AccessGround: Sendable {
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
                 "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
                 "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures",
-                "gateway.shared_budgets",
+                "gateway.unfolded_figures", "gateway.shared_budgets",
                 "gateway.persona_counter", "gateway.removed_personas":
                 ""
             case "public.persona_versions", "public.persona_avatars":

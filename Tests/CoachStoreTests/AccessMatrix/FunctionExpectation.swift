@@ -140,7 +140,7 @@ enum FunctionExpectation {
         "gateway.note_readings(uuid, text[], double precision[])", "gateway.evaluate_alerts(jsonb, text)",
         "operator.alerts(boolean, bigint, integer)",
         "gateway.note_circuits(uuid, text[], text[], text[])", "operator.provider_health()", "operator.measures(text[])",
-        "gateway.fold_rollups(integer)",
+        "gateway.fold_rollups(integer)", "gateway.fold_subscription_figures(integer)", "gateway.subscription_figures_as_of()",
         "gateway.figures_as_of()", "gateway.figure_state()", "operator.require_operator()",
         "operator.costs(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.user_costs(timestamp with time zone, timestamp with time zone, text[], text, text, bigint, text[])",
@@ -251,6 +251,7 @@ enum FunctionExpectation {
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         // The rollups are of all users.
+        "gateway.fold_subscription_figures(integer)", "gateway.subscription_figures_as_of()",
         "gateway.fold_rollups(integer)", "gateway.figures_as_of()", "gateway.figure_state()",
         "gateway.note_readings(uuid, text[], double precision[])",
         "gateway.evaluate_alerts(jsonb, text)", "operator.alerts(boolean, bigint, integer)",

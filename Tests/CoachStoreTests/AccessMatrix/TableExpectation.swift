@@ -232,6 +232,9 @@ struct TableExpectation: Sendable {
                 values (0, 'stripe', 'x', now(), 'purchase', 'x', 'x', true)
                 """, update: "set kind = 'x'"),
         .init(
+            name: "gateway.unfolded_figures", allowed: [.gatewayForNobody: ".I.."],
+            insert: "insert into gateway.unfolded_figures (event_number) values (1)", update: "set event_number = 2"),
+        .init(
             name: "gateway.subscriptions", allowed: [.gateway: "S...", .gatewayForNobody: "SIU."],
             insert: "insert into gateway.subscriptions (user_id, timeline) values (:owner, '[]')", update: "set timeline = '[]'"),
         .init(

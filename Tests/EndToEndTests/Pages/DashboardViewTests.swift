@@ -88,6 +88,7 @@ struct DashboardViewTests {
         from (values (1000001, 3), (1000002, 3), (1000003, 20)) as o (n, days)
         cross join lateral (
             select ((now() at time zone 'UTC')::date - days + time '12:00') at time zone 'UTC') as p (at);
+        select gateway.rebuild_subscription_figures();
         insert into gateway.alerts (rule, measure, severity, threshold, value, started_at, resolved_at)
         values ('tried', 'open_circuits', 'warning', 1, 3, now() - interval '1 hour', now());
         """

@@ -30,7 +30,8 @@ insert into gateway.billing_figures (event_number, source, event_id, occurred_at
 select -row_number() over (), 'revenuecat', 'fill-' || s.id || '-' || n, now() - n * interval '30 days', 'renewal', s.id::text, 'app_store', 9.99,
     now() - n * interval '30 days', now() - (n - 1) * interval '30 days', true
 from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
-vacuum (freeze, analyze) gateway.subscribers, gateway.billing_events, gateway.billing_figures;
+select gateway.rebuild_subscription_figures();
+vacuum (freeze, analyze) gateway.subscribers, gateway.billing_events, gateway.billing_figures, gateway.subscription_changes, gateway.subscription_rollup;
 checkpoint;
 """
 
