@@ -210,19 +210,21 @@ struct StoreSubscriptionFigureTests {
             ])
     }
 
-    @Test("Google Play's refunds count as such when they end a subscription, whichever of its notices comes first")
+    @Test("Google Play's refunds count as such, and end a subscription that is over, whichever of its notices comes first")
     func playRefunds() async throws {
         let deliveries = [
             try play("one", "ACTIVE", on: 0, 0...30), try play("one", "EXPIRED", on: 8, 0...8),
             try play("one", "EXPIRED", on: 9, 0...8, isRefunded: true),
             try play("two", "ACTIVE", on: 1, 1...31), try play("two", "EXPIRED", on: 4, 1...4, isRefunded: true),
             try play("two", "EXPIRED", on: 5, 1...4),
+            // Without revocation.
+            try play("three", "ACTIVE", on: 2, 2...32), try play("three", "ACTIVE", on: 6, 2...32, isRefunded: true),
         ]
         try await expect(
             deliveries,
             [
-                "active": [0: "1", 1: "2", 2: "2", 3: "2"].merging(on(4...7, "1")) { $1 }, "churned": [4: "1", 8: "1"],
-                "refunds": [4: "1", 9: "1"], "refunded_usd": [:],
+                "active": [0: "1", 1: "2", 2: "3", 3: "3"].merging(on(4...7, "2")) { $1 }.merging(on(8...31, "1")) { $1 },
+                "churned": [4: "1", 8: "1"], "refunds": [4: "1", 6: "1", 9: "1"], "refunded_usd": [:],
             ])
     }
 

@@ -59,8 +59,8 @@ create table gateway.billing_figures (
     occurred_at timestamptz not null,
     -- Order among events of the same instant, as the fold has it.
     rank integer not null default 0,
-    -- trial, purchase, renewal, extension, cancellation, refund, expiration; payment and state: of a paid period that may be known already (Stripe,
-    -- Play); payment_link: nothing but the payment of an invoice.
+    -- trial, purchase, renewal, extension, cancellation, refund, expiration; payment, state, refunded_state: of a paid period that may be known already
+    -- (Stripe, Play); payment_link: nothing but the payment of an invoice.
     kind text not null,
     -- Names the purchase for all its events, except for a refund of Stripe, which names the payment alone.
     purchase text not null,

@@ -7,7 +7,7 @@
 -- for. churned: paid purchases that expired, paused or were refunded; trials_lost: trials that did. unpriced: payments and refunds without a price in
 -- US dollars, which the sums lack; all of Google Play's. revenue, refunded and mrr are nanodollars; refunded is positive; mrr: the highest prices of
 -- the present periods of the active renewing purchases, each for a month of 365.2425 / 12 days; NULL when none is priced. mrr_unpriced: how many it
--- lacks. Google Play's refunds that end no subscription are not seen.
+-- lacks.
 create function operator.subscriptions(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, active bigint, trials bigint, new_trials bigint, new_purchases bigint, conversions bigint, renewals bigint,

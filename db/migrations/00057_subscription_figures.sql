@@ -97,7 +97,7 @@ begin
             select f.store, f.replaces as purchase, min(f.occurred_at) as at from figure f where f.replaces is not null group by 1, 2
         ), named as (
             select f.store, f.occurred_at, f.rank, f.event_id, f.kind, f.price_usd, f.period_start, f.period_end, f.renews, f.will_renew,
-                f.kind in ('state', 'payment') as is_state, f.kind in ('expiration', 'refund') as may_end,
+                f.kind in ('state', 'refunded_state', 'payment') as is_state, f.kind in ('expiration', 'refund') as may_end,
                 coalesce(n.earlier, case when f.kind = 'refund' and f.source = 'stripe' then coalesce(
                     (
                         select min(p.purchase) from gateway.billing_figures p
@@ -201,13 +201,13 @@ begin
                 (e.will_renew is false and e.renewed_before is not false)::integer as cancellations,
                 (e.is_end and e.is_after_paid is true)::integer as churned,
                 (e.is_end and e.is_after_trial is true)::integer as trials_lost,
-                (e.kind = 'state' and e.is_begin and not e.has_payment)::integer as unpriced
+                (e.kind in ('state', 'refunded_state') and e.is_begin and not e.has_payment)::integer as unpriced
             from event e
         ), money as (
             -- Also what the events above leave out, such as the refund of an earlier period.
             select f.store, f.purchase, f.occurred_at as at, (f.kind = 'cancellation')::integer as cancellations,
-                (f.kind = 'refund')::integer as refunds,
-                (f.kind in ('purchase', 'renewal', 'payment', 'refund') and f.price_usd is null)::integer as unpriced,
+                (f.kind in ('refund', 'refunded_state'))::integer as refunds,
+                (f.kind in ('purchase', 'renewal', 'payment', 'refund', 'refunded_state') and f.price_usd is null)::integer as unpriced,
                 case when f.kind in ('purchase', 'renewal', 'payment') then f.price_usd end as revenue,
                 case when f.kind = 'refund' then -f.price_usd end as refunded
             from figure f

@@ -143,10 +143,13 @@ public struct PurchaseObservation: Hashable, Sendable {
     public var isFinal: Bool
     /// Original transaction of the purchase that this one replaces (Play's `linkedPurchaseToken`).
     public var replaces: String?
+    /// A payment was refunded without ending the purchase (Play). Access goes on, as the store decided.
+    public var hasRefund: Bool
 
     public init(
         reference: PurchaseReference, period: BillingPeriod, willRenew: Bool, hasBillingIssue: Bool = false,
-        graceUntil: BillingInstant? = nil, end: End? = nil, endedAt: BillingInstant? = nil, isFinal: Bool = false, replaces: String? = nil
+        graceUntil: BillingInstant? = nil, end: End? = nil, endedAt: BillingInstant? = nil, isFinal: Bool = false, replaces: String? = nil,
+        hasRefund: Bool = false
     ) {
         self.reference = reference
         self.period = period
@@ -157,5 +160,6 @@ public struct PurchaseObservation: Hashable, Sendable {
         self.endedAt = endedAt
         self.isFinal = isFinal
         self.replaces = replaces
+        self.hasRefund = hasRefund
     }
 }

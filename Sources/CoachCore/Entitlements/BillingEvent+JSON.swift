@@ -165,7 +165,7 @@ extension PurchaseObservation {
             ("reference", reference.json), ("period", period.json), ("will_renew", .bool(willRenew)),
             ("billing_issue", hasBillingIssue ? true : nil), ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("end", ending),
             ("ended_at", endedAt.map { .integer($0.milliseconds) }), ("final", isFinal ? true : nil),
-            ("replaces", replaces.map { .string($0) }),
+            ("replaces", replaces.map { .string($0) }), ("has_refund", hasRefund ? true : nil),
         ])
     }
 
@@ -184,6 +184,6 @@ extension PurchaseObservation {
         self.init(
             reference: reference, period: period, willRenew: willRenew, hasBillingIssue: json["billing_issue"]?.bool ?? false,
             graceUntil: BillingInstant(json: json["grace_until"]), end: end, endedAt: BillingInstant(json: json["ended_at"]),
-            isFinal: json["final"]?.bool ?? false, replaces: json["replaces"]?.string)
+            isFinal: json["final"]?.bool ?? false, replaces: json["replaces"]?.string, hasRefund: json["has_refund"]?.bool ?? false)
     }
 }

@@ -5,6 +5,8 @@ public struct BillingFigures: Hashable, Sendable {
         case trial, purchase, renewal, `extension`, cancellation, refund, expiration
         /// A state of a purchase that is not over, as the store returned it. Several are known of one period.
         case state
+        /// The same, asked for because a payment was refunded (Play). The price is not known.
+        case refundedState = "refunded_state"
         /// A payment of Stripe for a period, the first one or a later one.
         case payment
         /// Says nothing but which payment paid an invoice.
@@ -86,6 +88,7 @@ extension BillingFigures.Kind {
 
     fileprivate init(_ observation: PurchaseObservation) {
         switch observation.end {
+        case nil where observation.hasRefund: self = .refundedState
         case nil: self = observation.period.isTrial ? .trial : .state
         case .expired, .paused: self = .expiration
         case .refunded: self = .refund

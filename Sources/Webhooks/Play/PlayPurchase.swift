@@ -3,7 +3,8 @@ import CoachCore
 /// Parses the answer to Google Play's `purchases.subscriptionsv2.get`: the state of one purchase (facts: store webhooks §2).
 enum PlayPurchase {
     /// - Parameters:
-    ///   - isRefunded: whether a payment was refunded: then the end of the subscription is that refund's.
+    ///   - isRefunded: whether a payment was refunded: then the end of the subscription is that refund's. A refund without revocation ends
+    ///     nothing, and is counted.
     ///   - requestedAt: when the state was asked for. The answer has no time of its own.
     static func parse(
         _ body: [UInt8], token: String, isRefunded: Bool = false, id: String, requestedAt: BillingInstant, catalogue: ProductCatalogue
@@ -14,13 +15,14 @@ enum PlayPurchase {
         let isTest = fields["testPurchase"] != nil
         var period = try period(fields, catalogue)
         period.renews = try fields.objects("lineItems")?.contains { $0["autoRenewingPlan"] != nil } ?? false
+        let end = try end(state, isRefunded)
         let observation = PurchaseObservation(
             reference: PurchaseReference(
                 environment: isTest ? .sandbox : .production, store: .playStore, originalTransaction: name(of: token)),
             period: period, willRenew: try willRenew(fields) && state != "SUBSCRIPTION_STATE_CANCELED",
             hasBillingIssue: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" || state == "SUBSCRIPTION_STATE_ON_HOLD",
-            graceUntil: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" ? period.expiry?.instant : nil, end: try end(state, isRefunded),
-            endedAt: period.expiry?.instant, replaces: linked.map(name))
+            graceUntil: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" ? period.expiry?.instant : nil, end: end,
+            endedAt: period.expiry?.instant, replaces: linked.map(name), hasRefund: isRefunded && end == nil)
         return BillingEvent(
             source: .play, id: id, occurredAt: requestedAt, subject: try subject(fields, token, linked), change: .observation(observation))
     }

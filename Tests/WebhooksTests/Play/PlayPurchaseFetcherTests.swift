@@ -42,10 +42,13 @@ struct PlayPurchaseFetcherTests {
         #expect(!state.isActive || state.entitlement == "pro")
     }
 
-    @Test("a refund ends a subscription that has expired, and no other")
+    @Test("a refund ends a subscription that has expired, and no other; each is counted")
     func refunds() throws {
         #expect(state(try parse(body("EXPIRED"), isRefunded: true)).status == .refunded)
         #expect(state(try parse(body("ACTIVE"), isRefunded: true)).status == .active)
+        for (text, kind) in [("EXPIRED", BillingFigures.Kind.refund), ("ACTIVE", .refundedState), ("IN_GRACE_PERIOD", .refundedState)] {
+            #expect(BillingFigures(try parse(body(text), isRefunded: true), price: nil)?.kind == kind)
+        }
     }
 
     @Test("a pending purchase, an unknown state and one without an expiry have no effect")
