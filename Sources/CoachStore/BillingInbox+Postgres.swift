@@ -117,11 +117,7 @@ extension PostgresClient {
     /// The stored state and the event, when that equals the fold of all events; else the fold of all.
     private func fold(of stored: StoredSubscriber, and event: BillingEvent) async throws -> EntitlementFold {
         if let events = stored.events { return EntitlementFold(try [BillingEvent](stored: events) + [event]) }
-        if let text = stored.state, var fold = (try? JSONValue(parsing: Array(text.utf8))).flatMap({ EntitlementFold(json: $0) }),
-            fold.append(event)
-        {
-            return fold
-        }
+        if let text = stored.state, var fold = try? EntitlementFold(parsing: Array(text.utf8)), fold.append(event) { return fold }
         // An event that is stored between the two readings changes a revision, and then this one is folded anew.
         let events = try await query("select * from gateway.subscriber_events(\(stored.subscribers))") { rows in
             try rows.only { row in try row.value(0, as: String.self) }
@@ -184,11 +180,10 @@ private struct StoredSubscriber: Sendable {
 extension [BillingEvent] {
     /// The events of a JSON array, `gateway.subscriber_events`. Throws `StoreFault` when one cannot be read.
     init(stored text: String) throws {
-        let elements = (try? JSONValue(parsing: Array<UInt8>(text.utf8)))?.elements
-        let events = elements?.compactMap { BillingEvent(json: $0) }
-        guard let events, events.count == elements?.count else {
+        do {
+            self = try [BillingEvent](parsing: Array<UInt8>(text.utf8))
+        } catch {
             throw StoreFault.unexpected("the database holds an unreadable billing event")
         }
-        self = events
     }
 }

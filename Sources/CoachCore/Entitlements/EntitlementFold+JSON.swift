@@ -16,30 +16,64 @@ extension EntitlementFold {
         ])
     }
 
-    /// nil for anything that `json` did not write.
-    public init?(json: JSONValue) {
-        guard let elements = json["purchases"]?.elements, let groups = json["subscribers"]?.elements else { return nil }
-        let purchases = elements.compactMap { Purchase(json: $0) }
-        guard purchases.count == elements.count else { return nil }
+    /// Throws for anything that `json` did not write.
+    public init(parsing bytes: [UInt8]) throws {
+        var purchases: [Purchase]?
+        var groups: [[SubscriberID]]?
+        var replaced: [PurchaseReference: BillingInstant] = [:]
+        var payments: [String: String] = [:]
+        var last: BillingEvent.Position?
+        var cursor = JSONCursor(bytes)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "purchases": purchases = try cursor.readArray { cursor in try Purchase(reading: &cursor) }
+            case "subscribers": groups = try cursor.readArray { cursor in try cursor.readSubscriberIDs() }
+            case "replaced":
+                for (reference, at) in try cursor.readArray(Self.readReplaced) { replaced[reference] = at }
+            case "payments":
+                for (invoice, payment) in try cursor.readArray(Self.readPayment) { payments[invoice] = payment }
+            case "last": last = try BillingEvent.Position(reading: &cursor)
+            default: break
+            }
+        }
+        try cursor.finish()
+        guard let purchases, let groups else { throw UnreadableBilling() }
         var identities = SubscriberIdentities()
         for group in groups {
-            guard let ids = [SubscriberID](json: group), !ids.isEmpty else { return nil }
-            identities.link(ids)
+            if group.isEmpty { throw UnreadableBilling() }
+            identities.link(group)
         }
-        var replaced: [PurchaseReference: BillingInstant] = [:]
-        for element in json["replaced"]?.elements ?? [] {
-            guard let reference = element["reference"].flatMap(PurchaseReference.init(json:)), let at = BillingInstant(json: element["at"])
-            else { return nil }
-            replaced[reference] = at
+        self.init(purchases: purchases, identities: identities, replaced: replaced, payments: payments, last: last)
+    }
+
+    private static func readReplaced(_ cursor: inout JSONCursor) throws -> (PurchaseReference, BillingInstant) {
+        var reference: PurchaseReference?
+        var at: BillingInstant?
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "reference": reference = try PurchaseReference(reading: &cursor)
+            case "at": at = try BillingInstant(reading: &cursor)
+            default: break
+            }
         }
-        var payments: [String: String] = [:]
-        for element in json["payments"]?.elements ?? [] {
-            guard let invoice = element["invoice"]?.string, let payment = element["payment"]?.string else { return nil }
-            payments[invoice] = payment
+        guard let reference, let at else { throw UnreadableBilling() }
+        return (reference, at)
+    }
+
+    private static func readPayment(_ cursor: inout JSONCursor) throws -> (invoice: String, payment: String) {
+        var (invoice, payment): (String?, String?)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "invoice": invoice = try cursor.readString()
+            case "payment": payment = try cursor.readString()
+            default: break
+            }
         }
-        let last = json["last"].map { BillingEvent.Position(json: $0) }
-        if case .some(nil) = last { return nil }
-        self.init(purchases: purchases, identities: identities, replaced: replaced, payments: payments, last: last ?? nil)
+        guard let invoice, let payment else { throw UnreadableBilling() }
+        return (invoice, payment)
     }
 }
 
@@ -51,12 +85,23 @@ extension BillingEvent.Position {
         ])
     }
 
-    fileprivate init?(json: JSONValue) {
-        guard let at = BillingInstant(json: json["at"]), let rank = json["rank"]?.integer,
-            let sequence = json["sequence"]?.integer.flatMap({ UInt8(exactly: $0) }), let source = json["source"]?.string,
-            let id = json["id"]?.string
-        else { return nil }
-        self.init(occurredAt: at, rank: Int(rank), sequence: sequence, source: source, id: id)
+    fileprivate init(reading cursor: inout JSONCursor) throws {
+        var at: BillingInstant?
+        var (rank, sequence): (Int?, UInt8?)
+        var (source, id): (String?, String?)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "at": at = try BillingInstant(reading: &cursor)
+            case "rank": rank = try cursor.readInteger()
+            case "sequence": sequence = UInt8(exactly: try cursor.readInteger())
+            case "source": source = try cursor.readString()
+            case "id": id = try cursor.readString()
+            default: break
+            }
+        }
+        guard let at, let rank, let sequence, let source, let id else { throw UnreadableBilling() }
+        self.init(occurredAt: at, rank: rank, sequence: sequence, source: source, id: id)
     }
 }
 
@@ -71,35 +116,59 @@ extension Purchase {
         ])
     }
 
-    fileprivate init?(json: JSONValue) {
-        guard let reference = json["reference"].flatMap(PurchaseReference.init(json:)),
-            let owner = json["owner"]?.string.flatMap({ SubscriberID($0) }), let period = json["period"].flatMap(BillingPeriod.init(json:)),
-            let willRenew = json["will_renew"]?.bool
-        else { return nil }
-        func flag(_ name: String) -> Bool { json[name]?.bool ?? false }
-        self.init(reference: reference, owner: owner, period: period)
-        nextProduct = json["next_product"]?.string
-        self.willRenew = willRenew
-        hasBillingIssue = flag("billing_issue")
-        graceUntil = BillingInstant(json: json["grace_until"])
-        isPauseScheduled = flag("pause_scheduled")
-        if let stored = json["end"] {
-            guard let end = End(json: stored) else { return nil }
-            self.end = end
+    fileprivate init(reading cursor: inout JSONCursor) throws {
+        var reference: PurchaseReference?
+        var owner: SubscriberID?
+        var period: BillingPeriod?
+        var (nextProduct, graceUntil, end): (String?, BillingInstant?, End?)
+        var willRenew: Bool?
+        var (hasBillingIssue, isPauseScheduled, isTemporary, isFinal, isDirect) = (false, false, false, false, false)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "reference": reference = try PurchaseReference(reading: &cursor)
+            case "owner": owner = SubscriberID(try cursor.readString())
+            case "period": period = try BillingPeriod(reading: &cursor)
+            case "next_product": nextProduct = try cursor.readString()
+            case "will_renew": willRenew = try cursor.readBool()
+            case "billing_issue": hasBillingIssue = try cursor.readBool()
+            case "grace_until": graceUntil = try BillingInstant(reading: &cursor)
+            case "pause_scheduled": isPauseScheduled = try cursor.readBool()
+            case "end": end = try End(reading: &cursor)
+            case "temporary": isTemporary = try cursor.readBool()
+            case "final": isFinal = try cursor.readBool()
+            case "direct": isDirect = try cursor.readBool()
+            default: break
+            }
         }
-        isTemporary = flag("temporary")
-        isFinal = flag("final")
-        isDirect = flag("direct")
+        guard let reference, let owner, let period, let willRenew else { throw UnreadableBilling() }
+        self.init(reference: reference, owner: owner, period: period)
+        self.nextProduct = nextProduct
+        self.willRenew = willRenew
+        self.hasBillingIssue = hasBillingIssue
+        self.graceUntil = graceUntil
+        self.isPauseScheduled = isPauseScheduled
+        self.end = end
+        self.isTemporary = isTemporary
+        self.isFinal = isFinal
+        self.isDirect = isDirect
     }
 }
 
 extension Purchase.End {
     fileprivate var json: JSONValue { ["at": .integer(at.milliseconds), "reason": .string(reason.rawValue)] }
 
-    fileprivate init?(json: JSONValue) {
-        guard let at = BillingInstant(json: json["at"]), let reason = json["reason"]?.string.flatMap(Reason.init(rawValue:)) else {
-            return nil
+    fileprivate init(reading cursor: inout JSONCursor) throws {
+        var (at, reason): (BillingInstant?, Reason?)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "at": at = try BillingInstant(reading: &cursor)
+            case "reason": reason = Reason(rawValue: try cursor.readString())
+            default: break
+            }
         }
+        guard let at, let reason else { throw UnreadableBilling() }
         self.init(at: at, reason: reason)
     }
 }

@@ -71,14 +71,6 @@ extension Expiry {
     }
 }
 
-extension [SubscriberID] {
-    init?(json: JSONValue?) {
-        guard let elements = json?.elements else { return nil }
-        self = elements.compactMap { $0.string.flatMap { SubscriberID($0) } }
-        if count != elements.count { return nil }
-    }
-}
-
 extension JSONValue {
     /// An object of the members that are not nil.
     static func members(_ members: [(String, JSONValue?)]) -> JSONValue {

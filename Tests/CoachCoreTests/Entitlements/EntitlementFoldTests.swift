@@ -41,7 +41,7 @@ struct EntitlementFoldTests {
         var appended = 0
         for event in arrivals where !seen.contains(event) {
             seen.append(event)
-            fold = try #require(EntitlementFold(json: try JSONValue(parsing: fold.json.bytes)))
+            fold = try EntitlementFold(parsing: fold.json.bytes)
             if fold.append(event) { appended += 1 } else { fold = EntitlementFold(seen) }
         }
         return (fold, appended)

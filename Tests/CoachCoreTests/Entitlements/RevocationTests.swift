@@ -145,7 +145,7 @@ struct ReplacedPurchaseTests {
             // The stored form keeps it, too.
             var fold = EntitlementFold([])
             for event in events {
-                fold = try #require(EntitlementFold(json: fold.json))
+                fold = try EntitlementFold(parsing: fold.json.bytes)
                 let isAppended = fold.append(event)
                 #expect(isAppended)
             }

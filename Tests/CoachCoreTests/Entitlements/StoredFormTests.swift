@@ -9,10 +9,8 @@ struct StoredFormTests {
     func events() throws {
         for seed in 0..<UInt64(200) {
             var generator = HistoryGenerator(random: SeededGenerator(state: seed))
-            for event in generator.history(count: 20) {
-                let read = BillingEvent(json: try JSONValue(parsing: event.json.bytes))
-                #expect(read == event)
-            }
+            let events = generator.history(count: 20)
+            #expect(try [BillingEvent](parsing: JSONValue.array(events.map(\.json)).bytes) == events)
         }
     }
 
@@ -39,6 +37,8 @@ struct StoredFormTests {
     @Test("malformed values are rejected", arguments: ["null", "[]", "{}", #"{"source":"x"}"#, #"[{"state":{}}]"#])
     func malformed(text: String) throws {
         let json = try JSONValue(parsing: Array(text.utf8))
-        #expect(BillingEvent(json: json) == nil && EntitlementTimeline(json: json) == nil)
+        #expect(EntitlementTimeline(json: json) == nil)
+        #expect(throws: (any Error).self) { try [BillingEvent](parsing: Array("[\(text)]".utf8)) }
+        #expect(throws: (any Error).self) { try EntitlementFold(parsing: Array(text.utf8)) }
     }
 }
