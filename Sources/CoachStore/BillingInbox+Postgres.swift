@@ -103,7 +103,8 @@ extension PostgresClient {
         let stored = try await query(
             """
             select known, removed, pseudonyms, subscribers, revisions, state, events
-            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids), \(version))
+            from gateway.read_subscriber(
+                \(event.source.rawValue), \(event.id), \(event.occurredAt.milliseconds), \(ids), \(version))
             """
         ) { rows in try rows.only { row in try StoredSubscriber(row) } }
         guard !stored.isKnown else { return nil }

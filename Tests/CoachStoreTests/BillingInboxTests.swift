@@ -69,6 +69,18 @@ struct BillingInboxTests {
         await #expect(throws: StoreFault.self) {
             _ = try await inbox(store).store(delivery(purchase(.billingIssue(graceUntil: nil), of: subject, at: 1)))
         }
+        // One statement reads what the fold needs: the state, or the events.
+        for (at, reads) in [(month - 1, "events"), (month, "state")] {
+            let read = try await store.value(
+                """
+                select concat_ws(' ', case when state is not null then 'state' end, case when events is not null then 'events' end)
+                from gateway.read_subscriber(
+                    'revenuecat', 'x', \(now.advanced(by: at).milliseconds), array[\(caller.userID.description)],
+                    (select max(s.fold_version) from gateway.subscribers s join gateway.subscriber_ids i on i.subscriber = s.id
+                    where i.id = \(caller.userID.description)))
+                """)
+            #expect(read == reads)
+        }
     }
 
     @Test("an event without effect is stored once, with its reason")

@@ -10,7 +10,8 @@ create table gateway.subscribers (
     -- Version of the fold that wrote the results: see BillingInbox.version.
     fold_version integer not null,
     -- The fold of all events, in the gateway's form: with it the next event is folded alone. NULL when it must be computed from the events.
-    state text check (octet_length(state) <= 65536)
+    state text check (octet_length(state) <= 65536),
+    last_at bigint -- The latest time of the events in milliseconds. An earlier event cannot be folded with the state.
 );
 
 create index idx_subscribers_fold_version on gateway.subscribers (fold_version);
@@ -98,9 +99,9 @@ create table gateway.subscriptions (
 create index idx_user_entitlements_access_until on gateway.user_entitlements (access_until);
 
 -- The input of a fold: whether the event is stored already; the ids that are of removed users, with what stands for them in all that follows; the
--- subscribers that the ids connect, with their revisions; the state of the only one, if this version of the fold wrote it; else their events.
+-- subscribers that the ids connect, with their revisions; the state of the only one, if this fold wrote it and no event is later; else their events.
 create function gateway.read_subscriber(
-    source text, event_id text, ids text[], fold_version integer,
+    source text, event_id text, occurred_at bigint, ids text[], fold_version integer,
     out known boolean, out removed text[], out pseudonyms text[], out subscribers bigint[], out revisions integer[], out state text,
     out events text)
     language plpgsql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -111,7 +112,7 @@ begin
     select r.removed, r.pseudonyms into removed, pseudonyms from gateway.removed_subscriber_ids(ids) r;
     names := ids || pseudonyms;
     select coalesce(array_agg(s.id order by s.id), '{}'), coalesce(array_agg(s.revision order by s.id), '{}'),
-        case when count(*) = 1 then min(s.state) filter (where s.fold_version = $4) end
+        case when count(*) = 1 then min(s.state) filter (where s.fold_version = $5 and s.last_at <= $3) end
         into subscribers, revisions, state
     from gateway.subscribers s
     where s.id = any (array(select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id <> all (removed)));
@@ -196,6 +197,8 @@ declare
     locked bigint[];
     target bigint;
     number bigint;
+    latest constant bigint := greatest(
+        (select max(s.last_at) from gateway.subscribers s where s.id = any ($8)), (event::json ->> 'at')::bigint);
 begin
     -- In the order of ids, so that two events never wait for each other.
     select array_agg(l.id) into locked from (
@@ -212,17 +215,17 @@ begin
 
     target := subscribers[1];
     if target is null then
-        insert into gateway.subscribers (revision, fold_version, state) values (1, $10, $11) returning id into target;
+        insert into gateway.subscribers (revision, fold_version, state, last_at) values (1, $10, $11, latest) returning id into target;
     else
-        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10, state = $11 where s.id = target;
+        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10, state = $11, last_at = latest where s.id = target;
     end if;
     if cardinality(subscribers) > 1 then
         update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (subscribers[2:]);
         update gateway.billing_events e set subscriber = target where e.subscriber = any (subscribers[2:]);
         delete from gateway.subscribers s where s.id = any (subscribers[2:]);
         -- What a refund of Stripe is of can depend on the customer's purchases.
-        insert into gateway.unfolded_figures (event_number)
-        select e.number from gateway.billing_events e where e.subscriber = target and e.source = 'stripe';
+        insert into gateway.unfolded_figures (event_number) select e.number
+        from gateway.billing_events e where e.subscriber = target and e.source = 'stripe';
     end if;
     insert into gateway.subscriber_ids (id, subscriber)
     select new.id, target from unnest(ids) as new (id) order by new.id
@@ -289,7 +292,7 @@ create policy subscriptions_gateway_select on gateway.subscriptions for select t
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.read_subscriber(text, text, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
+    gateway.read_subscriber(text, text, bigint, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
     gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[]),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
     gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),

@@ -109,7 +109,7 @@ enum FunctionExpectation {
         "gateway.requeue_jobs(bigint[])",
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
-        "gateway.read_subscriber(text, text, text[], integer)", "gateway.subscriber_events(bigint[])",
+        "gateway.read_subscriber(text, text, bigint, text[], integer)", "gateway.subscriber_events(bigint[])",
         "gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[])",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
