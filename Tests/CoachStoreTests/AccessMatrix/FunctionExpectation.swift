@@ -213,6 +213,8 @@ enum FunctionExpectation {
         "gateway.nobody()",
         "gateway.folding_statement(boolean)", "gateway.fold_rows(xid8, xid8, date[])", "gateway.oldest_running()",
         "gateway.rebuild_rollups()", "gateway.circuits()",
+        "gateway.linked_purchases(bigint[])", "gateway.purchase_changes(text[], text[])", "gateway.lock_subscription_rollup()",
+        "gateway.add_subscription_changes(gateway.subscription_changes[], integer)", "gateway.rebuild_subscription_figures()",
         "gateway.check_figure(text[], text[], text, text)",
         "gateway.is_whole_days(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.has_whole_hours(timestamp with time zone, timestamp with time zone, text)",

@@ -28,10 +28,12 @@ create temporary table talks on commit drop as
         then ('be9cc000-0000-4000-8000-' || lpad(to_hex(p.number), 12, '0'))::uuid else gen_random_uuid() end as id
     from people p, generate_series(0, {talks} - 1) place;
 insert into public.users (id) select user_id from people;
-insert into public.conversations (user_id, id, title, domain, last_seq)
-    select user_id, id, 'How do I start', 'mindset', {length} from talks;
-insert into public.messages (user_id, conversation_id, seq, role, content, domain, token_count)
-    select t.user_id, t.id, s, (case when s % 2 = 1 then 'user' else 'assistant' end)::public.message_role,
+-- A change each, as turns number them.
+insert into public.change_counters (user_id, last_change) select user_id, {talks} * {length} from people;
+insert into public.conversations (user_id, id, title, domain, last_seq, change)
+    select user_id, id, 'How do I start', 'mindset', {length}, (place + 1) * {length} from talks;
+insert into public.messages (user_id, conversation_id, seq, change, role, content, domain, token_count)
+    select t.user_id, t.id, s, t.place * {length} + s, (case when s % 2 = 1 then 'user' else 'assistant' end)::public.message_role,
         md5(t.id::text || s) || ' What would be the smallest step that you could take before tomorrow evening, and who would notice first '
             || 'that you have taken it? Say it in one sentence, and then tell me what usually keeps you from it. ' || md5(s::text), 'mindset', 64
     from talks t, generate_series(1, {length}) s;
