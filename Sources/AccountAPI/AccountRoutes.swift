@@ -41,7 +41,7 @@ public struct AccountRoutes: Feature {
         ) { try await remove($0, $1) }
     }
 
-    private func remove(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func remove(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         guard let confirmation = request.uri.queryParameters["confirmation"] else {
             var error = GatewayError(.preconditionFailed, "the removal must be confirmed: repeat with ?confirmation=", status: 428)
             error.userMessage = "This deletes everything we have shared, for good. Please confirm that you want this."
@@ -57,7 +57,7 @@ public struct AccountRoutes: Feature {
         return .envelope(context, status: .accepted) { writer in writer.object { $0.member("status", "removing") } }
     }
 
-    private func respond(_ context: Authenticated, _ record: AccountRecord) -> Response {
+    private func respond(_ context: AuthenticatedContext, _ record: AccountRecord) -> Response {
         .envelope(context) { MeResource(record).write(to: &$0) }
     }
 }

@@ -35,7 +35,7 @@ public struct ConsentRoutes: Feature {
         (granted: try body.required("granted", as: Bool.self), version: try body.required("version", .text(1...64)))
     }
 
-    private func decide(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func decide(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         guard let kind = context.parameters.get("kind").flatMap({ ConsentKind(rawValue: $0) }) else { throw GatewayError.notFound }
         let decision = try await request.read(Self.decision)
         try await consents.record(context.caller, kind, decision.version, decision.granted)

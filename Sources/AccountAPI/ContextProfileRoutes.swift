@@ -56,14 +56,14 @@ public struct ContextProfileRoutes: Feature {
         }
     }
 
-    private func edit(_ request: Request, _ context: Authenticated, _ body: JSONBody<ContextProfileBody>) async throws -> Response {
+    private func edit(_ request: Request, _ context: AuthenticatedContext, _ body: JSONBody<ContextProfileBody>) async throws -> Response {
         try await Self.versioned.edit(request, context, current: { try await profiles.get(context.caller) }) { expectedVersions in
             let fields = try await request.read(body).fields
             return try await save(ContextProfileEdit(fields: fields, expectedVersions: expectedVersions), context)
         }
     }
 
-    private func undo(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func undo(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let expected = try request.expectedVersion(required: true)
         return try await Self.versioned.reportingStale(current: { try await profiles.get(context.caller) }) {
             let current = try await profiles.get(context.caller)
@@ -78,7 +78,7 @@ public struct ContextProfileRoutes: Feature {
         }
     }
 
-    private func save(_ edit: ContextProfileEdit, _ context: Authenticated) async throws -> ContextProfileVersion {
+    private func save(_ edit: ContextProfileEdit, _ context: AuthenticatedContext) async throws -> ContextProfileVersion {
         guard required.allowsMemory(try await consents.current(context.caller)) else {
             throw Rejection(reason: .consentMissing, missingConsents: [.memory])
         }

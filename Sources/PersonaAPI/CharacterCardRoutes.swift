@@ -51,7 +51,7 @@ public struct CharacterCardRoutes: Feature {
 
     private static let card = JSONBody("CharacterCard", CharacterCard.init)
 
-    private func export(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func export(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
         let (record, imported) = (try await personas.get(context.caller, id), try await personas.card(context.caller, id))
         let card = CharacterCard.exported(record.content, imported: imported)

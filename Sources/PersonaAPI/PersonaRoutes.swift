@@ -96,7 +96,7 @@ public struct PersonaRoutes: Feature {
         try body.optional("visibility", .choice) as PersonaVisibility?
     }
 
-    private func publish(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func publish(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
         let visibility = try await request.read(Self.publication, mayBeEmpty: true)
         do {
@@ -112,7 +112,7 @@ public struct PersonaRoutes: Feature {
     }
 
     /// Publishes exactly the draft that was validated: what came in behind PostgREST was not, also while this runs.
-    private func publishValidated(_ id: PersonaID, _ visibility: PersonaVisibility?, _ context: Authenticated) async throws -> Bool {
+    private func publishValidated(_ id: PersonaID, _ visibility: PersonaVisibility?, _ context: AuthenticatedContext) async throws -> Bool {
         while true {
             let draft = try await personas.get(context.caller, id)
             _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
@@ -125,7 +125,7 @@ public struct PersonaRoutes: Feature {
         }
     }
 
-    private func respond(_ request: Request, _ context: Authenticated, _ record: PersonaRecord) -> Response {
+    private func respond(_ request: Request, _ context: AuthenticatedContext, _ record: PersonaRecord) -> Response {
         PersonaRecord.versioned.response(record, request, context)
     }
 }

@@ -55,7 +55,7 @@ public struct PersonaVersionRoutes: Feature {
         try body.required("version", .integer(1...Int(Int32.max)))
     }
 
-    private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func difference(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
         guard let from = try request.integer("from") else {
             throw GatewayError(.invalidInput, "from is required").naming(field: "from")
@@ -71,7 +71,7 @@ public struct PersonaVersionRoutes: Feature {
         return .envelope(context) { DocumentDifferenceResource(from: from, to: to, operations: operations).write(to: &$0) }
     }
 
-    private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func rollBack(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
         return try await PersonaRecord.versioned.edit(
             request, context, current: { try await personas.get(context.caller, id) }

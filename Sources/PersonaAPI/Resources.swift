@@ -3,7 +3,7 @@ import GatewayAPI
 import HTTPEdge
 import JSON
 
-extension Authenticated {
+extension AuthenticatedContext {
     /// The persona that the path names; 404 for a malformed id, too.
     var personaID: PersonaID {
         get throws(GatewayError) {

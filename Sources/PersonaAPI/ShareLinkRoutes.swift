@@ -51,7 +51,7 @@ public struct ShareLinkRoutes: Feature {
         }
     }
 
-    private func registerLinks(_ creators: RouteGroup<Authenticated>) {
+    private func registerLinks(_ creators: RouteGroup<AuthenticatedContext>) {
         let path = "/api/v1/personas/{id}/share-links"
         creators.get(
             path, .init("List the share links", parameters: PageQuery.cursorParameters, response: .list(ShareLinkResource.schema))
@@ -84,12 +84,12 @@ public struct ShareLinkRoutes: Feature {
             expiresAt: expiry?.date)
     }
 
-    private func respond(_ context: Authenticated, _ persona: ConversationPersona) -> Response {
+    private func respond(_ context: AuthenticatedContext, _ persona: ConversationPersona) -> Response {
         .envelope(context) { ConversationPersonaResource(persona).write(to: &$0) }
     }
 
     /// 404 for a malformed id, too.
-    private func conversation(_ context: Authenticated) throws(GatewayError) -> ConversationID {
+    private func conversation(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {
         guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
         return id
     }

@@ -20,7 +20,7 @@ public struct ChatCompletionRoutes: Feature {
         ) { try await create($0, $1) }
     }
 
-    private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         return try await http.trace.request { try await create(http) }
     }

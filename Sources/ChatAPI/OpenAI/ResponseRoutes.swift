@@ -52,7 +52,7 @@ public struct ResponseRoutes: Feature {
         ) { try await delete($0, $1) }
     }
 
-    private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         return try await http.trace.request { try await create(http) }
     }
@@ -105,7 +105,7 @@ public struct ResponseRoutes: Feature {
         return error
     }
 
-    private func get(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func get(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let pipeline = chat.pipeline
         let streams = try request.flag("stream")
@@ -118,7 +118,7 @@ public struct ResponseRoutes: Feature {
     }
 
     /// The newest message alone: instructions and earlier items of a request are not stored.
-    private func inputItems(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func inputItems(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         guard let input = try await inputs.input(context.caller, try turnID(context)) else { throw GatewayError.notFound }
         let id = "msg_\(input.messageID)"
         let list = OpenAIList.encode { writer in
@@ -146,14 +146,14 @@ public struct ResponseRoutes: Feature {
     /// Clients of this protocol take the answer to a cancellation for the final state. An owner that died is noticed within 10 s.
     private static let cancellation = Duration.seconds(15)
 
-    private func cancel(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func cancel(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let pipeline = chat.pipeline
         let turn = try await pipeline.stop(try turnID(context), http, waitingFor: Self.cancellation)
         return .json(object(turn, pipeline).encoded())
     }
 
-    private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try turnID(context)
         guard try await chat.pipeline.stop(id, TurnHTTPRequest(request, context)).ending != nil else {
             throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
@@ -174,7 +174,7 @@ public struct ResponseRoutes: Feature {
     }
 
     /// 404 for a malformed id, too.
-    private func turnID(_ context: Authenticated) throws(GatewayError) -> TurnID {
+    private func turnID(_ context: AuthenticatedContext) throws(GatewayError) -> TurnID {
         guard let id = context.parameters.get("id").flatMap({ ResponseID.parse($0) }) else { throw .notFound }
         return id
     }

@@ -6,7 +6,7 @@ import TokenRelay
 
 /// The parts of an HTTP request for a turn that the pipeline's steps use.
 struct TurnHTTPRequest: Sendable {
-    var context: Authenticated
+    var context: AuthenticatedContext
     var idempotencyKey: String?
     var acceptLanguage: String?
     var body: [UInt8]
@@ -14,7 +14,7 @@ struct TurnHTTPRequest: Sendable {
     /// The persona of the path, whose draft answers; nil for a turn that is kept.
     var previewedPersona: PersonaID?
 
-    init(_ request: Request, _ context: Authenticated, body: [UInt8] = []) {
+    init(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = []) {
         self.context = context
         idempotencyKey = request.headers[.idempotencyKey]
         acceptLanguage = request.headers[.acceptLanguage]

@@ -77,7 +77,7 @@ public struct ChatRoutes: Feature {
         }
     }
 
-    private func start(_ request: Request, _ context: Authenticated, previewing persona: PersonaID? = nil) async throws -> Response {
+    private func start(_ request: Request, _ context: AuthenticatedContext, previewing persona: PersonaID? = nil) async throws -> Response {
         var http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         http.previewedPersona = persona
         let pipeline = pipeline
@@ -90,7 +90,7 @@ public struct ChatRoutes: Feature {
         }
     }
 
-    private func resume(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func resume(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let cursor = try cursor(of: request)
         let pipeline = pipeline
@@ -106,7 +106,7 @@ public struct ChatRoutes: Feature {
         return try pipeline.relay(subscription, from: cursor, http)
     }
 
-    private func stop(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func stop(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let turnID = try turnID(context)
         let status = try await pipeline.stop(turnID, TurnHTTPRequest(request, context)).ending?.status ?? .running
         return .envelope(context) { writer in
@@ -118,7 +118,7 @@ public struct ChatRoutes: Feature {
     }
 
     /// The turn's id in the path. Throws 404 for a malformed id, as for an unknown one.
-    private func turnID(_ context: Authenticated) throws(GatewayError) -> TurnID {
+    private func turnID(_ context: AuthenticatedContext) throws(GatewayError) -> TurnID {
         guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
         return id
     }

@@ -57,7 +57,7 @@ public struct ConversationRoutes: Feature {
         ) { try await messages($0, $1) }
     }
 
-    private func list(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func list(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let text = request.uri.queryParameters["source"].map(String.init)
         guard let source = text.map(ConversationSource.init) ?? .app, ConversationSource.listed.contains(source) else {
             throw GatewayError(.invalidInput, "source must be app or openai").naming(field: "source")
@@ -66,7 +66,7 @@ public struct ConversationRoutes: Feature {
         return .list(request, context, page, ConversationResource.init)
     }
 
-    private func patch(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func patch(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try id(context)
         return try await Self.versioned.edit(
             request, context, requiresVersion: false, current: { try await conversations.get(context.caller, id) }
@@ -78,7 +78,7 @@ public struct ConversationRoutes: Feature {
         }
     }
 
-    private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         if let running = try await conversations.delete(context.caller, try id(context)) {
             // Stops the running turn, here or on its instance. It is billed as if the user had stopped it.
             if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(context.caller, running) }
@@ -86,13 +86,13 @@ public struct ConversationRoutes: Feature {
         return .envelope(context) { $0.null() }
     }
 
-    private func messages(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func messages(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let page = try await conversations.messages(context.caller, try id(context), try PageQuery.read(request))
         return .list(request, context, page, MessageResource.init)
     }
 
     /// The conversation's id in the path. Throws 404 for a malformed id, as for an unknown one.
-    private func id(_ context: Authenticated) throws(GatewayError) -> ConversationID {
+    private func id(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {
         guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
         return id
     }

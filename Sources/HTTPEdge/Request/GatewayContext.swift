@@ -7,7 +7,7 @@ public struct GatewayContext: EdgeContext {
     public let channel: any Channel
     public internal(set) var requestID: String
     public let arrivedAt: ContinuousClock.Instant
-    /// Set by ``AuthenticationMiddleware``; ``Authenticated`` is made from it.
+    /// Set by ``AuthenticationMiddleware``; ``AuthenticatedContext`` is made from it.
     var authentication: Authentication?
 
     public init(source: ApplicationRequestContextSource) {
@@ -18,7 +18,7 @@ public struct GatewayContext: EdgeContext {
     }
 }
 
-/// The context that every handler gets with a request: `GatewayContext` on open routes, `Authenticated` on others.
+/// The context that every handler gets with a request: `GatewayContext` on open routes, `AuthenticatedContext` on others.
 public protocol EdgeContext: RequestContext {
     /// The connection. Its close future succeeds when the client has disconnected.
     var channel: any Channel { get }

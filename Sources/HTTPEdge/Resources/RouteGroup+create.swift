@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-extension RouteGroup where Context == Authenticated {
+extension RouteGroup where Context == AuthenticatedContext {
     /// Declares a POST that creates a resource and answers 201. With an `Idempotency-Key` header a repeated request gets the same answer;
     /// the same key with another body gets 422 `BIZ_2009`.
     /// - Parameters:
@@ -15,7 +15,7 @@ extension RouteGroup where Context == Authenticated {
     ///     process ended before the answer was saved.
     public func create<Draft: Sendable, Resource: WireResource>(
         _ path: String, _ summary: String, body: JSONBody<Draft>,
-        _ create: @escaping @Sendable (Draft, UUID, Authenticated) async throws -> Resource
+        _ create: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> Resource
     ) {
         let requests = table.idempotency
         let description = RouteDescription(
@@ -74,7 +74,7 @@ extension Error {
 }
 
 extension Response {
-    fileprivate static func creation(_ answer: CreationAnswer, _ context: Authenticated) -> Response {
+    fileprivate static func creation(_ answer: CreationAnswer, _ context: AuthenticatedContext) -> Response {
         .envelope(context, status: .init(code: answer.status)) { $0.raw(answer.data) }
     }
 }

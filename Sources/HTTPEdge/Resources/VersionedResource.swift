@@ -14,7 +14,7 @@ public struct VersionedResource<Record: Sendable, Resource: WireResource>: Senda
     }
 
     /// The record and its `ETag`; 304 for a GET with a matching `If-None-Match`.
-    public func response(_ record: Record, _ request: Request, _ context: Authenticated) -> Response {
+    public func response(_ record: Record, _ request: Request, _ context: AuthenticatedContext) -> Response {
         .envelope(context) { resource(record).write(to: &$0) }.tagged(EntityTag(version: version(record)), for: request)
     }
 
@@ -24,7 +24,7 @@ public struct VersionedResource<Record: Sendable, Resource: WireResource>: Senda
     ///   - current: reads the current record when `change` throws `StaleVersion`.
     ///   - change: gets the argument of the port that makes the change: the versions of `If-Match`, nil for any.
     public func edit(
-        _ request: Request, _ context: Authenticated, requiresVersion: Bool = true, current: () async throws -> Record,
+        _ request: Request, _ context: AuthenticatedContext, requiresVersion: Bool = true, current: () async throws -> Record,
         _ change: (_ expectedVersions: [Int64]?) async throws -> Record
     ) async throws -> Response {
         let expected = try request.expectedVersion(required: requiresVersion)

@@ -48,13 +48,13 @@ extension RouteGroup where Context == GatewayContext {
     }
 }
 
-extension RouteGroup where Context == Authenticated {
+extension RouteGroup where Context == AuthenticatedContext {
     init(table: RouteTable, tag: String, counting: RequestCounting, role: Role?) {
         let (authenticator, errors) = (table.authenticator, table.errors)
         self.init(table: table, tag: tag, security: .authenticated(counting, role)) { router in
             router.group()
                 .add(middleware: AuthenticationMiddleware(authenticator: authenticator, errors: errors, counting: counting, role: role))
-                .group(context: Authenticated.self)
+                .group(context: AuthenticatedContext.self)
         }
     }
 

@@ -37,7 +37,7 @@ public final class RouteTable {
     }
 
     /// A group of routes for authenticated users. `tag`: their section in the OpenAPI document.
-    public func authenticated(_ tag: String) -> RouteGroup<Authenticated> {
+    public func authenticated(_ tag: String) -> RouteGroup<AuthenticatedContext> {
         RouteGroup(table: self, tag: tag, counting: .beforeHandler, role: nil)
     }
 

@@ -52,13 +52,13 @@ public struct UserAdministrationRoutes: Feature {
 
     private static let endOfSuspension = JSONBody("EndOfSuspension") { (body) throws(JSONFinding) in try body.reason }
 
-    private func status(_ id: UserID, _ context: Authenticated) async throws -> Response {
+    private func status(_ id: UserID, _ context: AuthenticatedContext) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }
         return .envelope(context) { AccountStatusResource(id, status).write(to: &$0) }
     }
 
     /// 404 for a malformed id, too.
-    private func id(_ context: Authenticated) throws(GatewayError) -> UserID {
+    private func id(_ context: AuthenticatedContext) throws(GatewayError) -> UserID {
         guard let id = context.parameters.get("id").flatMap({ UserID(validating: $0) }) else { throw .notFound }
         return id
     }

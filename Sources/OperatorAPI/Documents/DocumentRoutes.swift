@@ -91,7 +91,7 @@ public struct DocumentRoutes: Feature {
         editor.hasOneDocument ? [] : [.init("id", in: .path, .values(editor.ids))]
     }
 
-    private func put(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func put(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentBody.body)
@@ -109,7 +109,7 @@ public struct DocumentRoutes: Feature {
         }
     }
 
-    private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func rollBack(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentRollback.body)
@@ -124,13 +124,13 @@ public struct DocumentRoutes: Feature {
     }
 
     private func save(
-        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: Authenticated
+        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: AuthenticatedContext
     ) async throws -> Response {
         let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
         return Self.versioned.response(saved, request, context)
     }
 
-    private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
+    private func difference(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try id(context)
         guard let from = try await editor.version(id, try request.integer("from") ?? 1) else { throw UnknownVersion(field: "from") }
         let to = try request.integer("to")
@@ -140,7 +140,7 @@ public struct DocumentRoutes: Feature {
         return .envelope(context) { difference.write(to: &$0) }
     }
 
-    private func id(_ context: Authenticated) throws(GatewayError) -> String {
+    private func id(_ context: AuthenticatedContext) throws(GatewayError) -> String {
         if editor.hasOneDocument { return DocumentName.onlyID }
         guard let id = context.parameters.get("id"), editor.ids.contains(id) else { throw .notFound }
         return id

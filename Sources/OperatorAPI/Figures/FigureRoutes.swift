@@ -70,7 +70,7 @@ public struct FigureRoutes: Feature {
         }
     }
 
-    private func table(_ figure: Figure, _ request: Request, _ context: Authenticated) async throws -> Response {
+    private func table(_ figure: Figure, _ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let query = try FigureQuery(request, figure, now: now())
         do {
             var table = try await figures.table(context.caller, figure, query)
@@ -93,7 +93,7 @@ public struct FigureRoutes: Feature {
     }
 
     private func respond(
-        _ request: Request, _ context: Authenticated, _ table: FigureTable, _ columns: [FigureColumn], trace: String? = nil
+        _ request: Request, _ context: AuthenticatedContext, _ table: FigureTable, _ columns: [FigureColumn], trace: String? = nil
     ) -> Response {
         .list(
             request, context, Page(items: table.rows, nextCursor: table.nextCursor), fields: columns.map(\.field),

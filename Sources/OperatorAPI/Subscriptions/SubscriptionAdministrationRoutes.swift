@@ -56,7 +56,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
     private var instant: BillingInstant { BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000)) }
 
     private func change(
-        _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String?, _ context: Authenticated
+        _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String?, _ context: AuthenticatedContext
     ) async throws -> Response {
         guard let user = context.parameters.get("id").flatMap({ UserID(validating: $0) }),
             let timeline = try await subscriptions.change(

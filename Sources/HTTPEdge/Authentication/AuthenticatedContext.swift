@@ -4,7 +4,7 @@ import NIOCore
 
 /// The context of an authenticated request: its token is verified, and the route's ``RequestCounting`` decided whether it counts against
 /// the caller's limit.
-public struct Authenticated: EdgeContext, ChildRequestContext {
+public struct AuthenticatedContext: EdgeContext, ChildRequestContext {
     public var coreContext: CoreRequestContextStorage
     public let channel: any Channel
     public let requestID: String
