@@ -40,6 +40,6 @@ extension SyncResource {
                 case .ownPersona(let persona): .ownPersona(PersonaResource(persona))
                 case .personaRemoved(let id): .personaRemoved(id.uuid)
                 }
-            }, next: page.changes.next, hasMore: page.changes.hasMore, reset: page.changes.isReset)
+            }, next: page.position.next, hasMore: page.position.hasMore, reset: page.position.isReset)
     }
 }

@@ -29,7 +29,7 @@ struct ChangeCounter: Sendable {
     }
 
     /// The position for a client that has just read the complete list.
-    var start: Changes { Changes(next: ChangeToken(epoch: epoch, number: last).text) }
+    var start: SyncPosition { SyncPosition(next: ChangeToken(epoch: epoch, number: last).text) }
 
     /// Whether a token is still valid. It is not when removed rows would be missed, or after a backup was restored, because then numbers
     /// are assigned again.
@@ -38,13 +38,13 @@ struct ChangeCounter: Sendable {
     }
 
     /// The position after all changes up to a number, when there are more pages.
-    func changes(through number: Int64) -> Changes {
-        Changes(next: ChangeToken(epoch: epoch, number: number).text, hasMore: true)
+    func position(through number: Int64) -> SyncPosition {
+        SyncPosition(next: ChangeToken(epoch: epoch, number: number).text, hasMore: true)
     }
 
     /// The position after a page of changes. `resumeAt`: the page's last row, when there are more pages.
-    func changes(resumeAt row: (number: Int64, id: UUID)?) -> Changes {
+    func position(resumeAt row: (number: Int64, id: UUID)?) -> SyncPosition {
         guard let row else { return start }
-        return Changes(next: ChangeToken(epoch: epoch, number: row.number, row: row.id).text, hasMore: true)
+        return SyncPosition(next: ChangeToken(epoch: epoch, number: row.number, row: row.id).text, hasMore: true)
     }
 }

@@ -28,13 +28,13 @@ extension Page {
         let changed = found.compactMap(\.record)
         let page = changed.prefix(limit)
         let resumeAt = changed.count > limit ? page.last.map { ($0.number, id($0.record)) } : nil
-        self.init(items: page.map(\.record), nextCursor: nil, changes: counter.changes(resumeAt: resumeAt))
+        self.init(items: page.map(\.record), nextCursor: nil, position: counter.position(resumeAt: resumeAt))
     }
 
-    func with(_ changes: Changes?, isReset: Bool) -> Self {
+    func with(_ position: SyncPosition?, isReset: Bool) -> Self {
         var page = self
-        page.changes = changes
-        page.changes?.isReset = isReset
+        page.position = position
+        page.position?.isReset = isReset
         return page
     }
 }

@@ -14,12 +14,12 @@ extension SyncRepository {
             }
             guard var page = own else { throw StoreFault.unexpected("a synchronisation from the beginning is always valid") }
             var next = SyncToken(
-                own: try ChangeToken(text: page.changes.next), personas: token?.personas ?? -1, lastPersona: token?.lastPersona)
-            if !page.changes.hasMore {
-                page.changes.hasMore = try await client.addPersonaChanges(of: caller, to: &page.items, limit: limit, &next)
+                own: try ChangeToken(text: page.position.next), personas: token?.personas ?? -1, lastPersona: token?.lastPersona)
+            if !page.position.hasMore {
+                page.position.hasMore = try await client.addPersonaChanges(of: caller, to: &page.items, limit: limit, &next)
             }
-            page.changes.next = next.text
-            page.changes.isReset = since != nil && token == nil
+            page.position.next = next.text
+            page.position.isReset = since != nil && token == nil
             return page
         }
     }
@@ -95,15 +95,15 @@ extension PostgresClient {
         guard let counter = found.first?.row.counter, token.map(counter.accepts) ?? true else { return nil }
         let changed = found.compactMap(\.row.record)
         let page = changed.prefix(limit)
-        let changes =
+        let position =
             if changed.count > limit, let last = page.last {
-                counter.changes(resumeAt: (number: last.number, id: last.id))
+                counter.position(resumeAt: (number: last.number, id: last.id))
             } else if let bound = found.first?.bound, bound < Int64.max {
-                counter.changes(through: bound)
+                counter.position(through: bound)
             } else {
-                counter.changes(resumeAt: nil)
+                counter.position(resumeAt: nil)
             }
-        return SyncPage(items: page.map(\.change), changes: changes)
+        return SyncPage(items: page.map(\.change), position: position)
     }
 }
 

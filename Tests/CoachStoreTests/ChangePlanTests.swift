@@ -33,7 +33,7 @@ struct ChangePlanTests {
             """)
         try await store.admin.execute("update public.conversations set last_seq = 5000 where id = \(long.uuid)")
         try await store.admin.execute("analyze public.messages, public.conversations")
-        let token = try #require(try await store.conversations.messages(caller, long, limit: 1).changes?.next)
+        let token = try #require(try await store.conversations.messages(caller, long, limit: 1).position?.next)
         let said = try await store.turns().talk(caller, "More", in: long)
         let before = try await reads(store, "idx_messages_conversation_id")
         let changes = try await reads(store, "idx_messages_change")
@@ -46,7 +46,7 @@ struct ChangePlanTests {
 
         // Many changes elsewhere, few messages here: the conversation is read.
         let short = try await store.turns().talk(caller, "A short one").conversationID
-        let start = try #require(try await store.conversations.messages(caller, short, limit: 1).changes?.next)
+        let start = try #require(try await store.conversations.messages(caller, short, limit: 1).position?.next)
         try await store.admin.execute(
             """
             update public.messages m set change = c.last_change + 2 from public.change_counters c

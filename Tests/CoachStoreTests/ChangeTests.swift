@@ -19,23 +19,23 @@ private struct Copy {
     mutating func synchronise(messagesOf conversation: ConversationID) async throws {
         while true {
             let page = try await store.conversations.list(caller, limit: 2, updatedSince: listToken)
-            if page.changes?.isReset == true {
+            if page.position?.isReset == true {
                 conversations = [:]
                 resets += 1
             }
             for record in page.items { conversations[record.id] = record }
-            listToken = page.changes?.next
-            if page.changes?.hasMore != true { break }
+            listToken = page.position?.next
+            if page.position?.hasMore != true { break }
         }
         while true {
             let page = try await store.conversations.messages(caller, conversation, limit: 3, updatedSince: messageToken)
-            if page.changes?.isReset == true {
+            if page.position?.isReset == true {
                 messages = [:]
                 resets += 1
             }
             for record in page.items { messages[record.id] = record }
-            messageToken = page.changes?.next
-            if page.changes?.hasMore != true { break }
+            messageToken = page.position?.next
+            if page.position?.hasMore != true { break }
         }
     }
 }
@@ -98,7 +98,7 @@ struct ChangeTests {
         _ = try await store.requests().take(caller)
         let first = try await store.conversations.create(caller, title: "a", domain: nil, personaID: nil).id
         let second = try await store.conversations.create(caller, title: "b", domain: nil, personaID: nil).id
-        let token = try #require(try await store.conversations.list(caller, limit: 9).changes?.next)
+        let token = try #require(try await store.conversations.list(caller, limit: 9).position?.next)
         let quick = try await store.admin.withTransaction { lease in
             try await lease.execute("update public.conversations set title = 'slow' where id = \(first.uuid)")
             // Another writer of the same user waits for its number until this one commits.
@@ -112,8 +112,8 @@ struct ChangeTests {
         }
         _ = try await quick.value
         let changed = try await store.conversations.list(caller, limit: 9, updatedSince: token)
-        #expect(changed.items.map(\.title) == ["slow", "quick"] && changed.changes?.hasMore == false)
-        let next = try #require(changed.changes?.next)
+        #expect(changed.items.map(\.title) == ["slow", "quick"] && changed.position?.hasMore == false)
+        let next = try #require(changed.position?.next)
         #expect(try await store.conversations.list(caller, limit: 9, updatedSince: next).items.isEmpty)
     }
 
@@ -124,18 +124,18 @@ struct ChangeTests {
         let turn = try await store.turns().talk(caller, "Hello")
         try await store.turns().talk(caller, "Elsewhere")
         let page = try await store.conversations.list(caller, limit: 1)
-        let token = try #require(page.changes?.next)
+        let token = try #require(page.position?.next)
         let parts = token.split(separator: "_")
         for foreign in ["\(UUID().uuidString.lowercased())_\(parts[1])", "\(parts[0])_zzzzzz"] {
             let answer = try await store.conversations.list(caller, limit: 1, updatedSince: foreign)
             #expect(answer.items == page.items && answer.nextCursor == page.nextCursor)
-            #expect(answer.changes == Changes(next: token, isReset: true))
+            #expect(answer.position == SyncPosition(next: token, isReset: true))
             let messages = try await store.conversations.messages(caller, turn.conversationID, limit: 9, updatedSince: foreign)
-            #expect(messages.items.count == 2 && messages.changes?.isReset == true)
+            #expect(messages.items.count == 2 && messages.position?.isReset == true)
         }
         try await store.admin.execute("delete from public.conversations where id = \(turn.conversationID.uuid)")
         let answer = try await store.conversations.list(caller, limit: 9, updatedSince: token)
-        #expect(answer.changes?.isReset == true && answer.items.count == 1)
+        #expect(answer.position?.isReset == true && answer.items.count == 1)
     }
 
     @Test("a malformed token is rejected", arguments: ["", "2026-01-01T00:00:00Z", "x_1", "0_0_0", "1_2_3_4"])

@@ -26,7 +26,7 @@ struct ConversationRepositoryTests {
         #expect(try await conversations.patch(caller, made.id, .init()) == renamed)
         let listed = try await conversations.list(caller, limit: 20)
         #expect(listed.items == [renamed] && listed.nextCursor == nil)
-        let before = try #require(listed.changes?.next)
+        let before = try #require(listed.position?.next)
 
         #expect(try await conversations.delete(caller, made.id) == nil)
         #expect(try await conversations.list(caller, limit: 20).items.isEmpty)
@@ -120,7 +120,7 @@ struct ConversationRepositoryTests {
         let (caller, conversations) = (try await newcomer(store), store.conversations)
         let id = try await conversations.create(caller, title: nil, domain: nil, personaID: nil).id
         let page = try await conversations.messages(caller, id, limit: 20)
-        #expect(page.items.isEmpty && page.nextCursor == nil && page.changes != nil)
+        #expect(page.items.isEmpty && page.nextCursor == nil && page.position != nil)
         for cursor in ["", "x", "1_2", "zzzzzzzzzzzzzzzzzzzz_00000000-0000-0000-0000-000000000000"] {
             await #expect(throws: InvalidCursor()) { try await conversations.list(caller, limit: 20, cursor: cursor) }
         }

@@ -21,13 +21,13 @@ struct OfflineCopy {
             let page = try await sync.changes(caller, token, limit)
             pages.increment()
             #expect(page.items.count <= limit)
-            if page.changes.isReset {
+            if page.position.isReset {
                 (profile, conversations, messages, personas, ownPersonas) = (nil, [:], [:], [:], [:])
                 resets += 1
             }
             for change in page.items { apply(change) }
-            token = page.changes.next
-            if !page.changes.hasMore { return }
+            token = page.position.next
+            if !page.position.hasMore { return }
         }
     }
 

@@ -48,7 +48,7 @@ struct PurgeTests {
         try await store.turns().talk(caller, "Between us", in: made.id)
         let other = try await store.turns().talk(caller, "To be kept").conversationID
         let sync = SyncRepository.postgres(client: store.gateway)
-        let before = try await sync.changes(caller, nil, 100).changes.next
+        let before = try await sync.changes(caller, nil, 100).position.next
         let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
         #expect(try await housekeeping.purge() == 0)
         try await store.admin.execute(

@@ -44,7 +44,7 @@ struct SyncTests {
         try await expectEqual(copy, store)
         #expect(copy.conversations.count == 2 && copy.messages.count == 4 && copy.profile?.version == 1)
         let quiet = try await copy.sync.changes(caller, copy.token, 10)
-        #expect(quiet.items.isEmpty && !quiet.changes.hasMore && quiet.changes.next == copy.token)
+        #expect(quiet.items.isEmpty && !quiet.position.hasMore && quiet.position.next == copy.token)
 
         _ = try await profiles.edit(caller, .init(fields: [.goals: ["b"]], expectedVersions: [1]))
         try await store.turns().talk(caller, "More", in: second, status: .failed)
@@ -82,7 +82,7 @@ struct SyncTests {
         try await expectEqual(copy, store)
         #expect(copy.personas[linked]?.content["name"] == "New")
         let quiet = try await copy.sync.changes(caller, copy.token, 10)
-        #expect(quiet.items.isEmpty && !quiet.changes.hasMore && quiet.changes.next == copy.token)
+        #expect(quiet.items.isEmpty && !quiet.position.hasMore && quiet.position.next == copy.token)
 
         try await personas.delete(caller, own)
         try await personas.unpublish(creator, listed)
@@ -270,7 +270,7 @@ struct SyncTests {
         try await copy.synchronise()
         let foreign = "\(UUID().uuidString.lowercased())_1.0"
         let page = try await copy.sync.changes(caller, foreign, 10)
-        #expect(page.changes.isReset && page.items.count == 3)
+        #expect(page.position.isReset && page.items.count == 3)
         for text in ["", "x", "1_2_3", "\(foreign).x", String(foreign.dropLast(2))] {
             await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
         }

@@ -4,7 +4,7 @@ public struct PageRequest: Sendable, Equatable {
     public var limit: Int
     /// `Page.nextCursor` of the previous page; nil for the first.
     public var cursor: String?
-    /// `Changes.next` of an earlier page; excludes `cursor`.
+    /// `SyncPosition.next` of an earlier page; excludes `cursor`.
     public var updatedSince: String?
 
     public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil) {
@@ -25,7 +25,7 @@ public struct InvalidChangeToken: Error, Sendable, Equatable {
 }
 
 /// Position of a synchronising client in the changes of a list.
-public struct Changes: Sendable, Equatable {
+public struct SyncPosition: Sendable, Equatable {
     /// `updatedSince` of the request for later changes; opaque.
     public var next: String
     /// True when there are later changes already.
@@ -46,12 +46,12 @@ public struct Page<Element: Sendable>: Sendable {
     /// Opaque; nil on the last page.
     public var nextCursor: String?
     /// nil on pages requested by cursor, because rows of earlier pages may have changed meanwhile.
-    public var changes: Changes?
+    public var position: SyncPosition?
 
-    public init(items: [Element], nextCursor: String?, changes: Changes? = nil) {
+    public init(items: [Element], nextCursor: String?, position: SyncPosition? = nil) {
         self.items = items
         self.nextCursor = nextCursor
-        self.changes = changes
+        self.position = position
     }
 }
 

@@ -26,10 +26,10 @@ public enum SyncChange: Sendable, Equatable {
 /// A page of changes.
 public struct SyncPage: Sendable, Equatable {
     public var items: [SyncChange]
-    public var changes: Changes
+    public var position: SyncPosition
 
-    public init(items: [SyncChange], changes: Changes) {
+    public init(items: [SyncChange], position: SyncPosition) {
         self.items = items
-        self.changes = changes
+        self.position = position
     }
 }

@@ -40,7 +40,7 @@ public enum PageQuery {
 extension Pagination {
     init<Element>(_ page: Page<Element>) {
         self.init(
-            nextCursor: page.nextCursor, hasNext: page.nextCursor != nil || page.changes?.hasMore == true,
-            nextUpdatedSince: page.changes?.next, reset: page.changes?.isReset == true)
+            nextCursor: page.nextCursor, hasNext: page.nextCursor != nil || page.position?.hasMore == true,
+            nextUpdatedSince: page.position?.next, reset: page.position?.isReset == true)
     }
 }
