@@ -21,7 +21,7 @@ extension BilledCall: StoredWritable, JSONReadable {
 }
 
 /// An element of `gateway.running_turns.calls`.
-extension OtherCall: StoredWritable, JSONReadable {
+extension UnusedCall: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("provider", name.provider)

@@ -19,7 +19,7 @@ struct StoredProgress: StoredWritable {
             json.field("prompt_tokens", progress.promptTokens)
             json.field("provider", progress.answeredBy?.provider)
             json.field("model", progress.answeredBy?.model)
-            if !progress.otherCalls.isEmpty { json.field("calls", progress.otherCalls) }
+            if !progress.unusedCalls.isEmpty { json.field("calls", progress.unusedCalls) }
         }
     }
 }
@@ -96,7 +96,7 @@ extension OrphanedTurn: JSONReadable {
         facts.earlierCalls = decided?.earlierCalls ?? []
         self.init(
             facts: facts, content: try json.required("content"), answeredBy: try ModelName.stored(json),
-            otherCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? [],
+            unusedCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? [],
             promptTokens: try json.required("prompt_tokens"),
             durationMilliseconds: try json.required("duration_ms"))
     }

@@ -2,7 +2,7 @@ import CoachCore
 import TokenRelay
 
 /// A model call with a second one that begins when the first has no text after the time within which its model usually begins. The first text
-/// decides; the slower call is cancelled, and its requests are reported as other calls. Belongs to the transfers' thread after `begin`.
+/// decides; the slower call is cancelled, and its requests are reported as unused. Belongs to the transfers' thread after `begin`.
 final class HedgedCall {
     private let router: ModelRouter
     private let receive: LanguageModel.Receiver
@@ -14,8 +14,8 @@ final class HedgedCall {
     private var pending = (first: CallTally(), second: CallTally())
     private var start = Moment.now
     private var timer: TransferTimer?
-    /// The other call's requests were reported.
-    private var hasOtherCalls = false
+    /// Unused calls were reported.
+    private var hasUnusedCalls = false
 
     private init(router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
         self.router = router
@@ -66,8 +66,8 @@ final class HedgedCall {
             guard update.end != nil else { return receive(update) }
             var update = update
             // This call alone does not know of the other one's requests.
-            if hasOtherCalls, let last = modelCall(call)?.openRequest, !last.isAccepted {
-                update.otherCalls = (update.otherCalls ?? []) + [last]
+            if hasUnusedCalls, let last = modelCall(call)?.openRequest, !last.isAccepted {
+                update.unusedCalls = (update.unusedCalls ?? []) + [last]
             }
             let state = receive(update)
             (first, second) = (nil, nil)
@@ -89,7 +89,7 @@ final class HedgedCall {
 
     private func note(_ update: ModelUpdate, _ call: HedgeMachine.Call) {
         func note(_ calls: inout CallTally) {
-            if let others = update.otherCalls { calls.called(others) }
+            if let others = update.unusedCalls { calls.called(others) }
             if let name = update.acceptedBy { calls.accepted(by: name) }
             if let usage = update.usage { calls.reported(usage) }
             if let bytes = update.reasoningBytes { calls.reasoned(bytes) }
@@ -103,14 +103,14 @@ final class HedgedCall {
         if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
         let loser = modelCall(call.other)
         let (reported, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
-        let otherCalls = reported.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)
-        hasOtherCalls = !otherCalls.isEmpty
+        let unusedCalls = reported.unusedCalls + lost.unusedCalls + [loser?.openRequest].compactMap(\.self)
+        hasUnusedCalls = !unusedCalls.isEmpty
         if call == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
-        if update != nil || !otherCalls.isEmpty || reported.answeredBy != nil {
+        if update != nil || !unusedCalls.isEmpty || reported.answeredBy != nil {
             state = receive(
                 ModelUpdate(
-                    otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: reported.answeredBy,
+                    unusedCalls: unusedCalls.isEmpty ? nil : unusedCalls, acceptedBy: reported.answeredBy,
                     text: update?.text ?? UnsafeBufferPointer(start: nil, count: 0), isSilent: update?.isSilent ?? false,
                     usage: reported.answeredBy.map { _ in reported.usage },
                     reasoningBytes: reported.answeredBy.map { _ in reported.reasoningBytes }, end: update?.end))

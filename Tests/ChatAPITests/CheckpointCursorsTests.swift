@@ -66,17 +66,17 @@ struct CheckpointTests {
     }
 
     @Test("a call that came to nothing is saved, once, also without text; a model whose answer is void is not the answering one")
-    func otherCalls() {
+    func unusedCalls() {
         let model = FakeModel()
         let turn = model.turn(recordedCalls: { [3, 5] })
         var cursors = CheckpointCursors()
         let first = cursors.tick([turn])
-        #expect(first[0].answeredBy?.model == "sim" && first[0].otherCalls.isEmpty)
+        #expect(first[0].answeredBy?.model == "sim" && first[0].unusedCalls.isEmpty)
         cursors.saved(first, as: nil)
-        let call = OtherCall(name: ModelName(provider: "simulator", model: "sim"), isAccepted: true)
+        let call = UnusedCall(name: ModelName(provider: "simulator", model: "sim"), isAccepted: true)
         model.tell([call])
         let second = cursors.tick([turn])
-        #expect(second.count == 1 && second[0].isFirst && second[0].otherCalls == [call] && second[0].answeredBy == nil)
+        #expect(second.count == 1 && second[0].isFirst && second[0].unusedCalls == [call] && second[0].answeredBy == nil)
         #expect(second[0].recordedCalls == [3, 5])
         cursors.saved(second, as: nil)
         #expect(cursors.tick([turn]).isEmpty)

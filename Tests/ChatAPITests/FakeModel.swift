@@ -23,7 +23,7 @@ final class FakeModel: Sendable {
 
     func accept() { _ = receive.withLock { $0 }?(ModelUpdate(acceptedBy: name)) }
 
-    func tell(_ calls: [OtherCall]) { _ = receive.withLock { $0 }?(ModelUpdate(otherCalls: calls)) }
+    func tell(_ calls: [UnusedCall]) { _ = receive.withLock { $0 }?(ModelUpdate(unusedCalls: calls)) }
 
     func emit(_ text: String) {
         let receive = receive.withLock { $0 }

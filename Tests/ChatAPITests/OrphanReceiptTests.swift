@@ -55,11 +55,11 @@ struct OrphanReceiptTests {
             var facts = TurnFacts.sample
             facts.earlierCalls = [BilledCall(number: 2, purpose: .judge, name: sim, bill: nil)]
             let others = [
-                OtherCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7, output: 3)), OtherCall(name: sim, isAccepted: false),
+                UnusedCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7, output: 3)), UnusedCall(name: sim, isAccepted: false),
             ]
             return OrphanCollector.receipt(
                 for: OrphanedTurn(
-                    facts: facts, content: "", answeredBy: answeredBy, otherCalls: others, recordedCalls: numbers, promptTokens: 40,
+                    facts: facts, content: "", answeredBy: answeredBy, unusedCalls: others, recordedCalls: numbers, promptTokens: 40,
                     durationMilliseconds: 9),
                 prices: PriceBook([]))
         }

@@ -45,7 +45,7 @@ struct OrphanTests {
         #expect(orphan.content == "Wie geht’s dir")
         #expect(orphan.answeredBy == ModelName(provider: "second", model: "choice"))
         #expect(orphan.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
-        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts && orphan.otherCalls.isEmpty)
+        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts && orphan.unusedCalls.isEmpty)
     }
 
     @Test("an orphan has the calls that came to nothing, and those of the judge")
@@ -56,20 +56,20 @@ struct OrphanTests {
             number: 2, purpose: .judge, name: ModelName(provider: "judge", model: "m"),
             bill: TurnBill(provider: "judge", model: "m", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(3), estimated: false))
         let others = [
-            OtherCall(
+            UnusedCall(
                 name: ModelName(provider: "slow", model: "m"), isAccepted: true, usage: TokenUsage(input: 9, output: 2, isPartial: true),
                 textBytes: 7, reasoningBytes: 5),
-            OtherCall(name: ModelName(provider: "down", model: "m"), isAccepted: false),
+            UnusedCall(name: ModelName(provider: "down", model: "m"), isAccepted: false),
         ]
         let (identity, peer) = try await orphaned(store, caller) { identity in
             var progress = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
             progress.facts.earlierCalls = [judge]
-            progress.otherCalls = others
+            progress.unusedCalls = others
             progress.recordedCalls = [3, 5]
             return [progress]
         }
         let orphan = try await orphan(of: identity, peer)
-        #expect(orphan.answeredBy == nil && orphan.otherCalls == others && orphan.facts.earlierCalls == [judge])
+        #expect(orphan.answeredBy == nil && orphan.unusedCalls == others && orphan.facts.earlierCalls == [judge])
         #expect(orphan.recordedCalls == [3, 5])
     }
 

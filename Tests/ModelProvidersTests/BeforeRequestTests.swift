@@ -50,7 +50,7 @@ struct BeforeRequestTests {
             gate.open(false)
             let record = try await recorder.ended()
             #expect(record.fault?.kind == .refused && record.fault?.detail.contains("two: the call could not be recorded") == true)
-            #expect(bench.providers.map { $0.requests().count } == [1, 0, 0] && record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(bench.providers.map { $0.requests().count } == [1, 0, 0] && record.unusedCalls.map(\.name.provider) == ["one"])
             #expect(gate.count == 1)
         }
     }
@@ -64,7 +64,7 @@ struct BeforeRequestTests {
             generation.cancel()
             let record = try await recorder.ended()
             gate.open()
-            #expect(record.ends == [.cancelled] && record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(record.ends == [.cancelled] && record.unusedCalls.map(\.name.provider) == ["one"])
             #expect(bench.providers[1].stats.started == 0)
         }
     }
@@ -77,7 +77,7 @@ struct BeforeRequestTests {
             let gate = Gate()
             try bench.providers[0].enqueue(slow)
             let record = try await bench.start(beforeRequest: gate.beforeRequest).recorder.ended()
-            #expect(record.text == "slow" && gate.count == 1 && record.otherCalls.isEmpty)
+            #expect(record.text == "slow" && gate.count == 1 && record.unusedCalls.isEmpty)
             #expect(bench.providers[1].stats.started == 0)
             try bench.providers[0].enqueue(slow)
             let (recorder, _) = bench.start(beforeRequest: gate.beforeRequest)

@@ -124,7 +124,7 @@ final class ClosedPort {
 struct CallRecord: Sendable {
     var bytes: [UInt8] = []
     var accepted: [String] = []
-    var otherCalls: [OtherCall] = []
+    var unusedCalls: [UnusedCall] = []
     /// Whether the first thing told was who accepted the call.
     var beganWithAcceptance: Bool?
     var usage: TokenUsage?
@@ -159,13 +159,13 @@ final class CallRecorder: Sendable {
     func take(_ update: ModelUpdate) -> ReleaseState {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent,
+            if update.unusedCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent,
                 update.reasoningBytes == nil, update.end == nil
             {
                 record.emptyUpdates += 1
             }
             if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }
-            record.otherCalls += update.otherCalls ?? []
+            record.unusedCalls += update.unusedCalls ?? []
             if let name = update.acceptedBy { record.accepted.append(name.provider) }
             record.bytes += update.text
             record.usage = update.usage ?? record.usage

@@ -22,7 +22,7 @@ struct HedgedCallTests {
             try bench.providers[0].enqueue(Self.slow)
             let record = try await bench.ask()
             #expect(record.text == "second" && record.accepted == ["two"] && record.ends == [.stop], "\(record)")
-            #expect(record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(record.unusedCalls.map(\.name.provider) == ["one"])
             #expect(record.usage?.output != nil)
             try await eventually { bench.providers[0].stats.running == 0 }
             #expect(bench.providers[0].requests().count == LatencyHistory.enough + 1 && bench.providers[1].requests().count == 1)
@@ -37,7 +37,7 @@ struct HedgedCallTests {
             let record = try await bench.ask()
             #expect(
                 record.text == "late"
-                    && record.otherCalls == [OtherCall(name: ModelName(provider: "two", model: "sim-coach-1"), isAccepted: false)])
+                    && record.unusedCalls == [UnusedCall(name: ModelName(provider: "two", model: "sim-coach-1"), isAccepted: false)])
         }
     }
 
@@ -45,7 +45,7 @@ struct HedgedCallTests {
     func broken() async throws {
         try await CallBench.run(.quick { $0.errorAfterTokens = 0 }, .refusing(401), isHedged: true) { bench in
             let record = try await bench.ask()
-            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"] && record.otherCalls.map(\.isAccepted) == [true, false])
+            #expect(record.unusedCalls.map(\.name.provider) == ["one", "two"] && record.unusedCalls.map(\.isAccepted) == [true, false])
             #expect(record.accepted.isEmpty && record.ends.first?.isFault == true)
         }
     }
@@ -59,7 +59,7 @@ struct HedgedCallTests {
             try await eventually { bench.providers[1].stats.running == 1 }
             generation.cancel()
             let record = try await recorder.ended()
-            #expect(record.ends == [.cancelled] && record.otherCalls.map(\.name.provider) == ["two"])
+            #expect(record.ends == [.cancelled] && record.unusedCalls.map(\.name.provider) == ["two"])
             try await eventually { bench.providers.allSatisfy { $0.stats.running == 0 } }
         }
     }

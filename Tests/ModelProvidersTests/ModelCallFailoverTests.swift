@@ -28,22 +28,22 @@ struct ModelCallFailoverTests {
     }
 
     @Test("each request but the answer's is told once, with what its provider may bill")
-    func otherCalls() async throws {
+    func unusedCalls() async throws {
         let broken = Script.quick { ($0.tokens, $0.errorAfterTokens) = (["Half ", "a sentence"], 2) }
         try await CallBench.run(.refusing(503), broken, .quick { $0.text = "Whole." }) { bench in
             let record = try await bench.start(recorder: CallRecorder { text, _ in ReleaseState(isReleased: text.contains(".")) })
                 .recorder.ended()
             #expect(record.accepted == ["two", "three"])
-            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"])
-            #expect(record.otherCalls.map(\.isAccepted) == [false, true] && record.otherCalls.map(\.textBytes) == [0, 15])
+            #expect(record.unusedCalls.map(\.name.provider) == ["one", "two"])
+            #expect(record.unusedCalls.map(\.isAccepted) == [false, true] && record.unusedCalls.map(\.textBytes) == [0, 15])
         }
         try await CallBench.run(broken, .refusing(401)) { bench in
             let record = try await bench.start(recorder: CallRecorder { _, _ in ReleaseState(isReleased: false) }).recorder.ended()
-            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"] && record.ends.first?.isFault == true)
+            #expect(record.unusedCalls.map(\.name.provider) == ["one", "two"] && record.ends.first?.isFault == true)
         }
         try await CallBench.run(.refusing(401)) { bench in
             let record = try await bench.ask()
-            #expect(record.otherCalls.isEmpty, "its row is recorded before the call")
+            #expect(record.unusedCalls.isEmpty, "its row is recorded before the call")
         }
     }
 
@@ -59,13 +59,13 @@ struct ModelCallFailoverTests {
     func refusedKey(_ status: Int) async throws {
         try await CallBench.run(.refusing(status), .quick { $0.text = "two" }, models: ["sim-a", "sim-b"]) { bench in
             let record = try await bench.ask()
-            #expect(record.text == "two" && record.otherCalls.map(\.name.model) == ["sim-a"], "\(record)")
+            #expect(record.text == "two" && record.unusedCalls.map(\.name.model) == ["sim-a"], "\(record)")
             #expect(bench.providers[0].requests().count == 1)
         }
         try await CallBench.run(.refusing(status)) { bench in
             _ = try await bench.ask()
             let next = try await bench.ask()
-            #expect(next.fault == ModelFault(kind: .refused, detail: "one: its keys were refused") && next.otherCalls.isEmpty)
+            #expect(next.fault == ModelFault(kind: .refused, detail: "one: its keys were refused") && next.unusedCalls.isEmpty)
             #expect(bench.providers[0].requests().count == 1)
         }
     }
@@ -79,7 +79,7 @@ struct ModelCallFailoverTests {
             let first = try await bench.ask()
             #expect(first.fault?.kind == .refused)
             let next = try await bench.ask()
-            #expect(next.fault == ModelFault(kind: .refused, detail: "one: it has asked for a pause") && next.otherCalls.isEmpty)
+            #expect(next.fault == ModelFault(kind: .refused, detail: "one: it has asked for a pause") && next.unusedCalls.isEmpty)
             #expect(bench.providers[0].requests().count == 1)
         }
         try await CallBench.run(refusing, .refusing(404)) { bench in

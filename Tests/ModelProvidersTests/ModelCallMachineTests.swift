@@ -74,8 +74,8 @@ struct ModelCallMachineTests {
         #expect(machine.current == Self.choices[1])
         #expect(machine.cancelled() == .cancelTransfer)
         #expect(Set([first, second, machine.attempt]).count == 3)
-        let others = Self.choices.map { OtherCall(name: $0.name, isAccepted: false) }
-        #expect(machine.takeDelivery().fields == Machine.Fields(otherCalls: others, end: .cancelled))
+        let others = Self.choices.map { UnusedCall(name: $0.name, isAccepted: false) }
+        #expect(machine.takeDelivery().fields == Machine.Fields(unusedCalls: others, end: .cancelled))
         #expect(machine.cancelled() == .none && !machine.hasDelivery)
     }
 
@@ -84,7 +84,7 @@ struct ModelCallMachineTests {
         var machine = Self.calling()
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
         #expect(machine.openRequest == nil && machine.cancelled() == .cancelTransfer)
-        #expect(machine.takeDelivery().fields?.otherCalls?.map(\.name.provider) == ["a"])
+        #expect(machine.takeDelivery().fields?.unusedCalls?.map(\.name.provider) == ["a"])
     }
 
     @Test("an error response is judged when its transfer ends, with the body that came")
@@ -143,10 +143,10 @@ struct ModelCallMachineTests {
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
         machine.requestLeft()
         _ = machine.received(TransferHead(status: 200), at: start)
-        let other = OtherCall(name: Self.choices[0].name, isAccepted: true, usage: Self.usage)
+        let other = UnusedCall(name: Self.choices[0].name, isAccepted: true, usage: Self.usage)
         #expect(
             machine.takeDelivery().fields
-                == Machine.Fields(otherCalls: [other], acceptedBy: Self.choices[1].name, usage: TokenUsage()))
+                == Machine.Fields(unusedCalls: [other], acceptedBy: Self.choices[1].name, usage: TokenUsage()))
     }
 
     @Test("an answer beyond its bound is cut between characters, and ends the call")

@@ -38,7 +38,7 @@ struct PartialUsageTests {
             #expect(record.reasoningBytes == 16, "\(record)")
             // The same, when nothing of the answer was released and another provider takes over.
             let void = try await bench.start(recorder: CallRecorder { _, _ in ReleaseState(isReleased: false) }).recorder.ended()
-            #expect(void.otherCalls.map(\.reasoningBytes) == [16], "\(void)")
+            #expect(void.unusedCalls.map(\.reasoningBytes) == [16], "\(void)")
         }
     }
 

@@ -14,7 +14,7 @@ struct CheckpointCursors {
         /// Whether the turn was saved at all, perhaps without text.
         var isKnown = false
         var answeredBy: ModelName?
-        var otherCalls = 0
+        var unusedCalls = 0
         /// The last checkpoint with the whole text.
         var whole: Int64?
     }
@@ -55,14 +55,14 @@ struct CheckpointCursors {
         let known = checkpointed[turn.facts.identity] ?? Progress()
         let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : known.bytes
         let (text, calls) = turn.releasedText(from: from)
-        let hasOtherCalls = known.otherCalls != calls.otherCalls.count
+        let hasNewUnusedCalls = known.unusedCalls != calls.unusedCalls.count
         // A model may think for long before its text: a crash meanwhile is billed to the one that accepted.
         let hasOtherModel = known.answeredBy != calls.answeredBy
-        guard !text.isEmpty || !known.isKnown || hasOtherModel || hasOtherCalls else { return nil }
-        let isFirst = known.bytes == 0 || hasOtherModel || hasOtherCalls
+        guard !text.isEmpty || !known.isKnown || hasOtherModel || hasNewUnusedCalls else { return nil }
+        let isFirst = known.bytes == 0 || hasOtherModel || hasNewUnusedCalls
         return TurnProgress(
             facts: turn.facts, isFirst: isFirst, promptTokens: turn.promptTokens, answeredBy: calls.answeredBy,
-            otherCalls: calls.otherCalls, recordedCalls: isFirst ? turn.recordedCalls() : [], fromByte: from,
+            unusedCalls: calls.unusedCalls, recordedCalls: isFirst ? turn.recordedCalls() : [], fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }
 
@@ -78,7 +78,7 @@ struct CheckpointCursors {
             let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
             checkpointed[progress.facts.identity] = Progress(
                 bytes: progress.fromByte + progress.text.utf8.count, isKnown: true, answeredBy: progress.answeredBy,
-                otherCalls: progress.otherCalls.count, whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
+                unusedCalls: progress.unusedCalls.count, whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
         }
     }
 

@@ -82,9 +82,9 @@ public struct OrphanCollector: Service {
     /// The receipt of an orphaned turn: its checkpointed text, and a bill by estimated tokens. Pure.
     static func receipt(for orphan: OrphanedTurn, prices: PriceBook, ratios: TokenRatios = TokenRatios()) -> TurnReceipt {
         let (day, billing) = (orphan.facts.day, CallBilling(prices: LiveValue(prices), ratios: ratios))
-        var others = orphan.otherCalls
+        var others = orphan.unusedCalls
         // As an owner would: without a later one the last accepted call is billed as the answer's.
-        let own = orphan.answeredBy.map { OtherCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
+        let own = orphan.answeredBy.map { UnusedCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
         let bill = billing.bill(
             own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0,
             reasoningBytes: own?.reasoningBytes ?? 0, on: day)

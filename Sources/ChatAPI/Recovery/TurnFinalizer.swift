@@ -45,7 +45,7 @@ public struct TurnFinalizer: Sendable {
         let otherCalls =
             turn.facts.earlierCalls
             + billing.bills(
-                outcome.otherCalls, turn.promptTokens, on: turn.facts.day, recordedAs: recorder?.numbers(of: .answer) ?? [],
+                outcome.unusedCalls, turn.promptTokens, on: turn.facts.day, recordedAs: recorder?.numbers(of: .answer) ?? [],
                 numberedFrom: turn.facts.nextCallNumber)
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,

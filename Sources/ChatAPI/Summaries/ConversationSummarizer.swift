@@ -117,7 +117,7 @@ private final class SummaryCall: Sendable {
     /// The whole answer with the last update.
     private func received(_ update: ModelUpdate) -> Answer? {
         state.withLock { state in
-            if let calls = update.otherCalls { state.answer.calls.called(calls) }
+            if let calls = update.unusedCalls { state.answer.calls.called(calls) }
             if let name = update.acceptedBy {
                 state.answer.calls.accepted(by: name)
                 state.answer.text = []

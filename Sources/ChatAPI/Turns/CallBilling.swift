@@ -38,16 +38,16 @@ struct CallBilling: Sendable {
             ])
     }
 
-    /// The other calls of one prompt, with the numbers under which they were recorded, then, from `first` on, those after these.
+    /// The unused calls of one prompt, with the numbers under which they were recorded, then, from `first` on, those after these.
     func bills(
-        _ calls: [OtherCall], _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose = .answer, recordedAs recorded: [Int] = [],
-        numberedFrom first: Int
+        _ calls: [UnusedCall], _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose = .answer,
+        recordedAs recorded: [Int] = [], numberedFrom first: Int
     ) -> [BilledCall] {
         let next = max(first, (recorded.last ?? 0) + 1)
         return zip(recorded + Array(next..<(next + calls.count)), calls).map { bill($1, promptTokens, on: day, for: purpose, number: $0) }
     }
 
-    func bill(_ call: OtherCall, _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose, number: Int) -> BilledCall {
+    func bill(_ call: UnusedCall, _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose, number: Int) -> BilledCall {
         BilledCall(
             number: number, purpose: purpose, name: call.name,
             bill: bill(
@@ -64,7 +64,7 @@ struct CallBilling: Sendable {
                 calls.answeredBy, calls.usage, judge.promptTokens, judge.text, reasoningBytes: calls.reasoningBytes, on: day))
         return [own]
             + bills(
-                calls.otherCalls, judge.promptTokens, on: day, for: .judge, recordedAs: Array(judge.numbers.dropFirst()),
+                calls.unusedCalls, judge.promptTokens, on: day, for: .judge, recordedAs: Array(judge.numbers.dropFirst()),
                 numberedFrom: own.number + 1)
     }
 }

@@ -55,7 +55,7 @@ struct JudgeCall: Sendable {
 
         func take(_ update: ModelUpdate) {
             state.withLock { state in
-                if let calls = update.otherCalls { state.calls.called(calls) }
+                if let calls = update.unusedCalls { state.calls.called(calls) }
                 if let name = update.acceptedBy {
                     state.calls.accepted(by: name)
                     state.text = []

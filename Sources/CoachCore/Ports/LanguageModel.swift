@@ -79,7 +79,7 @@ public struct ModelName: Hashable, Sendable {
 }
 
 /// A request of a model call whose answer is not used: it failed, or another provider was faster. It has a row of its own in the ledger.
-public struct OtherCall: Sendable, Equatable {
+public struct UnusedCall: Sendable, Equatable {
     public var name: ModelName
     /// The provider accepted the request and may bill it.
     public var isAccepted: Bool
@@ -99,13 +99,13 @@ public struct OtherCall: Sendable, Equatable {
     }
 }
 
-/// One update of a model call. Handle its fields in order: other calls, acceptance, text, usage, reasoning, end. Absent fields are unchanged.
+/// One update of a model call. Handle its fields in order: unused calls, acceptance, text, usage, reasoning, end. Absent fields are unchanged.
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
     /// Requests that have left since the last update, and whose answers are not used; nil mostly. The call's last request is among them when no
     /// provider accepted it and there are others.
-    public var otherCalls: [OtherCall]?
+    public var unusedCalls: [UnusedCall]?
     /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
     /// was released: what came before is void.
     public var acceptedBy: ModelName?
@@ -121,11 +121,11 @@ public struct ModelUpdate {
     public var end: ModelEnd?
 
     public init(
-        otherCalls: [OtherCall]? = nil, acceptedBy: ModelName? = nil,
+        unusedCalls: [UnusedCall]? = nil, acceptedBy: ModelName? = nil,
         text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), isSilent: Bool = false, usage: TokenUsage? = nil,
         reasoningBytes: Int? = nil, end: ModelEnd? = nil
     ) {
-        self.otherCalls = otherCalls
+        self.unusedCalls = unusedCalls
         self.acceptedBy = acceptedBy
         self.text = text
         self.isSilent = isSilent

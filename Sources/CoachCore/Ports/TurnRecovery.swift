@@ -59,7 +59,7 @@ public enum RetryTurnResult: Sendable, Equatable {
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the other calls change. Such a one also
+    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the unused calls change. Such a one also
     /// saves the other fields, for subscribers on other instances and for the estimate after a crash.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
@@ -67,7 +67,7 @@ public struct TurnProgress: Sendable, Equatable {
     /// The model whose answer this is. nil: none is awaited or read.
     public var answeredBy: ModelName?
     /// Calls whose answers are not used.
-    public var otherCalls: [OtherCall]
+    public var unusedCalls: [UnusedCall]
     /// The numbers under which requests after the first were recorded, in the order of the requests.
     public var recordedCalls: [Int]
     /// Offset of `text` in the answer, in UTF-8 bytes.
@@ -76,14 +76,14 @@ public struct TurnProgress: Sendable, Equatable {
     public var text: String
 
     public init(
-        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, otherCalls: [OtherCall] = [],
+        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [],
         recordedCalls: [Int] = [], fromByte: Int, text: String
     ) {
         self.facts = facts
         self.isFirst = isFirst
         self.promptTokens = promptTokens
         self.answeredBy = answeredBy
-        self.otherCalls = otherCalls
+        self.unusedCalls = unusedCalls
         self.recordedCalls = recordedCalls
         self.fromByte = fromByte
         self.text = text
@@ -130,9 +130,9 @@ public struct OrphanedTurn: Sendable, Equatable {
     public var facts: TurnFacts
     /// The text up to the last checkpoint.
     public var content: String
-    /// As at the last checkpoint, like `otherCalls` and `recordedCalls`.
+    /// As at the last checkpoint, like `unusedCalls` and `recordedCalls`.
     public var answeredBy: ModelName?
-    public var otherCalls: [OtherCall]
+    public var unusedCalls: [UnusedCall]
     public var recordedCalls: [Int]
     /// Estimated at the first checkpoint; 0 without one.
     public var promptTokens: Int
@@ -140,13 +140,13 @@ public struct OrphanedTurn: Sendable, Equatable {
     public var durationMilliseconds: Int
 
     public init(
-        facts: TurnFacts, content: String, answeredBy: ModelName?, otherCalls: [OtherCall] = [], recordedCalls: [Int] = [],
+        facts: TurnFacts, content: String, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [], recordedCalls: [Int] = [],
         promptTokens: Int, durationMilliseconds: Int
     ) {
         self.facts = facts
         self.content = content
         self.answeredBy = answeredBy
-        self.otherCalls = otherCalls
+        self.unusedCalls = unusedCalls
         self.recordedCalls = recordedCalls
         self.promptTokens = promptTokens
         self.durationMilliseconds = durationMilliseconds

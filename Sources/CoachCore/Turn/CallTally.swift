@@ -7,8 +7,8 @@ public struct CallTally: Sendable, Equatable {
     /// UTF-8 bytes of reasoning that it has sent.
     public private(set) var reasoningBytes = 0
     /// Requests whose answers are not used, in the order in which that was known.
-    public private(set) var otherCalls: [OtherCall] = []
-    /// The call that `acceptedBy` accepted is among the others, and none was accepted after it.
+    public private(set) var unusedCalls: [UnusedCall] = []
+    /// The call that `acceptedBy` accepted is among the unused ones, and none was accepted after it.
     private var isVoid = false
 
     public init() {}
@@ -23,8 +23,8 @@ public struct CallTally: Sendable, Equatable {
         isVoid = false
     }
 
-    public mutating func called(_ calls: [OtherCall]) {
-        otherCalls += calls
+    public mutating func called(_ calls: [UnusedCall]) {
+        unusedCalls += calls
         if calls.contains(where: \.isAccepted) { isVoid = true }
     }
 
@@ -35,8 +35,8 @@ public struct CallTally: Sendable, Equatable {
     public mutating func reasoned(_ bytes: Int) { reasoningBytes = bytes }
 
     /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
-    public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, otherCalls: [OtherCall]) {
-        var others = otherCalls
+    public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, unusedCalls: [UnusedCall]) {
+        var others = unusedCalls
         if let answeredBy { return (answeredBy, usage, reasoningBytes, others) }
         // No later one was accepted, so the last accepted one is billed as the answer's; else its row stands for the last request.
         guard let last = others.takeLastAccepted() else { return (nil, usage, 0, Array(others.dropLast())) }
@@ -44,9 +44,9 @@ public struct CallTally: Sendable, Equatable {
     }
 }
 
-extension [OtherCall] {
+extension [UnusedCall] {
     /// Removes the last call that a provider accepted.
-    public mutating func takeLastAccepted() -> OtherCall? {
+    public mutating func takeLastAccepted() -> UnusedCall? {
         lastIndex(where: \.isAccepted).map { remove(at: $0) }
     }
 }

@@ -59,7 +59,7 @@ public struct TurnMachine: Sendable {
     }
 
     /// Requests of the call have left whose answers are not used. Ignored after the end.
-    public mutating func called(_ others: [OtherCall]) {
+    public mutating func called(_ others: [UnusedCall]) {
         if !isEnded { calls.called(others) }
     }
 
@@ -107,14 +107,14 @@ public struct TurnMachine: Sendable {
     private func end(
         _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
-        let (answeredBy, usage, reasoningBytes, otherCalls) = calls.ended
+        let (answeredBy, usage, reasoningBytes, unusedCalls) = calls.ended
         var outcome = TurnOutcome(
             status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
             releasedBytes: openingBytes + releasedBytes + textToAppend.count)
         outcome.hasFixedText = !textToAppend.isEmpty
         outcome.modelBytes = releasedBytes
         outcome.reasoningBytes = reasoningBytes
-        outcome.otherCalls = otherCalls
+        outcome.unusedCalls = unusedCalls
         return End(textToAppend: textToAppend, outcome: outcome)
     }
 }
@@ -138,7 +138,7 @@ public struct TurnOutcome: Sendable, Equatable {
     /// As reported by the provider.
     public var usage: TokenUsage
     /// The calls beside the one that `answeredBy` accepted.
-    public var otherCalls: [OtherCall] = []
+    public var unusedCalls: [UnusedCall] = []
     /// UTF-8 length of the released answer.
     public var releasedBytes: Int
     /// The part of it that is the model's, at its end unless the fixed text is.

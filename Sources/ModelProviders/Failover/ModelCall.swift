@@ -76,8 +76,8 @@ final class ModelCall {
     /// Leaves the choices that this call has not tried to another one.
     func giveUpUntried() -> [ModelChoice] { machine.giveUpUntried() }
 
-    /// The request that is out, or was last; nil when there was none, or it was reported as another call.
-    var openRequest: OtherCall? { machine.openRequest }
+    /// The request that is out, or was last; nil when there was none, or it was reported as unused.
+    var openRequest: UnusedCall? { machine.openRequest }
 }
 
 // MARK: - Actions
@@ -215,7 +215,7 @@ extension ModelCall {
         let release = health.update.text.withUnsafeBufferPointer { text in
             let text = UnsafeBufferPointer(rebasing: text[..<count])
             let update = ModelUpdate(
-                otherCalls: fields?.otherCalls, acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false,
+                unusedCalls: fields?.unusedCalls, acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false,
                 usage: fields?.usage, reasoningBytes: fields?.reasoningBytes, end: fields?.end)
             return receive?(update)
         }

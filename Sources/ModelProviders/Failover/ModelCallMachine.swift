@@ -25,7 +25,7 @@ struct ModelCallMachine {
 
     /// What is delivered to the receiver beside text.
     struct Fields: Equatable {
-        var otherCalls: [OtherCall]?
+        var unusedCalls: [UnusedCall]?
         var acceptedBy: ModelName?
         var usage: TokenUsage?
         var reasoningBytes: Int?
@@ -52,9 +52,9 @@ struct ModelCallMachine {
     /// Of the text of the request that is out.
     private var sentBytes = 0
     private var sentReasoningBytes = 0
-    /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the other calls.
-    private var request: OtherCall?
-    private var hasOtherCalls = false
+    /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the unused calls.
+    private var request: UnusedCall?
+    private var hasUnusedCalls = false
     /// The response of the attempt, when it is an error.
     private var errorResponse: ErrorResponse?
     private var choice = 0
@@ -79,10 +79,10 @@ struct ModelCallMachine {
     @inline(__always) var deadline: Moment? { failover.deadline }
     /// Whether a request is out that has brought no text.
     var isWaitingForText: Bool { failover.isWaitingForText }
-    /// The request that is out, or was last; nil when there was none, or it was reported as another call.
-    var openRequest: OtherCall? {
+    /// The request that is out, or was last; nil when there was none, or it was reported as unused.
+    var openRequest: UnusedCall? {
         request.map {
-            OtherCall(
+            UnusedCall(
                 name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes, reasoningBytes: sentReasoningBytes)
         }
     }
@@ -108,7 +108,7 @@ extension ModelCallMachine {
     mutating func begin(at now: Moment, since start: Moment? = nil) -> Action { action(failover.begin(at: now, since: start)) }
 
     /// The request of the last `send` has left.
-    mutating func requestLeft() { request = OtherCall(name: current.name, isAccepted: false) }
+    mutating func requestLeft() { request = UnusedCall(name: current.name, isAccepted: false) }
 
     mutating func cancelled() -> Action { action(failover.cancelled()) }
 
@@ -123,7 +123,7 @@ extension ModelCallMachine {
         fields.acceptedBy = current.name
         request?.isAccepted = true
         // The usage of an earlier provider is not this one's.
-        if hasOtherCalls { fields.usage = TokenUsage() }
+        if hasUnusedCalls { fields.usage = TokenUsage() }
         pendingFields = fields
         return .readAnswer(current.name)
     }
@@ -206,7 +206,7 @@ extension ModelCallMachine {
         case .none: return .none
         case .attempt(let index):
             endAttempt()
-            noteOtherCall()
+            noteUnusedCall()
             choice = index
             return .send(choices[index])
         case .pause:
@@ -219,7 +219,7 @@ extension ModelCallMachine {
             return .none
         case .end(let end):
             endAttempt()
-            if hasOtherCalls, request?.isAccepted == false { noteOtherCall() }
+            if hasUnusedCalls, request?.isAccepted == false { noteUnusedCall() }
             pendingFields = pendingFields ?? Fields()
             pendingFields?.end = end
             return end.isFault ? .cancelTransfer : .letTransferEnd
@@ -231,12 +231,12 @@ extension ModelCallMachine {
         errorResponse = nil
     }
 
-    private mutating func noteOtherCall() {
+    private mutating func noteUnusedCall() {
         guard let call = openRequest else { return }
         var fields = pendingFields ?? Fields()
-        fields.otherCalls = (fields.otherCalls ?? []) + [call]
+        fields.unusedCalls = (fields.unusedCalls ?? []) + [call]
         pendingFields = fields
-        (request, sentBytes, sentReasoningBytes, hasOtherCalls) = (nil, 0, 0, true)
+        (request, sentBytes, sentReasoningBytes, hasUnusedCalls) = (nil, 0, 0, true)
     }
 
     /// The choices after the current one, of which none is called from now on.

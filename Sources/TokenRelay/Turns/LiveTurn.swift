@@ -225,7 +225,7 @@ public final class LiveTurn: Sendable {
 extension LiveTurn.State {
     /// Applies an update of the model. Returns the subscribers to signal, if the answer grew.
     fileprivate mutating func take(_ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant) -> Subscribers {
-        if let calls = update.otherCalls { machine.called(calls) }
+        if let calls = update.unusedCalls { machine.called(calls) }
         if let name = update.acceptedBy {
             if machine.calls.acceptedBy != nil, !machine.hasReleased { outputGuard?.restart() }
             machine.accepted(by: name)
