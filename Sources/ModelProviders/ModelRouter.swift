@@ -5,7 +5,7 @@ import TokenRelay
 ///
 /// `transfers` decides the thread on which updates are delivered. Keys are held, sent to their provider, and never printed.
 public func makeLanguageModel(
-    configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool
+    configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferClient
 ) -> LanguageModel {
     makeLanguageModel(
         configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: transfers,
@@ -13,7 +13,7 @@ public func makeLanguageModel(
 }
 
 func makeLanguageModel(
-    configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferPool, health: TransferBound<ProviderHealth>
+    configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferClient, health: TransferBound<ProviderHealth>
 ) -> LanguageModel {
     let router = ModelRouter(configuration: configuration, route: route, keys: keys, transfers: transfers, health: health)
     let secure = route.choices.compactMap { configuration.providers[$0.name.provider] }
@@ -39,13 +39,14 @@ func makeLanguageModel(
 final class ModelRouter: Sendable {
     let route: Route
     let limits: CallLimits
-    let transfers: TransferPool
+    let transfers: TransferClient
     private let configuration: ModelConfiguration
     let keys: ProviderKeys
     private let shared: TransferBound<ProviderHealth>
 
     init(
-        configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferPool, health: TransferBound<ProviderHealth>
+        configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferClient,
+        health: TransferBound<ProviderHealth>
     ) {
         self.configuration = configuration
         self.route = route

@@ -5,7 +5,7 @@ extension SafetyJudge {
     /// The judge of the configuration; nil when it has none.
     /// - Parameter report: called on the transfers' thread; must not block.
     public init?(
-        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool,
+        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferClient,
         report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }
     ) {
         guard let settings = configuration.judge else { return nil }

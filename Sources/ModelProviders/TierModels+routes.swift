@@ -9,7 +9,7 @@ extension TierModels {
     /// When none of them has one, the first is used whole, so that its users are answered; `unusable` has a warning.
     /// - Parameter report: called on the transfers' thread; must not block.
     public static func routes(
-        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool,
+        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferClient,
         report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }
     ) -> TierModels {
         let health = transfers.bind(ProviderHealth(report: report))

@@ -34,10 +34,10 @@ struct CallBench: Sendable {
     ) async throws {
         let reactor = try Reactor(name: "models")
         reactor.start()
-        let pool = TransferPool(reactor: reactor)
+        let client = TransferClient(reactor: reactor)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer {
-            pool.close()
+            client.close()
             reactor.stop()
             loops.shutdownGracefully { _ in }
         }
@@ -67,10 +67,10 @@ struct CallBench: Sendable {
                 routes: [:],
                 limits: limits)
             let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys])
-            let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: pool)
+            let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: client)
             let router = ModelRouter(
-                configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool,
-                health: pool.bind(ProviderHealth()))
+                configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: client,
+                health: client.bind(ProviderHealth()))
             try await body(CallBench(model: model, router: router, configuration: configuration, reactor: reactor, providers: providers))
             group.cancelAll()
         }

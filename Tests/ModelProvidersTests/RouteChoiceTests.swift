@@ -211,7 +211,7 @@ struct RouteChoiceTests {
         let configuration = try #require(read)
         let models = TierModels.routes(
             configuration: configuration, keys: ProviderKeys(of: configuration, environment: [:]),
-            transfers: TransferPool(reactor: try Reactor(name: "routes")))
+            transfers: TransferClient(reactor: try Reactor(name: "routes")))
         func model(_ tier: Tier, _ domain: Domain? = nil, _ persona: PersonaID? = nil) -> String {
             models.model(tier, domain, persona).firstChoice.model
         }

@@ -2,7 +2,7 @@
 public enum TransferEnd: Sendable, Equatable {
     /// The response is complete by its framing. A response without length or chunked coding ends when the peer closes the connection.
     case complete
-    /// `Transfer.cancel()` was called, or the pool was closed.
+    /// `Transfer.cancel()` was called, or the client was closed.
     case cancelled
     /// It failed before or during the response.
     case failed(TransferFailure)

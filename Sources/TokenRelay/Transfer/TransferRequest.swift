@@ -1,7 +1,7 @@
 import CoachCore
 import OutboundHTTP
 
-/// One HTTP request of a `TransferPool`, whose response is delivered as it arrives.
+/// One HTTP request of a `TransferClient`, whose response is delivered as it arrives.
 public struct TransferRequest: Sendable {
     /// Absolute, `http` or `https`.
     public var url: String

@@ -16,7 +16,7 @@ struct ModelAccess {
     init(_ configuration: GatewayConfiguration, _ models: ModelConfiguration, reactor: Reactor, logger: Logger) {
         let keys = ProviderKeys(of: models, environment: configuration.processEnvironment)
         let health = ProviderHealthReport(models: models, logger: logger)
-        let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
+        let transfers = TransferClient(reactor: reactor, configuration: configuration.transfers)
         self.keys = keys
         self.health = health
         self.models = TierModels.routes(configuration: models, keys: keys, transfers: transfers) { health.take($0) }

@@ -39,7 +39,7 @@ struct PassThrough {
                     tiers: documents.tiers,
                     models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
-                        transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
+                        transfers: TransferClient(reactor: reactor, configuration: configuration.transfers)),
                     budgets: SharedBudgets(store: NullPorts.slices),
                     finalizer: TurnFinalizer(
                         repository: NullPorts.repository, prices: documents.prices, registry: registry, spool: NullPorts.spool,

@@ -32,7 +32,7 @@ struct ConnectionSetupTests {
     }
 }
 
-/// Opens connections to a host with given addresses, all with the same tools, as a pool's driver does.
+/// Opens connections to a host with given addresses, all with the same tools, as a client's driver does.
 private struct Setups: Sendable {
     let tools: ReactorBound<ConnectionTools>
     let port: Int

@@ -48,7 +48,7 @@ struct FloodTests {
         "does not delay other work of the thread, and can be cancelled", arguments: DriverKind.allCases,
         [Flood.comments, .oneLine, .smallChunks])
     func fair(_ driver: DriverKind, _ flood: Flood) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let block = flood.block
         let server = try RawServer { connection in
             _ = connection.request()
@@ -78,7 +78,7 @@ struct FloodTests {
 
     @Test("does not delay other work of the thread, over TLS", .enabled(if: TLSServer.isAvailable), arguments: DriverKind.allCases)
     func fairOverTLS(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         // s_server sends the requested file.
         let server = try TLSServer(mode: "-WWW", file: (name: "flood", size: 1 << 30))
         let counter = Counter()
@@ -97,7 +97,7 @@ struct FloodTests {
 
     @Test("is not read further after a handler has cancelled", arguments: DriverKind.allCases)
     func cancelAtOnce(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let block = Flood.smallChunks.block
         let server = try RawServer { connection in
             _ = connection.request()
@@ -126,7 +126,7 @@ struct FloodTests {
 
     @Test("is cut off when its head has too many fields", arguments: DriverKind.allCases)
     func fields(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let block = Flood.fields.block
         let server = try RawServer { connection in
             _ = connection.request()

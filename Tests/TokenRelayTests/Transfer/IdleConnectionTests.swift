@@ -25,7 +25,7 @@ struct IdleConnectionTests {
 
     @Test("as many are kept as configured, and the next transfers use them", arguments: [8, 5])
     func kept(idle: Int) async throws {
-        let bench = try PoolBench(.direct, TransferConfiguration(idleConnections: idle))
+        let bench = try TransferBench(.direct, TransferConfiguration(idleConnections: idle))
         let rounds = Rounds()
         let server = try RawServer { rounds.answer($0) }
         for opened in [Self.transfers, 2 * Self.transfers - idle] {

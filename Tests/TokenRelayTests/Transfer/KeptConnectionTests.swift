@@ -6,9 +6,9 @@ import Testing
 
 @Suite("A request on a reused connection")
 struct KeptConnectionTests {
-    let bench: PoolBench
+    let bench: TransferBench
 
-    init() throws { bench = try PoolBench() }
+    init() throws { bench = try TransferBench() }
 
     /// A server that answers the first request of a connection and runs the test's closure for the second. Counts requests.
     private final class SecondRequestServer: Sendable {

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("Transfers through proxies, over HTTP/2, with client certificates")
 struct LibcurlTransferTests {
-    let bench: PoolBench
+    let bench: TransferBench
 
-    init() throws { bench = try PoolBench() }
+    init() throws { bench = try TransferBench() }
 
     private func request(
         _ url: String, _ environment: [String: String] = [:], body: [UInt8]? = [1],
@@ -139,13 +139,13 @@ struct LibcurlTransferTests {
         #expect([.tls, .unanswered, .cut].contains(failure.kind))
     }
 
-    @Test("no file descriptor is left when the pool is closed")
+    @Test("no file descriptor is left when the client is closed")
     func close() async throws {
         let origin = try TestServer("origin")
         let request = TransferRequest(url: origin.url("/stream"), route: DriverKind.libcurl.route)
         let (recorder, _) = bench.start(request)
         try await eventually { !recorder.text.isEmpty }
-        bench.pool.close()
+        bench.client.close()
         #expect(try await recorder.end() == .cancelled)
         try await eventually { RawServer.connections(to: origin.port) == 0 }
         #expect(try await bench.end(of: request) == .cancelled)

@@ -8,7 +8,7 @@ import Testing
 struct TransferCancellationTests {
     @Test("transfers cancelled at random times end exactly once and leave no connection open", arguments: DriverKind.allCases)
     func cancelRace(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { $0.answerEach("data") }
         try await withThrowingTaskGroup(of: TransferEnd.self) { group in
             for index in 0..<300 {
@@ -23,29 +23,29 @@ struct TransferCancellationTests {
             }
             for try await end in group { #expect(end == .cancelled || end == .complete) }
         }
-        bench.pool.close()
+        bench.client.close()
         try await eventually { RawServer.connections(to: server.port) == 0 }
     }
 
-    @Test("closing a pool cancels running transfers, and later ones end as cancelled", arguments: DriverKind.allCases)
+    @Test("closing a client cancels running transfers, and later ones end as cancelled", arguments: DriverKind.allCases)
     func close(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.waitForClose()
         }
         let recorders = (0..<10).map { _ in bench.start(TransferRequest(url: server.url)).recorder }
         try await eventually { server.accepted == 10 }
-        bench.pool.close()
+        bench.client.close()
         for recorder in recorders { #expect(try await recorder.end() == .cancelled) }
         try await eventually { RawServer.connections(to: server.port) == 0 }
         #expect(try await bench.end(of: TransferRequest(url: server.url)) == .cancelled)
-        bench.pool.close()
+        bench.client.close()
     }
 
     @Test("handlers can start and cancel transfers", arguments: DriverKind.allCases)
     func reentrance(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.streamHead()

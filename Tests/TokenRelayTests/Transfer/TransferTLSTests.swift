@@ -59,7 +59,7 @@ struct TransferTLSTests {
 
     @Test("a peer with a trusted authority is accepted", arguments: DriverKind.allCases)
     func trusted(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let (recorder, _) = bench.start(
             TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
         #expect(try await recorder.end() == .complete)
@@ -69,7 +69,7 @@ struct TransferTLSTests {
 
     @Test("a peer with an unknown authority fails with kind tls", arguments: DriverKind.allCases)
     func unknown(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let other = try TLSServer()
         for authority in [nil, other.certificate] {
             let end = try await bench.end(
@@ -82,7 +82,7 @@ struct TransferTLSTests {
 
     @Test("a certificate for another host fails with kind tls", arguments: DriverKind.allCases)
     func otherHost(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let end = try await bench.end(
             of: TransferRequest(url: "https://localhost:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
         #expect(Self.isHostMismatch(end, driver), "\(end)")
@@ -90,7 +90,7 @@ struct TransferTLSTests {
 
     @Test("an unreadable authority file fails with kind request", arguments: DriverKind.allCases)
     func noFile(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let end = try await bench.end(
             of: TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: "/nonexistent.pem"))
         #expect(end == .failed(.init(kind: .request)))
@@ -98,7 +98,7 @@ struct TransferTLSTests {
 
     @Test("a peer without TLS fails with kind tls", arguments: DriverKind.allCases)
     func plain(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let plain = try RawServer { connection in connection.write("HTTP/1.1 400 no\r\n\r\n") }
         guard
             case .failed(let failure) = try await bench.end(
@@ -109,7 +109,7 @@ struct TransferTLSTests {
 
     @Test("a second connection resumes the session of the first", arguments: DriverKind.allCases, ["-tls1_3", "-tls1_2"])
     func resumption(_ driver: DriverKind, _ version: String) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try TLSServer([version])
         let request = TransferRequest(
             url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate)
@@ -126,7 +126,7 @@ struct TransferTLSTests {
 
     @Test("a session is not resumed for another authority, nor for another host", arguments: DriverKind.allCases)
     func trustOfSession(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         func end(_ host: String, _ authority: String?) async throws -> TransferEnd {
             try await bench.end(
                 of: TransferRequest(url: "https://\(host):\(server.port)/", connectTimeout: .seconds(20), authorityFile: authority))
@@ -171,7 +171,7 @@ struct TLSContextCacheTests {
     }
     @Test("authorities are read on another thread: no token waits 5 ms for a large file")
     func besideStreams() async throws {
-        let (bench, server) = (try PoolBench(), try TLSServer())
+        let (bench, server) = (try TransferBench(), try TLSServer())
         let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem")
         defer { try? FileManager.default.removeItem(at: file) }
         let certificate = try String(contentsOfFile: server.certificate, encoding: .utf8)

@@ -11,7 +11,7 @@ import Testing
 struct TransferTests {
     @Test("request and response arrive as they were sent", arguments: DriverKind.allCases)
     func post(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let requests = Mutex<[String]>([])
         let server = try RawServer { connection in
             while let request = connection.request() {
@@ -35,7 +35,7 @@ struct TransferTests {
 
     @Test("a refused connection fails at once with kind connect", arguments: DriverKind.allCases)
     func refused(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let (descriptor, port) = try RawServer.bound()
         defer { Glibc.close(descriptor) }
         let start = ContinuousClock.now
@@ -46,7 +46,7 @@ struct TransferTests {
 
     @Test("a host that does not answer fails with connect_timeout", arguments: DriverKind.allCases)
     func connectTimeout(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         // With a full accept queue the kernel drops further handshakes, as if the host were unreachable.
         let (listener, port) = try RawServer.bound()
         defer { Glibc.close(listener) }
@@ -61,14 +61,14 @@ struct TransferTests {
 
     @Test("a name that does not exist fails with kind resolve", arguments: DriverKind.allCases)
     func unknownName(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let end = try await bench.end(of: TransferRequest(url: "http://no-such-name.invalid/", connectTimeout: .seconds(20)))
         #expect(end == .failed(.init(kind: .resolve, code: EAI_NONAME)))
     }
 
     @Test("a server that hangs before its head can be cancelled", arguments: DriverKind.allCases)
     func hanging(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let closed = Atomic(false)
         let server = try RawServer { connection in
             _ = connection.request()
@@ -85,7 +85,7 @@ struct TransferTests {
 
     @Test("head and first bytes are delivered before the response is complete", arguments: DriverKind.allCases)
     func hangAfterHead(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.streamHead()
@@ -101,7 +101,7 @@ struct TransferTests {
 
     @Test("the server sees a cancellation within 100 ms", arguments: DriverKind.allCases)
     func cancelLatency(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let closedAt = Mutex<ContinuousClock.Instant?>(nil)
         let server = try RawServer { connection in
             _ = connection.request()
@@ -132,7 +132,7 @@ struct TransferTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
         ])
     func cut(_ driver: DriverKind, _ response: String) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.write(response)
@@ -155,7 +155,7 @@ struct TransferTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3",
         ])
     func codings(_ driver: DriverKind, _ head: String) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.write("\(head)\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
@@ -168,7 +168,7 @@ struct TransferTests {
 
     @Test("a response without length ends when the server closes", arguments: DriverKind.allCases)
     func untilClose(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.write("HTTP/1.0 200 OK\r\n\r\nall of it")
@@ -180,7 +180,7 @@ struct TransferTests {
 
     @Test("a response that arrives byte by byte is read the same", arguments: DriverKind.allCases)
     func bytewise(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let response =
             "HTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
             + "5\r\nwürd\r\n2\r\ne.\r\n0\r\nT: x\r\n\r\n"
@@ -197,7 +197,7 @@ struct TransferTests {
 
     @Test("all bytes of one wake-up are delivered together", arguments: DriverKind.allCases)
     func coalesced(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.streamHead()
@@ -211,7 +211,7 @@ struct TransferTests {
 
     @Test("an idle connection is reused", arguments: DriverKind.allCases)
     func reuse(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { $0.answerEach("data") }
         for _ in 0..<20 { #expect(try await bench.end(of: TransferRequest(url: server.url, body: [1])) == .complete) }
         // libcurl may repeat a POST when a reused connection breaks, so each POST gets a new one.
@@ -220,7 +220,7 @@ struct TransferTests {
 
     @Test("an idle connection that the server has closed is replaced without an error", arguments: DriverKind.allCases)
     func staleConnection(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -231,7 +231,7 @@ struct TransferTests {
 
     @Test("a redirect is delivered, not followed", arguments: DriverKind.allCases)
     func redirect(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             _ = connection.request()
             connection.write("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
@@ -249,14 +249,14 @@ struct TransferTests {
             TransferRequest(url: "http://127.0.0.1:1/", headers: [.init("A\n", "b")]),
         ])
     func badRequest(_ driver: DriverKind, _ request: TransferRequest) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         guard case .failed(let failure) = try await bench.end(of: request) else { return #expect(Bool(false), "not a failure") }
         #expect(failure.kind == .request)
     }
 
     @Test("five hundred concurrent streams each get their own text", arguments: DriverKind.allCases)
     func many(_ driver: DriverKind) async throws {
-        let bench = try PoolBench(driver)
+        let bench = try TransferBench(driver)
         let server = try RawServer { connection in
             // Not closed after the first: a kept connection may carry the next request by then.
             while let request = connection.request() {

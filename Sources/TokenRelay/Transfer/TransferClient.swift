@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// The limits of a `TransferPool`.
+/// The limits of a `TransferClient`.
 public struct TransferConfiguration: Sendable {
     /// The most idle connections of the direct driver, over all hosts. With fewer than the usual number of concurrent transfers,
     /// connections are closed and handshakes repeated.
@@ -21,7 +21,7 @@ public struct TransferConfiguration: Sendable {
 ///
 /// The peer's certificate is always verified, redirects are never followed. A request is sent a second time only when its pooled connection
 /// ended without a response and it is a `GET` or the peer cannot have read it.
-public final class TransferPool: Sendable {
+public final class TransferClient: Sendable {
     private struct Drivers {
         let direct: DirectDriver
         let libcurl: LibcurlDriver
@@ -85,7 +85,7 @@ public final class TransferPool: Sendable {
     }
 }
 
-/// A sendable reference to a value that is bound to the thread on which a pool calls its handlers: only that thread may use it.
+/// A sendable reference to a value that is bound to the thread on which a client calls its handlers: only that thread may use it.
 public typealias TransferBound<Value> = ReactorBound<Value>
 
 /// A handle of a started transfer, to cancel it. Dropping it does not cancel the transfer.
@@ -102,7 +102,7 @@ public struct Transfer: Sendable {
     public func cancel() { stop() }
 }
 
-/// A timer set with `TransferPool.schedule`. Use only on the thread on which handlers are called.
+/// A timer set with `TransferClient.schedule`. Use only on the thread on which handlers are called.
 public struct TransferTimer {
     fileprivate let timer: TimerHandle
 

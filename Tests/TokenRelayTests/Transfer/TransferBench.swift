@@ -15,21 +15,21 @@ enum DriverKind: String, CaseIterable {
     }
 }
 
-/// A reactor with a pool; both end with the test.
-final class PoolBench: Sendable {
+/// A reactor with a client; both end with the test.
+final class TransferBench: Sendable {
     let reactor: Reactor
-    let pool: TransferPool
+    let client: TransferClient
     private let driver: DriverKind
 
     init(_ driver: DriverKind = .direct, _ configuration: TransferConfiguration = TransferConfiguration()) throws {
         self.driver = driver
         reactor = try Reactor(name: "transfers")
         reactor.start()
-        pool = TransferPool(reactor: reactor, configuration: configuration)
+        client = TransferClient(reactor: reactor, configuration: configuration)
     }
 
     deinit {
-        pool.close()
+        client.close()
         reactor.stop()
     }
 
@@ -37,7 +37,7 @@ final class PoolBench: Sendable {
     func start(_ request: TransferRequest, _ handlers: TransferHandlers) -> Transfer {
         var request = request
         if request.route == .direct { request.route = driver.route }
-        return pool.start(request, handlers)
+        return client.start(request, handlers)
     }
 
     func start(_ request: TransferRequest) -> (recorder: TransferRecorder, transfer: Transfer) {
