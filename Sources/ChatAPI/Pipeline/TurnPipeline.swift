@@ -5,7 +5,7 @@ import TokenRelay
 
 /// Handles a request for a turn in steps. Each step is a method in the file of its name in this folder; `run` and `answer` are their order.
 struct TurnPipeline: Sendable {
-    var coaching: Coaching
+    var coaching: CoachingConfiguration
     let repository: TurnRepository
     let records: CallRecordStore
     let recovery: TurnRecovery

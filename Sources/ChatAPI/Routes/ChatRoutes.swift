@@ -8,7 +8,7 @@ import TokenRelay
 
 /// `/functions/v1/chat-stream`: starts, resumes, stops and retries turns.
 public struct ChatRoutes: Feature {
-    private let coaching: LiveValue<Coaching>
+    private let coaching: LiveValue<CoachingConfiguration>
     private let common: TurnPipeline
 
     /// The pipeline for one request, with the current coaching configuration, which does not change during the request.
@@ -19,7 +19,7 @@ public struct ChatRoutes: Feature {
     }
 
     public init(
-        coaching: LiveValue<Coaching>, repository: TurnRepository, records: CallRecordStore, recovery: TurnRecovery,
+        coaching: LiveValue<CoachingConfiguration>, repository: TurnRepository, records: CallRecordStore, recovery: TurnRecovery,
         counter: RequestCounter,
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,

@@ -6,11 +6,11 @@ import Hummingbird
 
 /// `GET /api/v1/resources` and `GET /.well-known/safety-protocol`: without authentication, and available without the database.
 public struct SafetyRoutes: Feature {
-    private let coaching: LiveValue<Coaching>
+    private let coaching: LiveValue<CoachingConfiguration>
     private let safetyProtocol: [UInt8]
 
     /// `safetyProtocol`: the published protocol (`domains/safety/protocol.md`), UTF-8.
-    public init(coaching: LiveValue<Coaching>, safetyProtocol: [UInt8]) {
+    public init(coaching: LiveValue<CoachingConfiguration>, safetyProtocol: [UInt8]) {
         self.coaching = coaching
         self.safetyProtocol = safetyProtocol
     }

@@ -6,7 +6,7 @@ import TokenRelay
 /// Makes the rolling summary of a conversation, in a job after the turn that no longer fitted its history into the prompt.
 public struct ConversationSummarizer: Sendable {
     private let repository: SummaryRepository
-    private let coaching: LiveValue<Coaching>
+    private let coaching: LiveValue<CoachingConfiguration>
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
     private let records: CallRecordStore
@@ -14,7 +14,7 @@ public struct ConversationSummarizer: Sendable {
     private let billing: CallBilling
 
     public init(
-        repository: SummaryRepository, records: CallRecordStore, coaching: LiveValue<Coaching>, models: TierModels,
+        repository: SummaryRepository, records: CallRecordStore, coaching: LiveValue<CoachingConfiguration>, models: TierModels,
         tiers: LiveValue<TierBook>,
         budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {

@@ -23,8 +23,8 @@ struct CoachingParts: Sendable {
     var hasClassifiers: Bool { classifier != nil && encoder != nil }
 
     /// Compiles a configuration with these domains. Takes tens of milliseconds.
-    func coaching(_ domains: DomainConfigurations) -> Coaching {
-        Coaching(
+    func configuration(_ domains: DomainConfigurations) -> CoachingConfiguration {
+        CoachingConfiguration(
             assessor: assessor(domains), fusion: SafetyFusion(grammar: grammar),
             prompts: PromptBuilder(templates: templates, domains: domains), resources: resources,
             outputGuard: outputGuard, disclosures: disclosures, versions: versions, domains: domains)

@@ -7,7 +7,7 @@ import OperatorAPI
 /// What operators edit while the gateway runs. The one place where a kind of document is declared: its shipped version, its reader, and what it
 /// replaces when it changes.
 struct EditableDocuments: Sendable {
-    let coaching: LiveValue<Coaching>
+    let coaching: LiveValue<CoachingConfiguration>
     let prices: LiveValue<PriceBook>
     let tiers: LiveValue<TierBook>
     let alertRules: LiveValue<AlertRules>
@@ -22,7 +22,7 @@ struct EditableDocuments: Sendable {
     /// Begins with the shipped versions.
     init(_ files: ProductFiles) {
         parts = files.coachingParts
-        let coaching = LiveValue(files.coachingParts.coaching(files.coachingParts.domains))
+        let coaching = LiveValue(files.coachingParts.configuration(files.coachingParts.domains))
         let prices = LiveValue(files.prices)
         self.coaching = coaching
         let tiers = LiveValue(files.tiers)
@@ -59,13 +59,13 @@ struct EditableDocuments: Sendable {
         }
     }
 
-    private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (Coaching) -> Void) -> DocumentType {
+    private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (CoachingConfiguration) -> Void) -> DocumentType {
         DocumentType(.domain, shipped: parts.domainBodies) { (id, json) throws(JSONFinding) in
             let configuration = try DomainConfiguration(json)
             if configuration.domain.rawValue != id { try json.report("id", .invalid("must be \(id)")) }
             return configuration
         } swap: {
-            swap(parts.coaching(DomainConfigurations($0.values)))
+            swap(parts.configuration(DomainConfigurations($0.values)))
         }
     }
 }

@@ -4,7 +4,7 @@ import HTTPEdge
 
 /// The coaching configuration, loaded from `domains/` and `prompts/`: classifier, safety rules, router, prompts and crisis resources.
 /// Immutable; a reload makes a new value.
-public struct Coaching: Sendable {
+public struct CoachingConfiguration: Sendable {
     let assessor: MessageAssessor
     let fusion: SafetyFusion
     let router: DomainRouter
