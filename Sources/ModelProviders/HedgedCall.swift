@@ -12,7 +12,7 @@ final class HedgedCall {
     private var second: ModelCall?
     /// What the calls have reported while nothing was decided.
     private var pending = (first: CallTally(), second: CallTally())
-    private var start = Moment.now
+    private var start = MonotonicInstant.now
     private var timer: TransferTimer?
     /// Unused calls were reported.
     private var hasUnusedCalls = false

@@ -60,7 +60,7 @@ final class ModelRouter: Sendable {
     var health: ProviderHealth { shared.current }
 
     /// The choices in the order in which a call beginning now tries them.
-    func order(at now: Moment) -> [ModelChoice] {
+    func order(at now: MonotonicInstant) -> [ModelChoice] {
         var random = SystemRandomNumberGenerator()
         let choices = route.choices.drawn(using: &random).fastestFirst(health.meanTime, using: &random)
         return health.order(choices, at: now) { !keys.areRefused(of: $0.name.provider, at: now) }

@@ -6,7 +6,7 @@ import TokenRelay
 
 @Suite("CircuitBreaker")
 struct CircuitBreakerTests {
-    let start = Moment.now
+    let start = MonotonicInstant.now
 
     func opened() -> CircuitBreaker {
         var breaker = CircuitBreaker()

@@ -174,7 +174,7 @@ struct DialectRequestTests {
         let (read, findings) = ModelConfiguration.read(Data(file.utf8), environment: [:])
         #expect(findings == [])
         let configuration = try #require(read)
-        let (provider, choice, now) = (try #require(configuration.providers["p"]), configuration.defaultRoute.first, Moment.now)
+        let (provider, choice, now) = (try #require(configuration.providers["p"]), configuration.defaultRoute.first, MonotonicInstant.now)
         let keys = ProviderKeys(of: configuration, environment: [:])
         func credential() throws -> String {
             let request = provider.dialect.request(

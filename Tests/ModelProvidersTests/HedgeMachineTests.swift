@@ -7,7 +7,7 @@ import TokenRelay
 
 @Suite("HedgeMachine")
 struct HedgeMachineTests {
-    private let start = Moment.now
+    private let start = MonotonicInstant.now
 
     private func racing() -> HedgeMachine {
         var machine = HedgeMachine()

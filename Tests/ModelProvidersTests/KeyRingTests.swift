@@ -7,7 +7,7 @@ import TokenRelay
 
 @Suite("Keys of a provider")
 struct KeyRingTests {
-    let start = Moment.now
+    let start = MonotonicInstant.now
 
     @Test("a key that met a rate limit rests; when all do, the one whose rest ends first is used")
     func rests() {

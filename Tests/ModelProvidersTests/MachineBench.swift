@@ -5,7 +5,7 @@ import TokenRelay
 
 /// Machines that have come so far.
 enum MachineBench {
-    static let start = Moment.now
+    static let start = MonotonicInstant.now
 
     static let stages = ["idle", "requesting", "refusing", "accepted", "pausing", "unreleased", "releasing", "ended"]
 

@@ -7,7 +7,7 @@ import TokenRelay
 @Suite("ModelCallMachine")
 struct ModelCallMachineTests {
     private typealias Machine = ModelCallMachine
-    private static let start = Moment.now
+    private static let start = MonotonicInstant.now
     private static let choices = ["a", "b"].map { ModelChoice(name: ModelName(provider: $0, model: "m")) }
     private static let usage = TokenUsage(input: 3, output: 4)
 

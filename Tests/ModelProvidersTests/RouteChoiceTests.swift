@@ -42,7 +42,7 @@ struct RouteChoiceTests {
         let events = Recorder()
         let health = ProviderHealth { events.add($0) }
         let (one, two) = (choice("one"), choice("two"))
-        let now = Moment.now
+        let now = MonotonicInstant.now
         let failure = AttemptFailure(
             fault: ModelFault(kind: .refused, detail: "one: HTTP 402"), blamesProvider: true, needsOperator: true)
         health.noteFailure(of: one.name, failure, at: now)
@@ -62,7 +62,7 @@ struct RouteChoiceTests {
         let late = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
         let broke = AttemptFailure(
             fault: ModelFault(kind: .refused, detail: "one: HTTP 402"), blamesProvider: true, needsOperator: true)
-        var now = Moment.now
+        var now = MonotonicInstant.now
         func alarms() -> Int { events.all.count { $0 == .circuitOpened(one.name, needsOperator: true, detail: "one: HTTP 402") } }
         for _ in 0..<CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, late, at: now) }
         health.noteFailure(of: one.name, broke, at: now)
@@ -83,7 +83,7 @@ struct RouteChoiceTests {
     func pauses() {
         let health = ProviderHealth()
         let (one, two) = (choice("one"), choice("two"))
-        let now = Moment.now
+        let now = MonotonicInstant.now
         func order(after seconds: Int) -> [String] { health.order([one, two], at: now + .seconds(seconds)).map(\.name.provider) }
         health.noteFailure(
             of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), retryAfter: .seconds(30), blamesProvider: true),
@@ -106,7 +106,7 @@ struct RouteChoiceTests {
     func rests() {
         let health = ProviderHealth()
         let (one, two) = (choice("one"), choice("two"))
-        let now = Moment.now
+        let now = MonotonicInstant.now
         func fail(_ seconds: Int?, after delay: Int = 0) {
             let rest = seconds.map { Duration.seconds($0) }
             health.noteFailure(
@@ -135,7 +135,7 @@ struct RouteChoiceTests {
         let health = ProviderHealth { events.add($0) }
         let one = choice("one")
         let failure = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
-        var now = Moment.now
+        var now = MonotonicInstant.now
         for _ in 0...CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, failure, at: now) }
         _ = health.order([one], at: now)
         now = now + CircuitBreaker.rest
@@ -157,7 +157,7 @@ struct RouteChoiceTests {
     func unusedProbe() async throws {
         try await CallBench.run(.quick(), .quick()) { bench in
             let router = bench.router
-            let (first, now) = (router.route.first.name, Moment.now)
+            let (first, now) = (router.route.first.name, MonotonicInstant.now)
             func order(after seconds: Int) async -> [String] {
                 await withCheckedContinuation { continuation in
                     router.transfers.bind(ProviderHealth()).submit { _ in

@@ -3,7 +3,7 @@ import TokenRelay
 /// The keys of one provider, in the order of their use. A key that was refused, or that met a rate limit, rests. Pure.
 struct KeyRing: Equatable {
     private struct Rest: Equatable {
-        var end: Moment
+        var end: MonotonicInstant
         /// The provider refused the key, or has no money for it.
         var isRefused: Bool
     }
@@ -15,20 +15,20 @@ struct KeyRing: Equatable {
 
     /// The first key that does not rest; when all do, the one whose rate limit ends first: the limit may be another model's, and the model that
     /// met it gets no request (`ProviderHealth.isResting`). nil when there is none, and when all were refused.
-    func key(at now: Moment) -> String? {
+    func key(at now: MonotonicInstant) -> String? {
         keys.first { isReady($0, at: now) }
             ?? keys.filter { rests[$0]?.isRefused == false }.min { (rests[$0]?.end ?? now) < (rests[$1]?.end ?? now) }
     }
 
     /// When the first key is ready, now or later; nil when there is none.
-    func firstReady(at now: Moment) -> Moment? { keys.map { max(now, rests[$0]?.end ?? now) }.min() }
+    func firstReady(at now: MonotonicInstant) -> MonotonicInstant? { keys.map { max(now, rests[$0]?.end ?? now) }.min() }
 
     /// Whether there are keys, and each of them rests because it was refused.
-    func areRefused(at now: Moment) -> Bool { !keys.isEmpty && key(at: now) == nil }
+    func areRefused(at now: MonotonicInstant) -> Bool { !keys.isEmpty && key(at: now) == nil }
 
     /// Lets a key rest, at least as long as an earlier response wanted it to: responses to concurrent requests come in any order. Whether another
     /// key is ready.
-    mutating func reject(_ key: String, until end: Moment, isRefused: Bool, at now: Moment) -> Bool {
+    mutating func reject(_ key: String, until end: MonotonicInstant, isRefused: Bool, at now: MonotonicInstant) -> Bool {
         if keys.contains(key) {
             let earlier = rests[key].flatMap { $0.end > now ? $0 : nil }
             rests[key] = Rest(end: max(end, earlier?.end ?? end), isRefused: isRefused || earlier?.isRefused == true)
@@ -44,5 +44,5 @@ struct KeyRing: Equatable {
         return true
     }
 
-    private func isReady(_ key: String, at now: Moment) -> Bool { rests[key].map { $0.end <= now } ?? true }
+    private func isReady(_ key: String, at now: MonotonicInstant) -> Bool { rests[key].map { $0.end <= now } ?? true }
 }

@@ -32,18 +32,18 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
     subscript(variable: String) -> String? { values[variable] }
 
     /// The key for a request to this provider now; nil when it has none.
-    func key(of provider: String, at now: Moment) -> String? { rings.withLock { $0[provider]?.key(at: now) } }
+    func key(of provider: String, at now: MonotonicInstant) -> String? { rings.withLock { $0[provider]?.key(at: now) } }
 
     /// Whether the provider has keys, and refused all of them lately.
-    func areRefused(of provider: String, at now: Moment) -> Bool { rings.withLock { $0[provider]?.areRefused(at: now) ?? false } }
+    func areRefused(of provider: String, at now: MonotonicInstant) -> Bool { rings.withLock { $0[provider]?.areRefused(at: now) ?? false } }
 
     /// Sets a key aside that the provider refused, or that met a rate limit. Whether another one is ready.
-    func reject(_ key: String, of provider: String, for rest: Duration, isRefused: Bool, at now: Moment) -> Bool {
+    func reject(_ key: String, of provider: String, for rest: Duration, isRefused: Bool, at now: MonotonicInstant) -> Bool {
         rings.withLock { $0[provider]?.reject(key, until: now + rest, isRefused: isRefused, at: now) ?? false }
     }
 
     /// How long until a key of this provider is ready; nil when it has none.
-    func wait(of provider: String, at now: Moment) -> Duration? {
+    func wait(of provider: String, at now: MonotonicInstant) -> Duration? {
         rings.withLock { $0[provider]?.firstReady(at: now) }.map { now.duration(to: $0) }
     }
 

@@ -6,7 +6,7 @@ import JSON
 /// The frames of one answer are the same bytes but for the text, and for padding (OpenAI's `obfuscation`). A frame that begins and ends as
 /// the last one did, with clean strings in these two places, therefore parses as it did but for the text; a reader of JSON goes from left
 /// to right, and behind a string its state does not depend on the string's content. So only the text is read: 60 ns instead of 700
-/// (measured by Benchmarks/Workloads/Dialects). Whatever does not fit is left to the parser of the dialect.
+/// (measured by Tests/Benchmarks/Workloads/Dialects). Whatever does not fit is left to the parser of the dialect.
 struct FrameTemplate {
     /// Where a frame's two variable strings stand, without their quotes.
     struct Places: Equatable {

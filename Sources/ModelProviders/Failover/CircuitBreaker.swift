@@ -15,9 +15,9 @@ struct CircuitBreaker: Equatable {
 
     private enum State: Equatable {
         case closed(failures: Int)
-        case open(until: Moment)
+        case open(until: MonotonicInstant)
         /// One call tries. If it ends without a result (it may be cancelled), the next probe is admitted when its time is over.
-        case probing(until: Moment)
+        case probing(until: MonotonicInstant)
     }
 
     private var state = State.closed(failures: 0)
@@ -36,7 +36,7 @@ struct CircuitBreaker: Equatable {
     }
 
     /// Whether a call may go to this provider as if nothing were wrong. Makes the call the probe when one is due.
-    mutating func admits(at now: Moment) -> Bool {
+    mutating func admits(at now: MonotonicInstant) -> Bool {
         switch state {
         case .closed: return true
         case .open(let until), .probing(let until):
@@ -52,7 +52,7 @@ struct CircuitBreaker: Equatable {
     }
 
     /// A call failed before any text, by the provider's fault.
-    mutating func failed(at now: Moment) {
+    mutating func failed(at now: MonotonicInstant) {
         switch state {
         case .closed(let failures) where failures + 1 < Self.failuresToOpen: state = .closed(failures: failures + 1)
         case .closed, .probing: state = .open(until: now + Self.rest)
@@ -62,7 +62,7 @@ struct CircuitBreaker: Equatable {
     }
 
     /// A call failed for what only an operator can mend: no money, a wrong key.
-    mutating func failedForOperator(at now: Moment) {
+    mutating func failedForOperator(at now: MonotonicInstant) {
         state = .open(until: now + Self.restForOperator)
     }
 }

@@ -31,7 +31,7 @@ struct FailoverMachine: Equatable {
 
     private struct Attempt: Equatable {
         var choice: Int
-        var since: Moment
+        var since: MonotonicInstant
         var isRetry = false
     }
 
@@ -40,15 +40,15 @@ struct FailoverMachine: Equatable {
         /// The request is out, nothing came back.
         case requesting(Attempt)
         /// The response is an error, whose body is awaited.
-        case refusing(Attempt, until: Moment)
+        case refusing(Attempt, until: MonotonicInstant)
         /// Status 200, no text yet.
         case accepted(Attempt)
         /// The only provider refused and is called again then.
-        case pausing(until: Moment)
+        case pausing(until: MonotonicInstant)
         /// Text came, and none of it was released.
-        case unreleased(Attempt, lastText: Moment, bytes: Int)
+        case unreleased(Attempt, lastText: MonotonicInstant, bytes: Int)
         /// Some of the text was released.
-        case releasing(lastText: Moment, bytes: Int)
+        case releasing(lastText: MonotonicInstant, bytes: Int)
         case ended
     }
 
@@ -56,7 +56,7 @@ struct FailoverMachine: Equatable {
     private let providers: [String]
     /// Only so many of them, from the first on, are called.
     private var callable: Int
-    private var start: Moment
+    private var start: MonotonicInstant
     private var state = State.idle
     /// Some of the text waits to be decided.
     private var isHeld = false
@@ -64,7 +64,7 @@ struct FailoverMachine: Equatable {
     private var faults: [ModelFault] = []
 
     /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
-    init(providers: [String], limits: CallLimits, start: Moment) {
+    init(providers: [String], limits: CallLimits, start: MonotonicInstant) {
         self.providers = providers
         callable = providers.count
         self.limits = limits
@@ -99,27 +99,27 @@ struct FailoverMachine: Equatable {
 
     /// When `clock` is to be called next; nil: never.
     // Inlined, these read their fields where they stand; called, the driver copies the machine for each token.
-    @inline(__always) var deadline: Moment? {
+    @inline(__always) var deadline: MonotonicInstant? {
         switch state {
         case .idle, .ended: nil
-        case .requesting(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
-        case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, lastFirstToken, lastMoment)
-        case .pausing(let until): min(until, lastFirstToken, lastMoment)
+        case .requesting(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
+        case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
+        case .pausing(let until): min(until, firstTokenDeadline, turnDeadline)
         // Another provider can still answer, so silence has the limit of a first text.
-        case .unreleased(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), lastMoment)
-        case .releasing(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), lastMoment)
+        case .unreleased(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), turnDeadline)
+        case .releasing(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), turnDeadline)
         }
     }
 
-    @inline(__always) private var lastFirstToken: Moment { start + limits.firstTokenOverall }
-    private var lastMoment: Moment { start + limits.turn }
+    @inline(__always) private var firstTokenDeadline: MonotonicInstant { start + limits.firstTokenOverall }
+    private var turnDeadline: MonotonicInstant { start + limits.turn }
 }
 
 // MARK: - Inputs
 
 extension FailoverMachine {
     /// - Parameter start: when the limits over all attempts begin; nil: now.
-    mutating func begin(at now: Moment, since start: Moment? = nil) -> Action {
+    mutating func begin(at now: MonotonicInstant, since start: MonotonicInstant? = nil) -> Action {
         guard state == .idle else { return .none }
         self.start = start ?? now
         return request(Attempt(choice: 0, since: now))
@@ -133,14 +133,14 @@ extension FailoverMachine {
     }
 
     /// Another status; its body may say more.
-    mutating func refused(at now: Moment) -> Action {
+    mutating func refused(at now: MonotonicInstant) -> Action {
         guard case .requesting(let attempt) = state else { return .none }
         state = .refusing(attempt, until: now + limits.refusalBody)
         return .none
     }
 
     /// Text of so many bytes, at least one.
-    mutating func receivedText(_ count: Int, at now: Moment) -> Release {
+    mutating func receivedText(_ count: Int, at now: MonotonicInstant) -> Release {
         let room: Int
         switch state {
         case .accepted(let attempt):
@@ -173,7 +173,7 @@ extension FailoverMachine {
     }
 
     /// The provider ended the answer. One without text is no answer, unless the token limit or the provider's filter explains it.
-    mutating func finished(_ modelEnd: ModelEnd, at now: Moment) -> Action {
+    mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
         switch (state, modelEnd) {
         case (.accepted, .stop):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
@@ -183,7 +183,7 @@ extension FailoverMachine {
     }
 
     /// The attempt failed.
-    mutating func failed(_ failure: AttemptFailure, at now: Moment) -> Action {
+    mutating func failed(_ failure: AttemptFailure, at now: MonotonicInstant) -> Action {
         switch state {
         case .requesting(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
         // Once it was accepted it may be billed: another provider, but not the same once more.
@@ -201,9 +201,9 @@ extension FailoverMachine {
     }
 
     /// Time has passed. Harmless when called too early.
-    mutating func clock(at now: Moment) -> Action {
+    mutating func clock(at now: MonotonicInstant) -> Action {
         guard let deadline, now >= deadline else { return .none }
-        if now >= lastMoment { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
+        if now >= turnDeadline { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
         if isHeld {
             isHeld = false
             return .releaseHeld
@@ -217,7 +217,7 @@ extension FailoverMachine {
         case .requesting(let attempt), .accepted(let attempt):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .refusing(let attempt, _):
-            if now < min(attempt.since + limits.firstToken, lastFirstToken) { return .judgeErrorResponse }
+            if now < min(attempt.since + limits.firstToken, firstTokenDeadline) { return .judgeErrorResponse }
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .pausing: return request(Attempt(choice: 0, since: now, isRetry: true))
         }
@@ -238,13 +238,13 @@ extension FailoverMachine {
         return .end(modelEnd)
     }
 
-    private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Moment) -> Action {
-        if failure.hasAnotherKey, now < lastFirstToken {
+    private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: MonotonicInstant) -> Action {
+        if failure.hasAnotherKey, now < firstTokenDeadline {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
         if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
-        if attempt.choice + 1 < callable, now < lastFirstToken {
+        if attempt.choice + 1 < callable, now < firstTokenDeadline {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice + 1, since: now))
         }
@@ -259,7 +259,7 @@ extension FailoverMachine {
         return end(.failed(merged(failure.fault)))
     }
 
-    private func noFirstToken(_ attempt: Attempt, _ now: Moment) -> ModelFault {
+    private func noFirstToken(_ attempt: Attempt, _ now: MonotonicInstant) -> ModelFault {
         ModelFault(kind: .noFirstToken, detail: "\(providers[attempt.choice]): no text within \(attempt.since.duration(to: now))")
     }
 

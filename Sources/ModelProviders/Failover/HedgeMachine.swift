@@ -19,7 +19,7 @@ struct HedgeMachine: Equatable {
     private enum State: Equatable {
         case idle
         /// The second call begins then; nil: never.
-        case alone(late: Moment?)
+        case alone(late: MonotonicInstant?)
         case racing
         case decided(Call)
     }
@@ -32,13 +32,13 @@ struct HedgeMachine: Equatable {
     }
 
     /// - Parameter patience: how long the first call may be without text; nil: as long as it takes.
-    mutating func begin(at now: Moment, patience: Duration?) {
+    mutating func begin(at now: MonotonicInstant, patience: Duration?) {
         guard state == .idle else { return }
         state = .alone(late: patience.map { now + $0 })
     }
 
     /// Time has passed. Harmless when called too early.
-    mutating func clock(at now: Moment) -> Action {
+    mutating func clock(at now: MonotonicInstant) -> Action {
         guard case .alone(let late?) = state, now >= late else { return .none }
         state = .racing
         return .beginSecond

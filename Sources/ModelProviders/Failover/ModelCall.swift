@@ -20,10 +20,10 @@ final class ModelCall {
     private var prompts: [PromptForm: EncodedPrompt]
     /// The request that is out.
     private var transfer: Transfer?
-    private var askedAt = Moment.now
+    private var askedAt = MonotonicInstant.now
     /// The key of the request that was sent last.
     private var key: String?
-    private var timer: (handle: TransferTimer, at: Moment)?
+    private var timer: (handle: TransferTimer, at: MonotonicInstant)?
     private let beforeRequest: LanguageModel.BeforeRequest?
     /// Whether `beforeRequest` is called for the next request.
     private var announces = false
@@ -49,8 +49,8 @@ final class ModelCall {
     ///   - choices: in the order in which they are tried; nil: the route's. Never empty.
     ///   - start: when the time limits over all attempts begin; nil: now.
     ///   - isSecond: another call for the same prompt runs already.
-    func begin(trying choices: [ModelChoice]? = nil, since start: Moment? = nil, isSecond: Bool = false) {
-        let now = Moment.now
+    func begin(trying choices: [ModelChoice]? = nil, since start: MonotonicInstant? = nil, isSecond: Bool = false) {
+        let now = MonotonicInstant.now
         announces = isSecond
         isHedge = isSecond
         machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
@@ -125,7 +125,7 @@ extension ModelCall {
 
     /// Goes on without a request when every key of the provider was refused lately, or it has named a later time for the next request.
     private func passesOver(_ choice: ModelChoice) -> Bool {
-        let now = Moment.now
+        let now = MonotonicInstant.now
         if router.keys.areRefused(of: choice.name.provider, at: now) {
             skip(choice, "its keys were refused")
         } else if health.isResting(choice.name, at: now) {
@@ -195,7 +195,7 @@ extension ModelCall {
     /// Chooses what may follow from what the calls of all routes share: another key, the budget of retries, the provider's health.
     private func fail(_ failure: AttemptFailure) {
         deliver()
-        let now = Moment.now
+        let now = MonotonicInstant.now
         let model = machine.current.name
         var failure = failure
         if let key, let rest = failure.keyRest {
@@ -236,7 +236,7 @@ extension ModelCall {
         }
         if let at = timer?.at, at <= deadline { return }
         timer?.handle.cancel()
-        let handle = router.transfers.schedule(after: Moment.now.duration(to: deadline)) { [self] in
+        let handle = router.transfers.schedule(after: MonotonicInstant.now.duration(to: deadline)) { [self] in
             timer = nil
             clock()
         }
@@ -245,7 +245,7 @@ extension ModelCall {
 
     private func clock() {
         let model = machine.current.name
-        let now = Moment.now
+        let now = MonotonicInstant.now
         let (action, late) = machine.clock(at: now)
         if let late { health.noteFailure(of: model, late, at: now) }
         perform(action)

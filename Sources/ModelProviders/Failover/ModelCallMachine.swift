@@ -62,7 +62,7 @@ struct ModelCallMachine {
     let choices: [ModelChoice]
 
     /// - Parameter choices: in the order in which they are tried; at least one.
-    init(choices: [ModelChoice], limits: CallLimits, start: Moment) {
+    init(choices: [ModelChoice], limits: CallLimits, start: MonotonicInstant) {
         self.choices = choices
         failover = FailoverMachine(providers: choices.map(\.name.provider), limits: limits, start: start)
     }
@@ -76,7 +76,7 @@ struct ModelCallMachine {
     /// Whether text was released, so that no other provider is called.
     var hasReleased: Bool { failover.hasReleased }
     /// When to call `clock`; nil: never.
-    @inline(__always) var deadline: Moment? { failover.deadline }
+    @inline(__always) var deadline: MonotonicInstant? { failover.deadline }
     /// Whether a request is out that has brought no text.
     var isWaitingForText: Bool { failover.isWaitingForText }
     /// The request that is out, or was last; nil when there was none, or it was reported as unused.
@@ -105,7 +105,9 @@ struct ModelCallMachine {
 
 extension ModelCallMachine {
     /// - Parameter start: when the limits over all attempts begin; nil: now.
-    mutating func begin(at now: Moment, since start: Moment? = nil) -> Action { action(failover.begin(at: now, since: start)) }
+    mutating func begin(at now: MonotonicInstant, since start: MonotonicInstant? = nil) -> Action {
+        action(failover.begin(at: now, since: start))
+    }
 
     /// The request of the last `send` has left.
     mutating func requestLeft() { request = UnusedCall(name: current.name, isAccepted: false) }
@@ -113,7 +115,7 @@ extension ModelCallMachine {
     mutating func cancelled() -> Action { action(failover.cancelled()) }
 
     /// The response begins.
-    mutating func received(_ head: TransferHead, at now: Moment) -> Action {
+    mutating func received(_ head: TransferHead, at now: MonotonicInstant) -> Action {
         guard head.status == 200 else {
             errorResponse = ErrorResponse(head: head)
             return action(failover.refused(at: now))
@@ -138,7 +140,7 @@ extension ModelCallMachine {
     }
 
     /// A part of the answer, as the reader gives it. Text beyond the answer's bound is not delivered.
-    mutating func received(_ update: inout ParsedUpdate, at now: Moment) -> Action {
+    mutating func received(_ update: inout ParsedUpdate, at now: MonotonicInstant) -> Action {
         var isTooLong = false
         let count = update.text.count
         if count > 0 {
@@ -182,14 +184,14 @@ extension ModelCallMachine {
         }
     }
 
-    mutating func failed(_ failure: AttemptFailure, at now: Moment) -> Action { action(failover.failed(failure, at: now)) }
+    mutating func failed(_ failure: AttemptFailure, at now: MonotonicInstant) -> Action { action(failover.failed(failure, at: now)) }
 
     /// What the receiver returned. True when it changed, and the deadline with it.
     mutating func released(_ release: ReleaseState) -> Bool { failover.released(release) }
 
     /// Time has passed. Harmless when called too early.
     /// - Returns: also the failure to note of the provider's health when it is late with its first text. A pause that is over is not its fault.
-    mutating func clock(at now: Moment) -> (action: Action, late: AttemptFailure?) {
+    mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
         let next = failover.clock(at: now)
         let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld].contains(next)

@@ -36,9 +36,9 @@ final class ProviderHealth {
     private var breakers: [ModelName: CircuitBreaker] = [:]
     private var latencies: [ModelName: LatencyHistory] = [:]
     /// Until when a model is tried after the others, because its provider has asked for a pause.
-    private var pauses: [ModelName: Moment] = [:]
+    private var pauses: [ModelName: MonotonicInstant] = [:]
     /// Until when a model gets no request, because its provider has named the time.
-    private var rests: [ModelName: Moment] = [:]
+    private var rests: [ModelName: MonotonicInstant] = [:]
     /// Models of whose money or key an operator was told since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
@@ -54,7 +54,7 @@ final class ProviderHealth {
 
     /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit, and
     /// before those that have asked for a pause. One that cannot be called uses up no probe, because the call passes it over.
-    func order(_ choices: [ModelChoice], at now: Moment, canCall: (ModelChoice) -> Bool = { _ in true }) -> [ModelChoice] {
+    func order(_ choices: [ModelChoice], at now: MonotonicInstant, canCall: (ModelChoice) -> Bool = { _ in true }) -> [ModelChoice] {
         var admitted: [ModelChoice] = []
         var last: [ModelChoice] = []
         for choice in choices {
@@ -68,9 +68,9 @@ final class ProviderHealth {
     }
 
     /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
-    func isResting(_ model: ModelName, at now: Moment) -> Bool { rests[model].map { $0 > now } ?? false }
+    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rests[model].map { $0 > now } ?? false }
 
-    private func admits(_ model: ModelName, at now: Moment) -> Bool {
+    private func admits(_ model: ModelName, at now: MonotonicInstant) -> Bool {
         let isAdmitted = breakers[model, default: .init()].admits(at: now)
         if isAdmitted, breakers[model]?.isClosed == false { report(.circuitProbed(model)) }
         return isAdmitted
@@ -95,7 +95,7 @@ final class ProviderHealth {
 
     func meanTime(of model: ModelName) -> Duration? { latencies[model]?.mean }
 
-    func noteFailure(of model: ModelName, _ failure: AttemptFailure, at now: Moment) {
+    func noteFailure(of model: ModelName, _ failure: AttemptFailure, at now: MonotonicInstant) {
         report(.requestEnded(model, failure.blamesRequest ? .rejected : .failed))
         if failure.hasAnotherKey {
             if failure.needsOperator { report(.keyRefused(provider: model.provider, detail: failure.fault.detail)) }

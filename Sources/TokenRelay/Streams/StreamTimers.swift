@@ -10,30 +10,30 @@ struct StreamTimers {
     }
 
     private let limits: StreamLimits
-    private var lastWrite: Moment
+    private var lastWrite: MonotonicInstant
     /// When bytes began to wait for the socket, or the socket last took some of them; nil: none wait.
-    private var stuckSince: Moment?
+    private var stuckSince: MonotonicInstant?
 
-    init(_ limits: StreamLimits, now: Moment) {
+    init(_ limits: StreamLimits, now: MonotonicInstant) {
         self.limits = limits
         lastWrite = now
     }
 
     /// When to call `due`.
-    var deadline: Moment { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
+    var deadline: MonotonicInstant { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
 
     /// The client's socket took bytes; `isWaiting`: some are left.
-    mutating func wrote(isWaiting: Bool, at now: Moment) {
+    mutating func wrote(isWaiting: Bool, at now: MonotonicInstant) {
         lastWrite = now
         stuckSince = isWaiting ? now : nil
     }
 
     /// The client's socket took no bytes.
-    mutating func refused(at now: Moment) {
+    mutating func refused(at now: MonotonicInstant) {
         if stuckSince == nil { stuckSince = now }
     }
 
-    func due(at now: Moment) -> Action {
+    func due(at now: MonotonicInstant) -> Action {
         guard now >= deadline else { return .none }
         return stuckSince == nil ? .heartbeat : .cutOff
     }

@@ -171,7 +171,7 @@ extension StreamWriter {
     /// Sets the timer for the next deadline. Writes move the deadline later without changing the timer, which is set again when it fires
     /// early.
     private func setTimer() {
-        let wait = Moment.now.duration(to: timers.deadline)
+        let wait = MonotonicInstant.now.duration(to: timers.deadline)
         timer = reactor.schedule(after: max(wait, .zero)) { [self] in
             switch timers.due(at: .now) {
             case .none: break

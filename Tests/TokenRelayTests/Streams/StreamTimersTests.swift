@@ -4,7 +4,7 @@ import Testing
 
 @Suite("StreamTimers")
 struct StreamTimersTests {
-    private let start = Moment.now
+    private let start = MonotonicInstant.now
     private let limits = StreamLimits(silence: .seconds(10), stall: .seconds(75))
 
     @Test("a silent stream needs a heartbeat, and another after each further silence")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("AddressOrder")
 struct AddressTests {
-    private let start = Moment.now
+    private let start = MonotonicInstant.now
 
     @Test("address families alternate, beginning with that of the first; addresses that failed lately come last")
     func order() {

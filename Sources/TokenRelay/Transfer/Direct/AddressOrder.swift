@@ -5,15 +5,15 @@ struct AddressOrder {
     /// The most addresses that are remembered as failed.
     static let mostFailed = 256
 
-    private var failures: [String: Moment] = [:]
+    private var failures: [String: MonotonicInstant] = [:]
 
-    mutating func failed(_ address: String, at now: Moment) {
+    mutating func failed(_ address: String, at now: MonotonicInstant) {
         if failures.count >= Self.mostFailed { failures = failures.filter { now < $0.value + Self.avoidance } }
         if failures.count < Self.mostFailed { failures[address] = now }
     }
 
     /// The two families alternate, beginning with that of the first (RFC 8305 §4); addresses that failed lately come last.
-    func ordered(_ addresses: [String], at now: Moment) -> [String] {
+    func ordered(_ addresses: [String], at now: MonotonicInstant) -> [String] {
         let isSix = { (address: String) in address.contains(":") }
         var first = addresses.filter { isSix($0) == addresses.first.map(isSix) }[...]
         var second = addresses.filter { isSix($0) != addresses.first.map(isSix) }[...]

@@ -80,7 +80,7 @@ final class ConnectionPool: ConnectionUser {
     private func sweepLater() {
         sweep = reactor.schedule(after: Self.sweepInterval) { [self] in
             sweep = nil
-            let now = Moment.now
+            let now = MonotonicInstant.now
             for connection in idle.values.joined() where connection.idleUntil.map({ $0 <= now }) ?? true {
                 forget(connection)
                 connection.close()

@@ -14,7 +14,7 @@ final class DirectTransfer: ConnectionUser {
     /// The state of a pooled connection when the request was sent on it, to decide whether the request may be sent again if the connection
     /// ends.
     private struct Sending {
-        let at = Moment.now
+        let at = MonotonicInstant.now
         let roundTrip: Duration
         let sentBefore: Int
 

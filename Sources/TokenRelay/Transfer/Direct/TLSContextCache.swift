@@ -12,7 +12,7 @@ final class TLSContextCache {
     private enum Entry {
         /// The file is being read for the first time; the callers that wait for it.
         case loading([(Answer) -> Void])
-        case loaded(TLSContext, FileStamp, checkedAt: Moment)
+        case loaded(TLSContext, FileStamp, checkedAt: MonotonicInstant)
     }
 
     private let reactor: Reactor
