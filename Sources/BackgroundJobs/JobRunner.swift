@@ -15,12 +15,12 @@ public final class JobRunner: Service {
         /// How often the queue is checked for jobs that other instances enqueued.
         public var pollInterval: Duration
         /// How long runs may continue in a graceful shutdown.
-        public var patience: Duration
+        public var gracePeriod: Duration
 
-        public init(lease: Duration = .seconds(10), pollInterval: Duration = .seconds(1), patience: Duration = .seconds(5)) {
+        public init(lease: Duration = .seconds(10), pollInterval: Duration = .seconds(1), gracePeriod: Duration = .seconds(5)) {
             self.lease = lease
             self.pollInterval = pollInterval
-            self.patience = patience
+            self.gracePeriod = gracePeriod
         }
     }
 
@@ -59,7 +59,7 @@ public final class JobRunner: Service {
     /// Checks for due jobs at once. Call after a transaction that enqueued one.
     public func notify() { signal.yield() }
 
-    /// Runs until shut down gracefully or cancelled. After a graceful shutdown, runs have `Timing.patience` to end; those that do not are
+    /// Runs until shut down gracefully or cancelled. After a graceful shutdown, runs have `Timing.gracePeriod` to end; those that do not are
     /// returned to the queue. After a cancellation it ends at once, and its jobs become due again when their leases expire.
     public func run() async throws {
         await withGracefulShutdownHandler {
@@ -160,7 +160,7 @@ public final class JobRunner: Service {
     }
 
     private func cancelWhatIsLeft() async {
-        guard (try? await clock.sleep(for: timing.patience)) != nil else { return }
+        guard (try? await clock.sleep(for: timing.gracePeriod)) != nil else { return }
         for run in board.withLock({ $0.running }) { cancel(run, because: .shutdown) }
     }
 

@@ -36,10 +36,10 @@ final class HedgedCall {
     func begin() {
         start = .now
         let order = router.order(at: start)
-        let patience = order.count > 1 ? order.first.flatMap { router.health.usualTime(of: $0.name) } : nil
-        machine.begin(at: start, patience: patience)
-        if let patience {
-            timer = router.transfers.schedule(after: patience) { [self] in
+        let hedgingDelay = order.count > 1 ? order.first.flatMap { router.health.usualTime(of: $0.name) } : nil
+        machine.begin(at: start, hedgingDelay: hedgingDelay)
+        if let hedgingDelay {
+            timer = router.transfers.schedule(after: hedgingDelay) { [self] in
                 timer = nil
                 clock(order)
             }

@@ -188,11 +188,11 @@ struct JobRunnerTests {
         #expect(log.messages.count { $0 == "error: jobs cannot be taken" } == 1)
     }
 
-    /// Lets `patience` of the following shutdown pass as soon as the runner sleeps for it: it is the third sleeper.
+    /// Lets `gracePeriod` of the following shutdown pass as soon as the runner sleeps for it: it is the third sleeper.
     private func drainSoon(_ meanwhile: @escaping @Sendable () -> Void = {}) {
         // Ends by itself.
         Task { [clock] in
-            try await eventually("patience") { clock.sleepers == 3 }
+            try await eventually("gracePeriod") { clock.sleepers == 3 }
             meanwhile()
             clock.advance(by: .seconds(5))
         }

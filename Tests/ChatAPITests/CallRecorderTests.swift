@@ -39,7 +39,7 @@ struct CallRecorderTests {
             }
         }
 
-        /// `disk`: its patience.
+        /// `disk`: its timeout.
         func records(disk: Duration = .seconds(60)) -> CallRecordStore {
             let ledger = CallLedger { [self] call in
                 let isLocked = state.withLock { state in
@@ -79,7 +79,7 @@ struct CallRecorderTests {
                 })
             return CallRecordStore(
                 ledger: ledger, spool: spool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                patience: (.milliseconds(20), disk))
+                timeouts: (.milliseconds(20), disk))
         }
 
         func recorder(disk: Duration = .seconds(60)) -> CallRecorder {
@@ -123,7 +123,7 @@ struct CallRecorderTests {
         #expect(fakes.recorded == [4] && recorder.numbers(of: .answer) == [4])
     }
 
-    @Test("a disk that hangs delays no request for longer than its patience; what it writes later is removed")
+    @Test("a disk that hangs delays no request for longer than its timeout; what it writes later is removed")
     func hangingDisk() async throws {
         let fakes = Fakes(ledger: .fails, disk: .hangs)
         #expect(await fakes.recorder(disk: .milliseconds(20)).record(.answer) == false)

@@ -11,7 +11,7 @@ struct HedgeMachineTests {
 
     private func racing() -> HedgeMachine {
         var machine = HedgeMachine()
-        machine.begin(at: start, patience: .seconds(1))
+        machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.clock(at: start + .seconds(1)) == .beginSecond)
         return machine
     }
@@ -19,12 +19,12 @@ struct HedgeMachineTests {
     @Test("a second call begins when the first is late, once, and never without a history")
     func late() {
         var machine = HedgeMachine()
-        machine.begin(at: start, patience: .seconds(1))
+        machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.clock(at: start + .milliseconds(999)) == .none)
         #expect(machine.clock(at: start + .seconds(1)) == .beginSecond)
         #expect(machine.clock(at: start + .seconds(2)) == .none)
         machine = HedgeMachine()
-        machine.begin(at: start, patience: nil)
+        machine.begin(at: start, hedgingDelay: nil)
         #expect(machine.clock(at: start + .seconds(100)) == .none)
     }
 
@@ -43,7 +43,7 @@ struct HedgeMachineTests {
         machine = racing()
         #expect(machine.ended(.second, isFault: false) == .use(.second))
         machine = HedgeMachine()
-        machine.begin(at: start, patience: .seconds(1))
+        machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.ended(.first, isFault: true) == .use(.first))
         #expect(machine.clock(at: start + .seconds(1)) == .none)
     }
@@ -51,7 +51,7 @@ struct HedgeMachineTests {
     @Test("a cancelled call begins no second one")
     func cancelled() {
         var machine = HedgeMachine()
-        machine.begin(at: start, patience: .seconds(1))
+        machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.cancelled() == .use(.first))
         #expect(machine.clock(at: start + .seconds(1)) == .none)
     }

@@ -19,9 +19,9 @@ extension TurnPipeline {
 
     /// Stops a turn of the caller, waits for its end, and returns it; released text is kept and billed. When the turn has not ended in that
     /// time, it is returned as it still runs, and stops later. Idempotent. A turn that runs here is stopped without the database.
-    func stop(_ turnID: TurnID, _ http: TurnHTTPRequest, waitingFor patience: Duration = .seconds(2)) async throws -> LiveTurn {
+    func stop(_ turnID: TurnID, _ http: TurnHTTPRequest, waitingFor timeout: Duration = .seconds(2)) async throws -> LiveTurn {
         let turn = try await stopping(turnID, http)
-        _ = await turn.ending(within: patience)
+        _ = await turn.ending(within: timeout)
         return turn
     }
 

@@ -181,10 +181,10 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// Saves the receipts that earlier processes of this instance left on disk. `work` begins when all are in the database, or `patience` is
+    /// Saves the receipts that earlier processes of this instance left on disk. `work` begins when all are in the database, or `timeout` is
     /// over, because one that always meets a lock or a limit must not keep the instance from starting; then the rest is delivered beside it.
     /// When `work` ends, what is still undelivered stays on disk. Throws what `work` throws.
-    public func deliverLeftovers(within patience: Duration = .seconds(10), before work: @Sendable () async throws -> Void) async throws {
+    public func deliverLeftovers(within timeout: Duration = .seconds(10), before work: @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             let (delivered, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -192,7 +192,7 @@ public struct TurnFinalizer: Sendable {
                 await deliverLeftovers()
                 continuation.finish()
             }
-            _ = await delivered.first(within: patience)
+            _ = await delivered.first(within: timeout)
             try await work()
         }
     }

@@ -11,19 +11,19 @@ public struct CallRecordStore: Sendable {
     let spool: CallSpool
     let logger: Logger
     /// For the ledger, then for the disk.
-    let patience: (ledger: Duration, disk: Duration)
+    let timeouts: (ledger: Duration, disk: Duration)
 
     public init(
         ledger: CallLedger, spool: CallSpool, logger: Logger,
-        patience: (ledger: Duration, disk: Duration) = (CallLedger.patience, CallLedger.diskPatience)
+        timeouts: (ledger: Duration, disk: Duration) = (CallLedger.timeout, CallLedger.diskTimeout)
     ) {
         self.ledger = ledger
         self.spool = spool
         self.logger = logger
-        self.patience = patience
+        self.timeouts = timeouts
     }
 
-    /// Whether the call is recorded. Takes as long as the patience allows.
+    /// Whether the call is recorded. Takes as long as the timeouts allow.
     func record(_ call: PendingCall) async -> Bool {
         let reason: any Error
         switch await recordInTime(call) {
@@ -45,8 +45,8 @@ public struct CallRecordStore: Sendable {
             group.addTask { [ledger] in
                 do { return .success(try await ledger.record(call)) } catch { return .failure(error) }
             }
-            group.addTask { [patience] in
-                try? await Task.sleep(for: patience.ledger)
+            group.addTask { [timeouts] in
+                try? await Task.sleep(for: timeouts.ledger)
                 return .failure(StoreFault.unavailable(retryAfter: 1))
             }
             defer { group.cancelAll() }
@@ -64,7 +64,7 @@ public struct CallRecordStore: Sendable {
             let result = Result { try spool.keep(call) }
             if case .terminated = continuation.yield(result), case .success(let handle) = result { spool.discard(handle) }
         }
-        guard let result = await results.first(within: patience.disk) else {
+        guard let result = await results.first(within: timeouts.disk) else {
             abandoned.isSet.store(true, ordering: .relaxed)
             throw DiskTimeout()
         }

@@ -58,7 +58,7 @@ final class CallRecorder: Sendable {
     /// For the further requests of a model call.
     func beforeRequest(_ purpose: CallPurpose) -> LanguageModel.BeforeRequest {
         { proceed in
-            // Not a child of the request, whose connection may be closed. It ends with the patience of `CallLedger`.
+            // Not a child of the request, whose connection may be closed. It ends with the timeouts of `CallLedger`.
             Task { proceed(await self.record(purpose)) }
         }
     }

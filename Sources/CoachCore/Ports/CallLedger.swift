@@ -2,9 +2,9 @@
 /// is recorded by `begin_turn`; all of them end with the receipt of their turn or summary.
 public struct CallLedger: Sendable {
     /// How long a request waits for its record in the database: many times what the statement takes ...
-    public static let patience = Duration.milliseconds(250)
+    public static let timeout = Duration.milliseconds(250)
     /// ... then for the one on disk: together so little that a rejection is still reported in time (CONTRACT §4).
-    public static let diskPatience = Duration.milliseconds(250)
+    public static let diskTimeout = Duration.milliseconds(250)
 
     /// Records a call; idempotent. False when its turn has been removed, so that there is nothing to record. Throws `StoreFault`.
     public var record: @Sendable (PendingCall) async throws -> Bool

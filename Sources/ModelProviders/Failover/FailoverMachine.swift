@@ -250,7 +250,7 @@ extension FailoverMachine {
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
         // The second refusal takes as long as recording the call and connecting may, and must still be reported in time.
-        let longest = pause + CallLedger.patience + CallLedger.diskPatience + limits.connect
+        let longest = pause + CallLedger.timeout + CallLedger.diskTimeout + limits.connect
         if mayRetry, providers.count == 1, !attempt.isRetry, now + longest < start + limits.refusal {
             faults.append(failure.fault)
             state = .pausing(until: now + pause)

@@ -31,10 +31,10 @@ struct HedgeMachine: Equatable {
         if case .decided(let call) = state { call } else { nil }
     }
 
-    /// - Parameter patience: how long the first call may be without text; nil: as long as it takes.
-    mutating func begin(at now: MonotonicInstant, patience: Duration?) {
+    /// - Parameter hedgingDelay: how long the first call may be without text before a second one begins; nil: as long as it takes.
+    mutating func begin(at now: MonotonicInstant, hedgingDelay: Duration?) {
         guard state == .idle else { return }
-        state = .alone(late: patience.map { now + $0 })
+        state = .alone(late: hedgingDelay.map { now + $0 })
     }
 
     /// Time has passed. Harmless when called too early.

@@ -153,7 +153,7 @@ public final class LiveTurn: Sendable {
     public var ending: TurnEnding? { state.withLock { $0.ending } }
 
     /// Waits for the end of the turn. Nil when it was not saved within that time.
-    public func ending(within patience: Duration) async -> TurnEnding? {
+    public func ending(within timeout: Duration) async -> TurnEnding? {
         let subscriber = Subscriber(deliversAtEnd: true)
         guard add(subscriber, limit: .max) else { return ending }
         defer { remove(subscriber) }
@@ -161,7 +161,7 @@ public final class LiveTurn: Sendable {
         subscriber.listen(EndListener(continuation: continuation))
         // The end may have come before the subscription.
         if let ending { return ending }
-        _ = await stream.first(within: patience)
+        _ = await stream.first(within: timeout)
         return ending
     }
 

@@ -77,8 +77,8 @@ public final class TurnRegistry: Sendable {
 
     public func turn(_ id: TurnID) -> LiveTurn? { state.withLock { $0.turns[id] } }
 
-    /// The running turn of that id. Waits up to `patience` for it: a request may have begun it and not inserted it yet.
-    public func turn(_ id: TurnID, within patience: Duration) async -> LiveTurn? {
+    /// The running turn of that id. Waits up to `timeout` for it: a request may have begun it and not inserted it yet.
+    public func turn(_ id: TurnID, within timeout: Duration) async -> LiveTurn? {
         let (stream, continuation) = AsyncStream.makeStream(of: LiveTurn.self)
         let (known, waiter) = state.withLock { state in
             state.lastWaiter += 1
@@ -92,7 +92,7 @@ public final class TurnRegistry: Sendable {
                 if state.waiters[id]?.isEmpty == true { state.waiters[id] = nil }
             }
         }
-        return await stream.first(within: patience)
+        return await stream.first(within: timeout)
     }
 
     public var running: [LiveTurn] { state.withLock { Array($0.turns.values) } }

@@ -11,21 +11,21 @@ struct DrainingService: Service {
     private let admission: Admission
     private let registry: TurnRegistry
     private let streamLoop: StreamLoop
-    private let patience: Duration
+    private let gracePeriod: Duration
     private let notice: Duration
     private let logger: Logger
 
-    /// `patience`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
+    /// `gracePeriod`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
     /// before connections are refused.
     init(
-        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, streamLoop: StreamLoop, patience: Duration,
+        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, streamLoop: StreamLoop, gracePeriod: Duration,
         notice: Duration, logger: Logger
     ) {
         self.application = application
         self.admission = admission
         self.registry = registry
         self.streamLoop = streamLoop
-        self.patience = patience
+        self.gracePeriod = gracePeriod
         self.notice = notice
         self.logger = logger
     }
@@ -58,7 +58,7 @@ struct DrainingService: Service {
         await server.triggerGracefulShutdown()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await allEnded() }
-            group.addTask { try? await Task.sleep(for: patience - notice) }
+            group.addTask { try? await Task.sleep(for: gracePeriod - notice) }
             await group.next()
             group.cancelAll()
         }

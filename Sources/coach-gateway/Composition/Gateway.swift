@@ -60,7 +60,7 @@ struct Gateway {
         let serving: [any Service] = [
             DrainingService(
                 http.application, admission: turns.admission, registry: turns.registry, streamLoop: turns.streamLoop,
-                patience: configuration.drain, notice: configuration.drainNotice, logger: logger)
+                gracePeriod: configuration.drain, notice: configuration.drainNotice, logger: logger)
         ]
         let periodic: [any Service] = [models.keyReloading(logger: logger), http.figureEventJob(logger: logger)]
         // Started in this order, stopped in the reverse one.
@@ -79,6 +79,6 @@ struct Gateway {
         reactor.stop()
     }
 
-    /// Above the turn limit of `deploy/models.json` and the time to save: what a drain may take after its patience.
+    /// Above the turn limit of `deploy/models.json` and the time to save: what a drain may take after its grace period.
     private static let longestTurn = Duration.seconds(200)
 }

@@ -58,7 +58,7 @@ struct PassThrough {
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
             onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })
         service = DrainingService(
-            application, admission: admission, registry: registry, streamLoop: streamLoop, patience: configuration.drain,
+            application, admission: admission, registry: registry, streamLoop: streamLoop, gracePeriod: configuration.drain,
             notice: configuration.drainNotice, logger: logger)
     }
 

@@ -13,7 +13,7 @@ struct TraceSettings: Sendable {
     var sampledShare: Double
 
     /// A collector that needs longer loses the batch.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// Reads the settings; what is wrong becomes a finding of `settings`.
     init(_ settings: inout Settings) {
@@ -46,7 +46,7 @@ struct TraceSettings: Sendable {
         let exporter = SpanExporter(serviceName: serviceName) { body in
             var request = OutboundRequest(
                 .post, url: endpoint, headers: [HTTPHeader("Content-Type", "application/json")] + headers, body: body)
-            request.limits.total = Self.patience
+            request.limits.total = Self.timeout
             // A collector that gets a span twice keeps one.
             request.mayBeSentTwice = true
             guard let response = try? await client.send(request) else { return false }

@@ -74,12 +74,12 @@ class Child:
                 raise SystemExit(f"{self.name} did not start:\n" + Path(self.log).read_text(errors="replace")[-2000:])
             time.sleep(0.05)
 
-    def stop(self, patience=15):
-        """Sends SIGTERM, and SIGKILL after `patience` seconds."""
+    def stop(self, timeout=15):
+        """Sends SIGTERM, and SIGKILL after `timeout` seconds."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(patience)
+                self.process.wait(timeout)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

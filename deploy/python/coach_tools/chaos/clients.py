@@ -11,7 +11,7 @@ from .observations import Turn
 
 CHAT = "/functions/v1/chat-stream"
 # A good client waits out an outage of the database (60 s) and the grace after it.
-PATIENCE = 150.0
+TIMEOUT = 150.0
 # Answers take 1 to 4 s; whose instance dies while the database is away (up to 60 s) is told within 10 s and the grace of 15 s of its return.
 STUCK = 90.0
 # A user has 200 messages a day: then somebody else takes the place.
@@ -124,7 +124,7 @@ class User:
 
     async def listen(self, turn, reading, drops, stop=None, is_repetition=False, hurry=False):
         """Reads an answer to its end, over one or more streams."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         asks_anew = is_repetition
         tries = 0
         while not reading.ended:

@@ -92,7 +92,7 @@ class Killer:
         """Restarts the gateways one after another with SIGTERM."""
         async with Fault(self, "rolling restart (SIGTERM to both, one after another)"):
             for gateway in self.stage.gateways:
-                status = await gateway.end(patience=120)
+                status = await gateway.end(timeout=120)
                 if status != 0:
                     self.record.violation("a gateway that does not end on SIGTERM", None, f"{gateway.name}: status {status}")
                 await gateway.start()

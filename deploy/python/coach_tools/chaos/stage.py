@@ -44,12 +44,12 @@ class Child:
         self.send(signal.SIGKILL)
         await self.process.wait()
 
-    async def end(self, patience):
-        """Sends SIGTERM. Returns the exit status, or None if the process had to be killed after `patience` seconds."""
+    async def end(self, timeout):
+        """Sends SIGTERM. Returns the exit status, or None if the process had to be killed after `timeout` seconds."""
         self.is_wanted = False
         self.send(signal.SIGTERM)
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 return await self.process.wait()
         except TimeoutError:
             await self.kill()
