@@ -135,7 +135,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics, .tracing]),
         tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
-        tests("ReactorTests", ["Reactor", "CGatewayShims", "TestSupport"]),
+        tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "Webhooks", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", "TestSupport", .logging, .serviceLifecycle]),

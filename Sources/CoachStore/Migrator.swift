@@ -43,14 +43,6 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// The migrations that `migrate` would apply. Throws the same errors.
-    public func pending() async throws -> [MigrationFile] {
-        let files = try MigrationFile.readAll(in: directory)
-        let checksums = try await Self.checksums(of: files, at: client)
-        let applied = try await client.withConnection { try await Self.applied(on: $0) }
-        return try MigrationPlan.pending(files: Array(zip(files, checksums)), applied: applied)
-    }
-
     /// Takes the advisory lock. Polls, because waiting inside PostgreSQL holds a snapshot, for which `create index concurrently` of the
     /// other migrator would wait.
     private func lock(_ lease: Lease) async throws {

@@ -45,11 +45,6 @@ public struct Pagination: Sendable, Equatable {
     /// the client drops what it stored.
     public var reset: Bool
 
-    /// Creates the pagination of a page that `nextCursor` continues; nil means the last page.
-    public init(nextCursor: String?) {
-        self.init(nextCursor: nextCursor, hasNext: nextCursor != nil, nextUpdatedSince: nil)
-    }
-
     /// Creates the pagination of a list with `updated_since`. A page of changes is continued with `nextUpdatedSince`.
     public init(nextCursor: String?, hasNext: Bool, nextUpdatedSince: String?, reset: Bool = false) {
         self.nextCursor = nextCursor

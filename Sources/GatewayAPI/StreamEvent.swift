@@ -227,12 +227,4 @@ public struct StreamFailure: Error, Sendable, Equatable {
         self.partial = partial
         self.keptBytes = keptBytes
     }
-
-    /// Creates the event for an error that would otherwise be an error envelope. It is retryable if the action is `retry` or `wait`.
-    public init(_ error: ErrorBody, partial: Bool = false, keptBytes: Int? = nil) {
-        self.init(
-            code: error.code, message: error.message, userMessage: error.userMessage, action: error.action,
-            retryable: error.action == .retry || error.action == .wait, retryAfter: error.retryAfter, partial: partial,
-            keptBytes: keptBytes)
-    }
 }

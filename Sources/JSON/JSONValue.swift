@@ -32,18 +32,6 @@ public struct JSONMember: Sendable, Equatable {
 // MARK: - Access
 
 extension JSONValue {
-    /// The kind of this value.
-    public var kind: JSONKind {
-        switch self {
-        case .object: .object
-        case .array: .array
-        case .string: .string
-        case .integer, .number: .number
-        case .bool: .bool
-        case .null: .null
-        }
-    }
-
     /// The value of the last member with this name; nil when there is none or this is not an object.
     public subscript(key: String) -> JSONValue? {
         members?.last { $0.key.utf8.count == key.utf8.count && $0.key.utf8.elementsEqual(key.utf8) }?.value

@@ -1,17 +1,9 @@
 import CoachCore
 import TokenRelay
 
-/// Makes the port to the models: calls follow the default route, or the one given.
+/// Makes the port to the models; calls follow the route.
 ///
 /// `transfers` decides the thread on which updates are delivered. Keys are held, sent to their provider, and never printed.
-public func makeLanguageModel(
-    configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferClient
-) -> LanguageModel {
-    makeLanguageModel(
-        configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: transfers,
-        health: transfers.bind(ProviderHealth()))
-}
-
 func makeLanguageModel(
     configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferClient, health: TransferBound<ProviderHealth>
 ) -> LanguageModel {

@@ -30,21 +30,21 @@ public struct DomainRow: Sendable {
 
     /// The rows of files in JSON Lines, in the order of file names. A line that is not a row is a finding "file:line".
     public static func parse(_ files: [String: String]) -> (rows: [DomainRow], findings: [String]) {
-        JSONLines.parse(files) { line, file, _ in DomainRow(json: line, file: file) }
+        JSONLines.parse(files) { DomainRow(json: $0, file: $1) }
     }
 }
 
 /// Reads rows in JSON Lines.
 enum JSONLines {
     static func parse<Row>(
-        _ files: [String: String], _ row: (Substring, String, Int) -> Row?
+        _ files: [String: String], _ row: (Substring, String) -> Row?
     ) -> (rows: [Row], findings: [String]) {
         var rows: [Row] = []
         var findings: [String] = []
         for (file, content) in files.sorted(by: { $0.key < $1.key }) {
             for (index, line) in content.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
                 guard line.contains(where: { !$0.isWhitespace }) else { continue }
-                if let row = row(line, file, index + 1) {
+                if let row = row(line, file) {
                     rows.append(row)
                 } else {
                     findings.append("\(file):\(index + 1): not a row")

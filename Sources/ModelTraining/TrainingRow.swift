@@ -18,12 +18,10 @@ public struct TrainingRow: Sendable {
     public var language: String
     /// Minimal pairs share it, within their file.
     public var pair: String?
-    /// File and line, from 1.
     public var file: String
-    public var line: Int
 
     /// nil for a line that is not a row.
-    init?(json line: Substring, file: String, number: Int) {
+    init?(json line: Substring, file: String) {
         guard let value = try? JSONValue(parsing: Array(line.utf8)) else { return nil }
         func text(_ key: String) -> String? {
             guard case .string(let text)? = value[key] else { return nil }
@@ -42,7 +40,6 @@ public struct TrainingRow: Sendable {
         self.language = language
         pair = text("pair")
         self.file = file
-        self.line = number
     }
 
     /// Whether people would put it so; in other rows the danger is in one odd detail.
@@ -63,10 +60,10 @@ public struct TrainingRow: Sendable {
 
     /// The rows of files in JSON Lines, in the order of file names. A line that is not a row is a finding "file:line".
     public static func parse(_ files: [String: String]) -> (rows: [TrainingRow], findings: [String]) {
-        JSONLines.parse(files) { TrainingRow(json: $0, file: $1, number: $2) }
+        JSONLines.parse(files) { TrainingRow(json: $0, file: $1) }
     }
 
-    /// A message about a coaching domain is a calm, ordinary one.
+    /// A message about a coaching domain is a calm, ordinary one. `line`: of its file, from 0; neighbours count as one voice.
     public init(_ row: DomainRow, line: Int) {
         text = row.text
         label = .calm
@@ -77,7 +74,6 @@ public struct TrainingRow: Sendable {
         language = row.language
         pair = nil
         file = row.file
-        self.line = line
     }
 
     /// The form of messages that resemble no danger.

@@ -30,7 +30,6 @@ public struct ProxyURL: Sendable, Equatable, CustomStringConvertible, CustomRefl
     let port: Int
     /// Whether this client looks up the target's name (`socks4`, `socks5`); otherwise the proxy does.
     let resolvesTargetHere: Bool
-    public let hasCredentials: Bool
 
     public var description: String { "\(host):\(port)" }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -42,7 +41,6 @@ public struct ProxyURL: Sendable, Equatable, CustomStringConvertible, CustomRefl
         self.url = url
         host = parsed.host
         port = parsed.port
-        hasCredentials = parsed.hasCredentials
         resolvesTargetHere = parsed.scheme == "socks4" || parsed.scheme == "socks5"
     }
 

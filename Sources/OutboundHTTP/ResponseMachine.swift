@@ -91,9 +91,6 @@ struct ResponseMachine {
     /// Whether anything has arrived.
     var hasBegun: Bool { headBytes > 0 }
 
-    /// Whether the final head is known.
-    var hasHead: Bool { if case .final = state { true } else { false } }
-
     private static func withoutLineEnd(_ bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
         var line = bytes[...]
         if line.last == UInt8(ascii: "\n") { line = line.dropLast() }

@@ -17,32 +17,20 @@ public struct Row: ~Copyable {
         self.result = result
     }
 
-    /// The value of a column. `Value` must be an optional if the column can be NULL.
+    /// The value of a column by its index, from 0. `Value` must be an optional if the column can be NULL.
     /// - Throws: `PostgresError` of kind `protocolViolation` that names the column when it does not exist, is NULL, or holds something
     ///   else.
-    public func value<Value: ColumnValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
-        for index in 0..<PQnfields(result) {
-            if let name = PQfname(result, index), String(cString: name) == column { return try decode(Int(index), column) }
-        }
-        throw PostgresError(.protocolViolation, "the result has no column \(column)")
-    }
-
-    /// The value of a column by its index, from 0; otherwise as the method by name.
     public func value<Value: ColumnValue>(_ column: Int, as type: Value.Type = Value.self) throws -> Value {
         guard (0..<Int(PQnfields(result))).contains(column) else {
             throw PostgresError(.protocolViolation, "the result has no column \(column)")
         }
-        return try decode(column, "\(column)")
-    }
-
-    private func decode<Value: ColumnValue>(_ column: Int, _ name: String) throws -> Value {
         let (row, column) = (Int32(index), Int32(column))
         var field: UnsafeRawBufferPointer?
         if PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) {
             field = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
         }
         guard let value = Value(column: field) else {
-            throw PostgresError(.protocolViolation, "column \(name) is \(field == nil ? "NULL" : "not a \(Value.self)")")
+            throw PostgresError(.protocolViolation, "column \(column) is \(field == nil ? "NULL" : "not a \(Value.self)")")
         }
         return value
     }

@@ -73,9 +73,6 @@ extension Script {
     /// The script as JSON text, for the header, the embedded form and the control API.
     public var json: String { String(decoding: value.bytes, as: UTF8.self) }
 
-    /// The script in the form that can be embedded anywhere in the last user message: `[[sim {json}]]`.
-    public var embedded: String { "[[sim \(json)]]" }
-
     /// The script as JSON, without fields that are nil.
     var value: JSONValue {
         .members(

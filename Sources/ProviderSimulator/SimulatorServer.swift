@@ -55,12 +55,6 @@ public final class SimulatorServer: Service {
     /// Counts of requests since the start.
     public var stats: SimulatorStats { journal.stats }
 
-    /// The script of requests that have no other one.
-    public var defaultScript: Script? {
-        get { scriptQueue.defaultScript }
-        set { scriptQueue.defaultScript = newValue }
-    }
-
     /// Queues scripts. Each of the next requests uses one, in this order.
     public func enqueue(_ scripts: Script...) throws(ScriptError) { try scriptQueue.enqueue(scripts) }
 

@@ -15,7 +15,8 @@ struct ElementsTests {
         _ status: String = "200 OK", tag: String? = nil, cursor: String? = nil, _ data: JSONValue
     ) -> ScriptedServer.Step {
         let bytes = Envelope.success(
-            meta: ResponseMeta(requestID: "r", timestamp: .now), pagination: Pagination(nextCursor: cursor), data: { data.write(to: &$0) })
+            meta: ResponseMeta(requestID: "r", timestamp: .now),
+            pagination: Pagination(nextCursor: cursor, hasNext: cursor != nil, nextUpdatedSince: nil), data: { data.write(to: &$0) })
         let headers = ["Content-Type: application/json"] + (tag.map { ["ETag: \($0)"] } ?? [])
         return ScriptedServer.response(status, headers: headers, body: String(decoding: bytes, as: UTF8.self))
     }

@@ -21,10 +21,12 @@ struct EnvelopeTests {
 
     @Test("a list has pagination beside its data")
     func list() throws {
-        let bytes = Envelope.success(meta: Self.meta, pagination: Pagination(nextCursor: "abc")) { writer in writer.array { _ in } }
+        let page = Pagination(nextCursor: "abc", hasNext: true, nextUpdatedSince: nil)
+        let bytes = Envelope.success(meta: Self.meta, pagination: page) { writer in writer.array { _ in } }
         #expect(Samples.text(bytes).contains(#""error":null,"pagination":{"next_cursor":"abc","has_next":true},"meta""#))
-        #expect(try ReceivedEnvelope(json: bytes).pagination == Pagination(nextCursor: "abc"))
-        let last = Envelope.success(meta: Self.meta, pagination: Pagination(nextCursor: nil)) { writer in writer.array { _ in } }
+        #expect(try ReceivedEnvelope(json: bytes).pagination == page)
+        let end = Pagination(nextCursor: nil, hasNext: false, nextUpdatedSince: nil)
+        let last = Envelope.success(meta: Self.meta, pagination: end) { writer in writer.array { _ in } }
         #expect(Samples.text(last).contains(#""pagination":{"next_cursor":null,"has_next":false}"#))
     }
 
@@ -63,16 +65,6 @@ struct EnvelopeTests {
             return
         }
         #expect(try StreamSafety(JSONReader(card)) == Samples.safety)
-    }
-
-    @Test("an error becomes an event with the same texts, retryable by its action")
-    func asEvent() {
-        let failure = StreamFailure(Self.quota)
-        #expect(failure.code == .quotaExhausted && failure.userMessage == Self.quota.userMessage && failure.retryAfter == 3600)
-        #expect(!failure.retryable && !failure.partial && failure.keptBytes == nil)
-        var waiting = Self.quota
-        waiting.action = .wait
-        #expect(StreamFailure(waiting, partial: true, keptBytes: 3).retryable)
     }
 
     @Test("the codes and actions are those of the contract")

@@ -87,9 +87,9 @@ struct AddressTests {
                 perMinute: 1, now: now)
         }
         for number in 0..<AddressLimiter.maximumAddresses + 1_000 { #expect(try take(number, at: start) == nil) }
-        #expect(limiter.count == AddressLimiter.maximumAddresses)
+        #expect(limiter.busyUntil.count == AddressLimiter.maximumAddresses)
         #expect(try take(1_000_000, at: start + .seconds(61)) == nil)
-        #expect(limiter.count == 1, "the others count no more")
+        #expect(limiter.busyUntil.count == 1, "the others count no more")
     }
 
     private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { ProxyHeader.parse(ByteBuffer(bytes: bytes).readableBytesView) }

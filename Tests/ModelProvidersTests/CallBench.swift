@@ -67,7 +67,9 @@ struct CallBench: Sendable {
                 routes: [:],
                 limits: limits)
             let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys])
-            let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: client)
+            let model = makeLanguageModel(
+                configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: client,
+                health: client.bind(ProviderHealth()))
             let router = ModelRouter(
                 configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: client,
                 health: client.bind(ProviderHealth()))

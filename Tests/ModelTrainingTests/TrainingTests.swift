@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Training")
 struct TrainingTests {
-    private func row(_ text: String, _ label: String = "not-crisis", tier: Int = 0, pair: String? = nil, line: Int = 1) -> TrainingRow? {
+    private func row(_ text: String, _ label: String = "not-crisis", tier: Int = 0, pair: String? = nil) -> TrainingRow? {
         let pair = pair.map { ",\"pair\":\"\($0)\"" } ?? ""
         let json =
             "{\"text\":\"\(text)\",\"label\":\"\(label)\",\"tier\":\(tier),\"category\":\"none\",\"form\":\"ordinary\",\"lang\":\"en\"\(pair)}"
-        return TrainingRow(json: json[...], file: "a", number: line)
+        return TrainingRow(json: json[...], file: "a")
     }
 
     @Test("lines that are no rows are findings with file and line")

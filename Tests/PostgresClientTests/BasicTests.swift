@@ -27,15 +27,15 @@ import Testing
                 #expect(rows.text(9, 0) == nil)
                 try rows.only { row in
                     let decoded: (String, Int, Bool, UUID, [UInt8]) = try (
-                        row.value("a"), row.value("b"), row.value("c"), row.value("d"), row.value("e")
+                        row.value(0), row.value(1), row.value(2), row.value(3), row.value(4)
                     )
                     #expect(decoded == (text, -42, true, id, bytes))
-                    let missing: String? = try row.value("g")
-                    let present: String? = try row.value("a")
+                    let missing: String? = try row.value(6)
+                    let present: String? = try row.value(0)
                     #expect(missing == nil)
                     #expect(present == text)
                     let arrays: ([String?], [UUID], [Int], [String]) = try (
-                        row.value("h"), row.value("i"), row.value("j"), row.value("l")
+                        row.value(7), row.value(8), row.value(9), row.value(11)
                     )
                     #expect(arrays == (texts, [id], [1, -2], []))
                     let number: Double = try row.value(10)

@@ -41,7 +41,7 @@ struct ScriptTests {
     func embedded() throws {
         var script = Script()
         script.text = #"a ]] } { " \ and [[sim {}]] more"#
-        let text = "<data>Hello \(script.embedded) and [[sim{\"words\":2}]] bye</data>"
+        let text = "<data>Hello [[sim \(script.json)]] and [[sim{\"words\":2}]] bye</data>"
         let found = try Script.embedded(in: text)
         #expect(found.count == 2)
         #expect(found.first == script)
@@ -69,7 +69,7 @@ struct ScriptTests {
         var request = ChatRequest(model: "sim-a", turns: [.init(role: "user", text: "hello")])
         try queue.enqueue([named("for b", model: "sim-b"), named("queued")])
         let embedded = ChatRequest(
-            model: "sim-a", turns: [.init(role: "user", text: named("embedded").embedded), .init(role: "assistant", text: "")])
+            model: "sim-a", turns: [.init(role: "user", text: "[[sim \(named("embedded").json)]]"), .init(role: "assistant", text: "")])
         #expect(try queue.script(header: named("header").json, for: embedded).text == "header")
         #expect(try queue.script(header: named("header", model: "sim-b").json, for: embedded).text == "embedded")
         #expect(try queue.script(header: nil, for: request).text == "queued")

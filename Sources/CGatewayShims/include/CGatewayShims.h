@@ -2,6 +2,5 @@
 #pragma once
 
 #include "epoll_shims.h"
-#include "executor_hook.h"
 #include "heap_shims.h"
 #include "thread_shims.h"

@@ -58,11 +58,6 @@ extension EntitlementFold {
         return best ?? .none
     }
 
-    /// The names of all entitlements that the subscriber's purchases give or gave, sorted.
-    public func entitlements(of subscriber: SubscriberID) -> [String] {
-        Set(purchases.lazy.filter { isSame($0.owner, subscriber) }.flatMap(\.period.entitlements)).sorted()
-    }
-
     /// The instants at which a state can change without a new event.
     public var boundaries: [BillingInstant] {
         Set(

@@ -6,9 +6,7 @@ struct AddressLimiter {
 
     private static let minute = Duration.seconds(60)
     /// For each address, the time until which its earlier requests use up the limit.
-    private var busyUntil: [NetworkAddress: ContinuousClock.Instant] = [:]
-
-    var count: Int { busyUntil.count }
+    private(set) var busyUntil: [NetworkAddress: ContinuousClock.Instant] = [:]
 
     /// Counts one request. Returns nil when it is allowed; otherwise does not count it, and returns the seconds until the next one is
     /// allowed. `perMinute` requests may come at once.

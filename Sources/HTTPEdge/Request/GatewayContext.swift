@@ -24,6 +24,4 @@ public protocol EdgeContext: RequestContext {
     var channel: any Channel { get }
     /// The request's id, in log lines and in `meta.request_id` of the response.
     var requestID: String { get }
-    /// When the request's head was received.
-    var arrivedAt: ContinuousClock.Instant { get }
 }

@@ -5,8 +5,6 @@ struct WordPieces: Sendable {
     /// A longer word is one unknown piece, which bounds the work.
     private static let longestWord = 64
 
-    /// The pieces in the order of their numbers, UTF-8.
-    let pieces: [[UInt8]]
     private let starts: [[UInt8]: Int]
     private let continuations: [[UInt8]: Int]
     private let longestPiece: Int
@@ -14,7 +12,7 @@ struct WordPieces: Sendable {
     let last: Int
     private let unknown: Int
 
-    /// nil without the pieces `[CLS]`, `[SEP]` and `[UNK]`.
+    /// - Parameter pieces: in the order of their numbers, UTF-8. Nil without the pieces `[CLS]`, `[SEP]` and `[UNK]`.
     init?(_ pieces: [[UInt8]]) {
         var starts: [[UInt8]: Int] = [:]
         var continuations: [[UInt8]: Int] = [:]
@@ -27,7 +25,7 @@ struct WordPieces: Sendable {
         }
         guard let first = starts[Array("[CLS]".utf8)], let last = starts[Array("[SEP]".utf8)], let unknown = starts[Array("[UNK]".utf8)]
         else { return nil }
-        (self.pieces, self.starts, self.continuations) = (pieces, starts, continuations)
+        (self.starts, self.continuations) = (starts, continuations)
         (self.first, self.last, self.unknown) = (first, last, unknown)
         longestPiece = pieces.reduce(1) { max($0, $1.count) }
     }

@@ -14,8 +14,6 @@ struct WordTable {
         static let quote: UInt8 = 32
         /// A byte of a character of two bytes or more.
         static let multibyte: UInt8 = 33
-
-        static func isLetter(_ value: UInt8) -> Bool { value < digit }
     }
 
     typealias Node = UInt16

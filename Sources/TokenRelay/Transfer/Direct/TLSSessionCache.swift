@@ -39,7 +39,5 @@ final class TLSSessionCache {
         }
     }
 
-    func count(of peer: String) -> Int { sessions[peer]?.count ?? 0 }
-
     private static func isForOneUse(_ session: OpaquePointer) -> Bool { SSL_SESSION_get_protocol_version(session) >= TLS1_3_VERSION }
 }
