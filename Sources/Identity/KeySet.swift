@@ -1,16 +1,11 @@
 import JSON
 import Synchronization
 
-/// The public keys of a token issuer, loaded from a `KeySource` and reloaded at intervals. Readers get an immutable snapshot; after a
-/// failed reload the last valid one stays in use. Any thread.
+/// The public keys of a token issuer, loaded from a `KeySource`, whose `schedule` says how often. Readers get an immutable snapshot; after
+/// a failed reload the last valid one stays in use. Any thread.
 public final class KeySet: Sendable {
-    /// The result of a reload, for the log. Reported when it differs from the previous result, not at every reload.
-    public enum Event: Sendable, Equatable {
-        /// A new document. `identifiers`: the `kid`s of its usable keys; `findings`: a sentence for each unusable key.
-        case loaded(identifiers: [String], findings: [String])
-        /// The document could not be read; the previous keys stay in use.
-        case failed(reason: String)
-    }
+    /// Gets each new document: the `kid`s of its usable keys, and a sentence for each unusable key.
+    public typealias Report = @Sendable (_ identifiers: [String], _ findings: [String]) -> Void
 
     private struct State {
         var keys = VerificationKeys.none
@@ -19,22 +14,18 @@ public final class KeySet: Sendable {
         var gate: ReloadGate
         var loading: Task<Bool, Never>?
 
-        /// Applies the result of a reload and returns the event to report. `.success(nil)`: the document has not changed.
-        mutating func finish(_ outcome: Result<KeySetDocument?, any Error>, bytes: [UInt8]?) -> Event? {
+        /// Applies the result of a reload. `.success(nil)`: the document has not changed.
+        mutating func finish(_ outcome: Result<KeySetDocument?, any Error>, bytes: [UInt8]?) {
             gate.finished()
             loading = nil
             switch outcome {
             case .success(let document):
                 failure = nil
-                guard let document else { return nil }
+                guard let document else { return }
                 keys = document.keys
                 self.document = bytes
-                return .loaded(identifiers: document.keys.identifiers, findings: document.findings)
             case .failure(let error):
-                let reason = error is JSONFinding ? "the document is not a JSON Web Key Set" : "\(error)"
-                guard failure != reason else { return nil }
-                failure = reason
-                return .failed(reason: reason)
+                failure = error is JSONFinding ? "the document is not a JSON Web Key Set" : "\(error)"
             }
         }
     }
@@ -42,22 +33,19 @@ public final class KeySet: Sendable {
     private let state: Mutex<State>
     private let source: KeySource
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let sleep: @Sendable (Duration) async throws -> Void
-    private let report: @Sendable (Event) -> Void
+    private let report: Report
 
-    /// Has no keys until `load` or `run` reads them.
+    /// Has no keys until `load` reads them.
     /// - Parameters:
     ///   - unknownKeyPause: the shortest time between two reloads because of tokens with an unknown `kid`.
     ///   - report: must not block.
     public init(
         source: KeySource, unknownKeyPause: Duration = .seconds(10),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        report: @escaping @Sendable (Event) -> Void = { _ in }
+        report: @escaping Report = { _, _ in }
     ) {
         self.source = source
         self.now = now
-        self.sleep = sleep
         self.report = report
         state = Mutex(State(gate: ReloadGate(unknownKeyPause: unknownKeyPause)))
     }
@@ -80,15 +68,6 @@ public final class KeySet: Sendable {
         await keySet.load()
         if let failure = keySet.failure { return [failure] }
         return keySet.current.identifiers.isEmpty ? ["the key set is empty"] : []
-    }
-
-    /// Reloads at the interval of the source, and sooner after a failure, until the task is cancelled.
-    public func run() async {
-        var failures = 0
-        while !Task.isCancelled {
-            failures = await load() ? 0 : failures + 1
-            do { try await sleep(source.delay(afterFailures: failures)) } catch { return }
-        }
     }
 
     /// Reloads because of a token with an unknown `kid`. False when the keys were not reloaded: the last such reload was less than
@@ -129,9 +108,9 @@ public final class KeySet: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        let event = state.withLock { $0.finish(outcome, bytes: bytes) }
-        if let event { report(event) }
-        if case .failure = outcome { return false }
+        state.withLock { $0.finish(outcome, bytes: bytes) }
+        guard case .success(let document) = outcome else { return false }
+        if let document { report(document.keys.identifiers, document.findings) }
         return true
     }
 }

@@ -1,22 +1,22 @@
+import CoachCore
+
 /// Where a key set document is read from, and how often.
 public struct KeySource: Sendable {
     /// Larger documents are an error.
     public static let maximumByteCount = 256 * 1024
 
-    /// The time between two reads.
-    public let interval: Duration
+    private let interval: Duration
     /// Reads the document's bytes. May throw any error; then the previous keys stay in use.
     public let load: @Sendable () async throws -> [UInt8]
 
+    /// - Parameter interval: the time between two reads.
     public init(interval: Duration, load: @escaping @Sendable () async throws -> [UInt8]) {
         self.interval = interval
         self.load = load
     }
 
-    /// The time until the next read after `failures` failed reads in a row: 5 s, doubling, at most `interval`; `interval` without failures.
-    func delay(afterFailures failures: Int) -> Duration {
-        failures == 0 ? interval : min(interval, .seconds(5) * (1 << min(failures - 1, 10)))
-    }
+    /// When to read. Sooner after a failure, because new keys may be in use already.
+    public var schedule: PeriodicSchedule { PeriodicSchedule(every: interval, retryEvery: min(interval, .seconds(5)), jitter: 0.1) }
 }
 
 /// Why a key set document could not be read.

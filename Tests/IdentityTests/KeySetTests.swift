@@ -88,13 +88,12 @@ struct KeySetTests {
 
     @Test("a key set without a usable key reports each key's defect, and the last valid keys stay in use")
     func nothingUsable() async {
-        let events = Mutex<[KeySet.Event]>([])
-        let keySet = KeySet(source: script.source, report: { event in events.withLock { $0.append(event) } })
+        let keySet = KeySet(source: script.source)
         await keySet.load()
         script.publish(#"{"keys":[{"kty":"oct","kid":"a","k":"AA"},{"kty":"RSA"}]}"#)
         #expect(await keySet.load() == false)
         let reason = "no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid"
-        #expect(events.withLock { $0.last } == .failed(reason: reason))
+        #expect(keySet.failure == reason)
         #expect(await KeySet.findings(of: script.source) == [reason])
         #expect(throws: Never.self) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
         script.publish(Fixture.jwks)
@@ -110,39 +109,14 @@ struct KeySetTests {
         #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
     }
 
-    @Test("run reads at the interval, sooner after failures, and reports only changes")
-    func schedule() async {
-        let events = Mutex<[KeySet.Event]>([])
-        let pauses = Mutex<[Duration]>([])
-        let keySet = KeySet(
-            source: script.source,
-            sleep: { [script, rotated] pause in
-                let count = pauses.withLock { pauses in
-                    pauses.append(pause)
-                    return pauses.count
-                }
-                switch count {
-                case 2, 3: script.publish(nil)
-                case 4: script.publish(rotated)
-                case 6: throw CancellationError()
-                default: break
-                }
-            },
-            report: { event in events.withLock { $0.append(event) } })
-        await keySet.run()
-        #expect(pauses.withLock { $0 } == [.seconds(600), .seconds(600), .seconds(5), .seconds(10), .seconds(600), .seconds(600)])
-        #expect(
-            events.withLock { $0 } == [
-                .loaded(identifiers: ["ec-1", "ed-1", "rsa-1"], findings: []), .failed(reason: "broken"),
-                .loaded(identifiers: ["ec-2"], findings: []),
-            ])
-    }
-
-    @Test("run ends when its task is cancelled")
-    func cancellation() async {
-        let keySet = KeySet(source: script.source)
-        let task = Task { await keySet.run() }
-        task.cancel()
-        await task.value
+    @Test("each new document is reported once")
+    func reports() async {
+        let reports = Mutex<[[String]]>([])
+        let keySet = KeySet(source: script.source, report: { identifiers, _ in reports.withLock { $0.append(identifiers) } })
+        for document in [Fixture.jwks, Fixture.jwks, nil, Fixture.jwks, rotated, rotated] {
+            script.publish(document)
+            await keySet.load()
+        }
+        #expect(reports.withLock { $0 } == [["ec-1", "ed-1", "rsa-1"], ["ec-2"]])
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import OutboundHTTP
-import Synchronization
 import Testing
 
 @testable import Identity
@@ -27,20 +26,15 @@ struct KeySourceTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "jwks.json")
         try Data(Fixture.jwks.utf8).write(to: file)
-        let seen = Mutex<[[String]]>([])
-        let keySet = KeySet(
-            source: .file(file.path),
-            sleep: { _ in
-                let count = seen.withLock { $0.count }
-                if count == 1 { try Data(#"{"keys":[\#(Fixture.secondKey)]}"#.utf8).write(to: file) }
-                if count == 2 { try Data(#"{"keys":[]}"#.utf8).write(to: file, options: .atomic) }
-                if count == 3 { throw CancellationError() }
-            },
-            report: { event in
-                if case .loaded(let identifiers, _) = event { seen.withLock { $0.append(identifiers) } }
-            })
-        await keySet.run()
-        #expect(seen.withLock { $0 } == [["ec-1", "ed-1", "rsa-1"], ["ec-2"], []])
+        let keySet = KeySet(source: .file(file.path))
+        #expect(await keySet.load())
+        #expect(keySet.current.identifiers == ["ec-1", "ed-1", "rsa-1"])
+        try Data(#"{"keys":[\#(Fixture.secondKey)]}"#.utf8).write(to: file)
+        #expect(await keySet.load())
+        #expect(keySet.current.identifiers == ["ec-2"])
+        try Data(#"{"keys":[]}"#.utf8).write(to: file, options: .atomic)
+        #expect(await keySet.load())
+        #expect(keySet.current.identifiers == [])
     }
 
     @Test("a missing file, a directory and a file that is too large are errors")

@@ -34,11 +34,10 @@ struct ReloadGateTests {
         #expect(gate.unknownKey(at: start) == .start)
     }
 
-    @Test("after failures the source is read sooner, and never later than the interval")
-    func delays() {
-        let slow = KeySource(interval: .seconds(600)) { [] }
-        #expect((0...9).map(slow.delay).map(\.components.seconds) == [600, 5, 10, 20, 40, 80, 160, 320, 600, 600])
-        #expect(slow.delay(afterFailures: .max) == .seconds(600))
-        #expect(KeySource(interval: .seconds(2)) { [] }.delay(afterFailures: 3) == .seconds(2))
+    @Test("after a failure the source is read sooner, and never later than the interval")
+    func schedule() {
+        let slow = KeySource(interval: .seconds(600)) { [] }.schedule
+        #expect(slow.every == .seconds(600) && slow.retryEvery == .seconds(5))
+        #expect(KeySource(interval: .seconds(2)) { [] }.schedule.retryEvery == .seconds(2))
     }
 }

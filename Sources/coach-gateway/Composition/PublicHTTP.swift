@@ -13,9 +13,8 @@ import Webhooks
 struct PublicHTTP {
     let application: GatewayApplication
     private let figureEvents: FigureEvents
-    /// Keys that verify users' tokens, and pushes of Google; nil when none are configured.
-    private let userKeys: KeySet?
-    private let googleKeys: KeySet?
+    /// Load the keys that verify users' tokens and pushes of Google, where they are configured.
+    let keyServices: [any Service]
 
     /// Throws for a secret or the URL of a key set that cannot be used.
     init(
@@ -36,14 +35,14 @@ struct PublicHTTP {
             database: databases.short, personas: resources.personas)
         let webhooks: [any Feature] = [
             WebhookRoutes(
-                senders: configuration.webhooks.senders(googleKeys: googleKeys), inbox: work.inbox,
+                senders: configuration.webhooks.senders(googleKeys: googleKeys?.keys), inbox: work.inbox,
                 eventsPerSecond: configuration.webhooks.eventsPerSecond)
         ]
         application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try turnFeatures.all + webhooks + resources.all + configuration.developmentFeatures(),
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: userKeys),
+                identity: try Self.verifier(configuration, keySet: userKeys?.keys),
                 sessions: SessionAuthentication(store: .postgres(client: databases.short), publicOrigin: configuration.appLinks.origin),
                 counter: counter, crisisResources: files.coachingParts.resources,
                 unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
@@ -53,13 +52,7 @@ struct PublicHTTP {
                 logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
             })
         self.figureEvents = figureEvents
-        self.userKeys = userKeys
-        self.googleKeys = googleKeys
-    }
-
-    /// The loading of keys.
-    var keyServices: [any Service] {
-        [userKeys, googleKeys].compactMap { $0 }.map { keys in Background { await keys.run() } }
+        keyServices = [userKeys, googleKeys].compactMap { $0?.job }
     }
 
     func figureEventJob(logger: Logger) -> PeriodicJob {
