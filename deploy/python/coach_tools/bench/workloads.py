@@ -87,6 +87,3 @@ def named(name, quick):
         "idle": Workload(
             "idle", f"{idle:,} streams, a token every 30 s", idle, 1 / 30, 3, ramp=15, silence_limit=HEARTBEAT_LIMIT),
     }[name]
-
-
-MATRIX = ("paced", "tls", "saturation", "packed", "ttft", "idle")
