@@ -163,9 +163,7 @@ let package = Package(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioPosix, .nioHTTP1, .logging]),
         tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
-        tests(
-            "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1],
-            exclude: ["official_sdks.py", "openai_sdk.py", "simulator_checks.py"]),
+        tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1]),
         tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "TestSupport"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
@@ -178,7 +176,7 @@ let package = Package(
             ],
             exclude: [
                 "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",
-                "Pages/Scripts", "OpenAI/openai_clients.py",
+                "Pages/Scripts", "OfficialClients",
             ]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts.

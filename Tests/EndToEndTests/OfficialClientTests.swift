@@ -15,8 +15,8 @@ struct OfficialClientTests {
         // One of its own: the script changes the simulator's standing script.
         let simulator = try await Simulator()
         let python = try #require(Self.python)
-        let script = Program.checkout.appendingPathComponent("Tests/ProviderSimulatorTests/\(name)").path
-        let run = try Program([script, "http://127.0.0.1:\(simulator.port)"], executable: URL(fileURLWithPath: python))
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OfficialClients/\(name)").path
+        let run = try Program(["-B", script, "http://127.0.0.1:\(simulator.port)"], executable: URL(fileURLWithPath: python))
         let status = try await run.exit(within: 60)
         #expect(status == 0, "\(run.output)")
         #expect(run.lines.count > 5)
@@ -43,10 +43,10 @@ struct OfficialClientTests {
         }
         let limited = try await testBed.anotherGateway(["COACH_ROOT": root.path])
         let forbidden = Token(user: UUID().uuidString.lowercased()).with(["role": "anon"]).text
-        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAI/openai_clients.py").path
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OfficialClients/openai_clients.py").path
         let token = Token(user: UUID().uuidString.lowercased()).text
         let run = try Program(
-            [script, "http://127.0.0.1:\(testBed.gateway.port)", token, "http://127.0.0.1:\(limited.port)", forbidden],
+            ["-B", script, "http://127.0.0.1:\(testBed.gateway.port)", token, "http://127.0.0.1:\(limited.port)", forbidden],
             executable: URL(fileURLWithPath: python))
         let status = try await run.exit(within: 120)
         #expect(status == 0, "\(run.output)")

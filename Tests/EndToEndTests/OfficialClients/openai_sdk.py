@@ -6,7 +6,6 @@ Prints one line a check; exits 1 if any failed.
 
 import asyncio
 import json
-import sys
 import time
 
 import openai
@@ -17,10 +16,8 @@ try:
 except ImportError:
     import httpx
 
-# No compiled file beside the package's sources.
-sys.dont_write_bytecode = True
-from simulator_checks import (  # noqa: E402
-    BASE, FAST, MESSAGES, by_header, by_message, check, client, control, raises, retrying, run_checks, streamed, text_of)
+from checks import check, raises, run_checks
+from simulator_checks import BASE, FAST, MESSAGES, by_header, by_message, client, control, retrying, streamed, text_of
 
 
 @check("a streamed answer has a role, text in many pieces, a reason and no usage")

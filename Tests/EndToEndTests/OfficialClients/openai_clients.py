@@ -9,10 +9,11 @@ Prints a line for each check, and one for each package that is not installed; ex
 import json
 import sys
 import time
-import traceback
 import uuid
 
 import openai
+
+from checks import check, raises, run_checks
 
 BASE, TOKEN, LIMITED_BASE, FORBIDDEN = sys.argv[1:] if len(sys.argv) == 5 else sys.exit(__doc__)
 V1 = BASE.rstrip("/") + "/v1"
@@ -20,16 +21,6 @@ LIMITED = LIMITED_BASE.rstrip("/") + "/v1"
 
 client = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=0, timeout=30)
 repeating = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=2, timeout=30)
-
-checks = []
-
-
-def check(sentence):
-    def register(function):
-        checks.append((sentence, function))
-        return function
-
-    return register
 
 
 def say(**script):
@@ -40,17 +31,9 @@ def messages(**script):
     return [{"role": "system", "content": "You are terse."}, {"role": "user", "content": say(**script)}]
 
 
-def expect(kind, function):
-    try:
-        function()
-    except kind as error:
-        return error
-    raise AssertionError(f"no {kind.__name__}")
-
-
 def expect_above_limit(kind, function):
     """More requests than two minutes allow, because one may end in between."""
-    return expect(kind, lambda: [function() for _ in range(6)])
+    return raises(kind, lambda: [function() for _ in range(6)])
 
 
 TEXT = "One step, then another: a small one. 🌱"
@@ -60,7 +43,7 @@ TEXT = "One step, then another: a small one. 🌱"
 def _():
     assert "coach" in [model.id for model in client.models.list()]
     assert client.models.retrieve("coach").id == "coach"
-    expect(openai.NotFoundError, lambda: client.models.retrieve("parrot"))
+    raises(openai.NotFoundError, lambda: client.models.retrieve("parrot"))
 
 
 @check("openai: a chat completion")
@@ -89,14 +72,14 @@ def _():
 @check("openai: errors are the package's own exceptions")
 def _():
     stranger = openai.OpenAI(base_url=V1, api_key="no.token", max_retries=0)
-    expect(openai.AuthenticationError, lambda: stranger.models.list())
-    unknown = expect(openai.NotFoundError, lambda: client.chat.completions.create(model="gpt-4o", messages=messages(words=1)))
+    raises(openai.AuthenticationError, lambda: stranger.models.list())
+    unknown = raises(openai.NotFoundError, lambda: client.chat.completions.create(model="gpt-4o", messages=messages(words=1)))
     assert unknown.code == "model_not_found" and unknown.param == "model"
     tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
-    expect(openai.BadRequestError, lambda: client.chat.completions.create(model="coach", messages=messages(words=1), tools=tools))
-    error = expect(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id="resp_" + str(uuid.uuid4())))
+    raises(openai.BadRequestError, lambda: client.chat.completions.create(model="coach", messages=messages(words=1), tools=tools))
+    error = raises(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id="resp_" + str(uuid.uuid4())))
     assert error.code == "previous_response_not_found"
-    expect(openai.NotFoundError, lambda: client.responses.retrieve("resp_" + str(uuid.uuid4())))
+    raises(openai.NotFoundError, lambda: client.responses.retrieve("resp_" + str(uuid.uuid4())))
 
 
 @check("openai: a rate limit and a forbidden token are the package's own exceptions")
@@ -106,17 +89,17 @@ def _():
         openai.RateLimitError, lambda: limited.chat.completions.create(model="coach", messages=messages(words=1)))
     assert error.status_code == 429 and int(error.response.headers["retry-after"]) >= 1
     forbidden = openai.OpenAI(base_url=V1, api_key=FORBIDDEN, max_retries=0, timeout=30)
-    expect(openai.PermissionDeniedError, lambda: forbidden.chat.completions.create(model="coach", messages=messages(words=1)))
+    raises(openai.PermissionDeniedError, lambda: forbidden.chat.completions.create(model="coach", messages=messages(words=1)))
 
 
 @check("openai: a failure after the turn began is not repeated")
 def _():
-    expect(openai.InternalServerError, lambda: repeating.chat.completions.create(model="coach", messages=messages(http_error={"status": 500})))
+    raises(openai.InternalServerError, lambda: repeating.chat.completions.create(model="coach", messages=messages(http_error={"status": 500})))
     # A second request of the same user would have begun another turn; the remaining requests tell how many there were.
     spent = -1
     while spent < 0:  # The minute of the limit may have ended in between.
         before = remaining()
-        expect(openai.InternalServerError, lambda: repeating.responses.create(model="coach", input=say(http_error={"status": 500})))
+        raises(openai.InternalServerError, lambda: repeating.responses.create(model="coach", input=say(http_error={"status": 500})))
         spent = before - remaining()
     assert spent == 2, f"{spent}, not one creation and one reading of the limit"
 
@@ -127,7 +110,7 @@ def remaining():
 
 @check("openai: a stream that breaks is an error of the package")
 def _():
-    expect(
+    raises(
         openai.APIError,
         lambda: list(client.chat.completions.create(model="coach", messages=messages(words=30, cut_after_tokens=5), stream=True)))
 
@@ -140,11 +123,11 @@ def _():
     assert second.previous_response_id == first.id
     items = list(client.responses.input_items.list(first.id))
     assert [item.role for item in items] == ["user"] and items[0].content[0].type == "input_text", items
-    error = expect(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id=first.id))
+    error = raises(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id=first.id))
     assert error.code == "previous_response_not_latest"
     assert client.responses.retrieve(first.id).output_text == TEXT
     client.responses.delete(first.id)
-    expect(openai.NotFoundError, lambda: client.responses.retrieve(first.id))
+    raises(openai.NotFoundError, lambda: client.responses.retrieve(first.id))
 
 
 def streamed_text(events):
@@ -226,10 +209,10 @@ def langchain_checks():
 
     @check("langchain: errors are those of the package it is built on")
     def _():
-        expect(openai.AuthenticationError, lambda: model(key="no.token").invoke("hello"))
-        expect(openai.NotFoundError, lambda: model("gpt-4o").invoke("hello"))
-        expect(openai.BadRequestError, lambda: model(n=2).invoke("hello"))
-        expect(openai.PermissionDeniedError, lambda: model(key=FORBIDDEN).invoke("hello"))
+        raises(openai.AuthenticationError, lambda: model(key="no.token").invoke("hello"))
+        raises(openai.NotFoundError, lambda: model("gpt-4o").invoke("hello"))
+        raises(openai.BadRequestError, lambda: model(n=2).invoke("hello"))
+        raises(openai.PermissionDeniedError, lambda: model(key=FORBIDDEN).invoke("hello"))
         expect_above_limit(openai.RateLimitError, lambda: model(base=LIMITED).invoke(say(words=1)))
 
 
@@ -250,13 +233,13 @@ def litellm_checks():
 
     @check("litellm: errors are its own exceptions")
     def _():
-        expect(litellm.AuthenticationError, lambda: complete(key="no.token"))
-        expect(litellm.NotFoundError, lambda: complete(model="openai/gpt-4o"))
-        expect(litellm.BadRequestError, lambda: complete(n=2))
+        raises(litellm.AuthenticationError, lambda: complete(key="no.token"))
+        raises(litellm.NotFoundError, lambda: complete(model="openai/gpt-4o"))
+        raises(litellm.BadRequestError, lambda: complete(n=2))
         expect_above_limit(litellm.RateLimitError, lambda: complete(base=LIMITED, text=say(words=1)))
         # Not every version has an exception of its own for 403; each has the status.
-        assert expect(openai.APIError, lambda: complete(key=FORBIDDEN)).status_code == 403
-        failing = expect(litellm.exceptions.ServiceUnavailableError, lambda: complete(text=say(http_error={"status": 500})))
+        assert raises(openai.APIError, lambda: complete(key=FORBIDDEN)).status_code == 403
+        failing = raises(litellm.exceptions.ServiceUnavailableError, lambda: complete(text=say(http_error={"status": 500})))
         assert failing.status_code == 503
 
 
@@ -266,14 +249,4 @@ for register in [langchain_checks, litellm_checks]:
     except ImportError as error:
         print(f"skipped: {error.name} is not installed")
 
-failed = 0
-for sentence, function in checks:
-    try:
-        function()
-        print("ok", sentence)
-    except Exception:
-        failed += 1
-        print("FAILED", sentence)
-        traceback.print_exc()
-sys.stdout.flush()
-sys.exit(1 if failed else 0)
+run_checks()

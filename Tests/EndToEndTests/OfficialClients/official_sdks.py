@@ -8,7 +8,6 @@ Prints one line a check; exits 1 if any failed.
 
 import json
 import sys
-import traceback
 
 import anthropic
 import boto3
@@ -18,6 +17,8 @@ import openai
 from google import genai
 from google.genai import errors as genai_errors
 from google.genai import types as genai_types
+
+from checks import check, raises, run_checks
 
 BASE = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit(__doc__)
 SYSTEM = "You are a coach."
@@ -40,27 +41,9 @@ bedrock_client = boto3.client(
     aws_secret_access_key="secret", config=RETRIES,
 )
 
-checks = []
-
-
-def check(sentence):
-    def register(function):
-        checks.append((sentence, function))
-        return function
-
-    return register
-
 
 def message(**script):
     return "Please [[sim " + json.dumps({**FAST, **script}) + "]] help."
-
-
-def raises(kind, action):
-    try:
-        action()
-    except kind as error:
-        return error
-    raise AssertionError(f"no {kind.__name__} was raised")
 
 
 # OpenAI Responses
@@ -234,13 +217,4 @@ def _():
         assert error.response["Error"]["Code"] == code
 
 
-failures = 0
-for sentence, function in checks:
-    try:
-        function()
-        print(f"ok: {sentence}")
-    except Exception:
-        failures += 1
-        print(f"FAILED: {sentence}\n{traceback.format_exc()}")
-print(f"{len(checks) - failures} of {len(checks)} checks passed")
-sys.exit(1 if failures else 0)
+run_checks()

@@ -1,11 +1,9 @@
-"""What checks of the simulator by the `openai` package share: the clients, scripts for the simulator, and the list of checks."""
+"""What checks of the simulator by the `openai` package share: the clients, and scripts for the simulator."""
 
 import json
 import sys
-import traceback
 import urllib.request
 
-import openai
 from openai import OpenAI
 
 BASE = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit("Usage: openai_sdk.py BASE_URL")
@@ -17,16 +15,6 @@ FAST = {"pace_ms": 1, "first_token_ms": 1}
 
 client = OpenAI(base_url=BASE + "/v1", api_key="sk-simulated", max_retries=0, timeout=20)
 retrying = OpenAI(base_url=BASE + "/v1", api_key="sk-simulated", max_retries=2, timeout=20)
-
-checks = []
-
-
-def check(sentence):
-    def register(function):
-        checks.append((sentence, function))
-        return function
-
-    return register
 
 
 def by_header(**script):
@@ -50,26 +38,3 @@ def streamed(messages=MESSAGES, sdk=client, **options):
 
 def text_of(chunks):
     return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
-
-
-def raises(kind, action):
-    try:
-        action()
-    except kind as error:
-        return error
-    raise AssertionError(f"no {kind.__name__} was raised")
-
-
-def run_checks():
-    """Runs all checks, prints a line for each, and ends the process."""
-    failures = 0
-    for sentence, function in checks:
-        try:
-            function()
-            print(f"ok    {sentence}", flush=True)
-        except Exception:
-            failures += 1
-            print(f"FAIL  {sentence}", flush=True)
-            traceback.print_exc()
-    print(f"{len(checks) - failures} of {len(checks)} checks passed with openai {openai.__version__}")
-    sys.exit(1 if failures else 0)
