@@ -8,7 +8,7 @@ public struct IntakeEvent: Hashable, Sendable {
         /// Changes an entitlement.
         case event(BillingEvent)
         /// Carries no state; the purchase must be looked up at the store.
-        case lookUp(PlayLookUp)
+        case lookUp(GooglePlayLookUp)
         /// Stored and answered 200, because a retry cannot help.
         case ignored(IgnoredReason)
     }

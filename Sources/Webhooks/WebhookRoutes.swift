@@ -11,7 +11,7 @@ import Hummingbird
 public struct WebhookRoutes: Feature {
     private typealias Reader = @Sendable (_ request: Request, _ body: [UInt8]) async throws -> IntakeEvent
 
-    private let senders: WebhookConfiguration
+    private let senders: BillingSenders
     private let inbox: BillingInbox
     private let pacer: RequestPacer
     private let now: @Sendable () -> Date
@@ -21,7 +21,7 @@ public struct WebhookRoutes: Feature {
 
     /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
     public init(
-        senders: WebhookConfiguration, inbox: BillingInbox, eventsPerSecond: Int, now: @escaping @Sendable () -> Date = { Date() }
+        senders: BillingSenders, inbox: BillingInbox, eventsPerSecond: Int, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.senders = senders
         self.inbox = inbox
@@ -54,7 +54,7 @@ public struct WebhookRoutes: Feature {
         ]
     }
 
-    private func revenueCat(_ sender: WebhookConfiguration.RevenueCat) -> Reader {
+    private func revenueCat(_ sender: BillingSenders.RevenueCat) -> Reader {
         { request, body in
             let isValid = sender.credentials.isValid(
                 authorization: request.headers[.authorization], signature: request.headers[sender.signatureHeader], body: body,
@@ -64,7 +64,7 @@ public struct WebhookRoutes: Feature {
         }
     }
 
-    private func stripe(_ sender: WebhookConfiguration.Stripe) -> Reader {
+    private func stripe(_ sender: BillingSenders.Stripe) -> Reader {
         { request, body in
             let header = request.headers[Self.stripeSignature]
             guard sender.signature.isValid(header: header, body: body, unixSeconds: unixSeconds) else { throw Self.unverified }
@@ -82,14 +82,14 @@ public struct WebhookRoutes: Feature {
         }
     }
 
-    private func play(_ sender: WebhookConfiguration.Play) -> Reader {
+    private func play(_ sender: BillingSenders.GooglePlay) -> Reader {
         { request, body in
             do {
                 try await sender.authenticate(request.headers[.authorization], now())
             } catch {
                 throw Self.unverified
             }
-            return PlayNotification.parse(body, package: sender.package, canLookUp: sender.canLookUp)
+            return GooglePlayNotification.parse(body, package: sender.package, canLookUp: sender.canLookUp)
         }
     }
 
@@ -110,7 +110,7 @@ public struct WebhookRoutes: Feature {
         guard case .event(let event) = outcome, event.source == .revenuecat, senders.revenueCat?.reconciles == true else { return [] }
         let subscribers =
             if case .transfer(let from, let to, _, _) = event.change { [from, to] } else { [event.subject] }
-        return subscribers.compactMap(\.first).map { Reconciliation.job(for: $0, after: now()) }
+        return subscribers.compactMap(\.first).map { RevenueCatReconciliation.job(for: $0, after: now()) }
     }
 
     private var unixSeconds: Int64 { Int64(now().timeIntervalSince1970) }

@@ -181,7 +181,7 @@ struct StoreSubscriptionFigureTests {
             "linkedPurchaseToken": linked.map { .string($0) } ?? .null,
         ]
         let id = "state:\(UUID())"
-        let event = try PlayPurchase.parse(
+        let event = try GooglePlayPurchase.parse(
             body.bytes, token: token, isRefunded: isRefunded, id: id, requestedAt: try instant(day), catalogue: catalogue)
         return BillingDelivery(
             source: .play, id: id, type: "subscriptionsv2", environment: .production, body: [], effect: .event(event))

@@ -15,7 +15,7 @@ final class AlertEvaluation: Sendable {
     private let circuits: @Sendable () -> [ModelName: CircuitState]
     private let jobs: @Sendable () async throws -> [JobFigures]
     /// Kinds of jobs that webhooks wait for.
-    private let webhookKinds: Set<JobKind> = [Reconciliation.subscriberKind, PlayPurchaseFetcher.kind, Alerts.delivery]
+    private let webhookKinds: Set<JobKind> = [RevenueCatReconciliation.subscriberKind, GooglePlayPurchaseFetcher.kind, Alerts.delivery]
     /// Rules with a gauge: one that does not fire any more is 0.
     private let known = Mutex<Set<String>>([])
     private let logger: Logger

@@ -13,7 +13,7 @@ struct BackgroundWork {
     let inbox: BillingInbox
     private let housekeeping: Housekeeping
     private let queue: JobQueue
-    private let reconciliation: Reconciliation?
+    private let reconciliation: RevenueCatReconciliation?
     private let refolding: EntitlementRefolding
     private let jobs: JobRunner
     private let jobMetrics: JobMetrics
@@ -83,7 +83,7 @@ struct BackgroundWork {
             try await housekeeping.purgeIdempotencyKeys()
             if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.notify() }
             if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.notify() }
-            if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.notify() }
+            if reconciliation != nil, try await queue.enqueue(RevenueCatReconciliation.expiringJob(at: Date())) != nil { jobs.notify() }
             try await housekeeping.detachPartitions(olderThan: ledgerDays)
         }
     }

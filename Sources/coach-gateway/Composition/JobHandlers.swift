@@ -15,8 +15,8 @@ struct JobHandlers {
     let queue: JobQueue
     let refolding: EntitlementRefolding
     /// nil when it is not configured, as the next.
-    let reconciliation: Reconciliation?
-    let playPurchases: PlayPurchaseFetcher?
+    let reconciliation: RevenueCatReconciliation?
+    let playPurchases: GooglePlayPurchaseFetcher?
     let alertWebhook: AlertWebhook?
     let logger: Logger
 
@@ -70,21 +70,23 @@ struct JobHandlers {
         }
     }
 
-    private func reconcile(_ reconciliation: Reconciliation) -> [JobHandler] {
+    private func reconcile(_ reconciliation: RevenueCatReconciliation) -> [JobHandler] {
         [
             JobHandler(
-                Reconciliation.subscriberKind, concurrency: 4, timeLimit: .seconds(60), payload: Reconciliation.subscriber
+                RevenueCatReconciliation.subscriberKind, concurrency: 4, timeLimit: .seconds(60),
+                payload: RevenueCatReconciliation.subscriber
             ) { subscriber in
                 try await Self.rejectingPermanentErrors { try await reconciliation.reconcile(subscriber) }
             },
-            JobHandler(Reconciliation.expiringKind, concurrency: 1, payload: { $0 }) { [queue] _ in
+            JobHandler(RevenueCatReconciliation.expiringKind, concurrency: 1, payload: { $0 }) { [queue] _ in
                 try await reconciliation.enqueueExpiring(at: Date(), in: queue)
             },
         ]
     }
 
-    private func lookUp(_ purchases: PlayPurchaseFetcher) -> JobHandler {
-        JobHandler(PlayPurchaseFetcher.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
+    private func lookUp(_ purchases: GooglePlayPurchaseFetcher) -> JobHandler {
+        JobHandler(GooglePlayPurchaseFetcher.kind, concurrency: 4, timeLimit: .seconds(60), payload: GooglePlayLookUp.of) {
+            lookUp, messageID in
             try await Self.rejectingPermanentErrors { try await purchases.lookUp(lookUp, messageID: messageID) }
         }
     }

@@ -6,10 +6,10 @@ import Webhooks
 
 /// The billing senders' credentials.
 struct WebhookSettings: Sendable {
-    var revenueCat: WebhookConfiguration.RevenueCat?
-    var stripe: WebhookConfiguration.Stripe?
+    var revenueCat: BillingSenders.RevenueCat?
+    var stripe: BillingSenders.Stripe?
     var appStore: AppStoreNotification?
-    var play: Play?
+    var play: GooglePlay?
     var revenueCatAPI: RevenueCatAPI?
     var catalogue: ProductCatalogue
     var foldsStoreEvents: Bool
@@ -20,7 +20,7 @@ struct WebhookSettings: Sendable {
     /// Measured on two processors beside chat: `deploy/bench --only webhooks`.
     private static let eventsPerProcessor = 270
 
-    struct Play: Sendable {
+    struct GooglePlay: Sendable {
         var audience: String
         var email: String
         /// The key set that verifies push tokens.
@@ -49,18 +49,18 @@ struct WebhookSettings: Sendable {
         revenueCatAPI = settings.text(.revenueCatAPIKey).map {
             RevenueCatAPI(key: $0, url: Self.url(.revenueCatAPI, &settings))
         }
-        let revenueCat = WebhookConfiguration.RevenueCat(
+        let revenueCat = BillingSenders.RevenueCat(
             credentials: credentials, signatureHeader: header, reconciles: revenueCatAPI != nil)
         if revenueCat == nil { settings.complain(.revenueCatSignatureHeader, "is not a header name") }
         self.revenueCat = credentials.isConfigured ? revenueCat : nil
 
         catalogue = Self.catalogue(&settings)
         let secrets = Self.list(settings.text(.stripeSecret))
-        stripe = secrets.isEmpty ? nil : WebhookConfiguration.Stripe(signature: WebhookSignature(secrets: secrets), catalogue: catalogue)
+        stripe = secrets.isEmpty ? nil : BillingSenders.Stripe(signature: WebhookSignature(secrets: secrets), catalogue: catalogue)
         appStore = Self.appStore(&settings, catalogue)
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
         case (let audience?, let email?):
-            play = Play(
+            play = GooglePlay(
                 audience: audience, email: email, keys: Self.url(.playKeys, &settings), package: settings.text(.playPackage),
                 serviceAccount: Self.serviceAccount(&settings), api: Self.url(.playAPI, &settings))
         case (nil, nil): break
@@ -79,26 +79,26 @@ struct WebhookSettings: Sendable {
     }
 
     /// - Parameter googleKeys: as loaded; nil without Google Play.
-    func senders(googleKeys: KeySet?) -> WebhookConfiguration {
-        var senders = WebhookConfiguration(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
+    func senders(googleKeys: KeySet?) -> BillingSenders {
+        var senders = BillingSenders(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
         guard let play, let keys = googleKeys else { return senders }
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
-        senders.play = WebhookConfiguration.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
+        senders.play = BillingSenders.GooglePlay(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
             try await verifier.authenticate(header, now: now)
         }
         return senders
     }
 
     /// nil without an API key.
-    func reconciliation(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> Reconciliation? {
-        revenueCatAPI.map { Reconciliation(key: $0.key, baseURL: $0.url, client: client, inbox: inbox) }
+    func reconciliation(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> RevenueCatReconciliation? {
+        revenueCatAPI.map { RevenueCatReconciliation(key: $0.key, baseURL: $0.url, client: client, inbox: inbox) }
     }
 
     /// nil without a service account.
-    func playPurchases(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> PlayPurchaseFetcher? {
+    func playPurchases(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> GooglePlayPurchaseFetcher? {
         guard let play, let file = play.serviceAccount else { return nil }
-        let account = ServiceAccount(file: file, scope: PlayPurchaseFetcher.scope, client: client)
-        return PlayPurchaseFetcher(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) {
+        let account = ServiceAccount(file: file, scope: GooglePlayPurchaseFetcher.scope, client: client)
+        return GooglePlayPurchaseFetcher(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) {
             try await account.accessToken()
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Reconciliation with RevenueCat")
-struct ReconciliationTests {
+struct RevenueCatReconciliationTests {
     private static let user = SubscriberID("7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b")!
     private static let path = "/v1/subscribers/7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
     private let store: StoreAPI
@@ -20,8 +20,8 @@ struct ReconciliationTests {
         client = try OutboundHTTPClient(OutboundConfiguration())
     }
 
-    private var reconciliation: Reconciliation {
-        Reconciliation(key: "sk_test", baseURL: store.url, client: client, inbox: recorder.inbox)
+    private var reconciliation: RevenueCatReconciliation {
+        RevenueCatReconciliation(key: "sk_test", baseURL: store.url, client: client, inbox: recorder.inbox)
     }
 
     @Test("the whole subscriber is stored as a snapshot event; equal answers have the same id")
@@ -85,9 +85,9 @@ struct ReconciliationTests {
     @Test("events of one minute share a job, which runs after that minute")
     func coalescing() {
         let minute = Date(timeIntervalSince1970: 1_768_435_200)
-        let first = Reconciliation.job(for: Self.user, after: minute)
-        let last = Reconciliation.job(for: Self.user, after: minute.addingTimeInterval(59))
-        let next = Reconciliation.job(for: Self.user, after: minute.addingTimeInterval(60))
+        let first = RevenueCatReconciliation.job(for: Self.user, after: minute)
+        let last = RevenueCatReconciliation.job(for: Self.user, after: minute.addingTimeInterval(59))
+        let next = RevenueCatReconciliation.job(for: Self.user, after: minute.addingTimeInterval(60))
         #expect(first.idempotencyKey == last.idempotencyKey && first.idempotencyKey != next.idempotencyKey)
         #expect(first.delay >= .seconds(60) && last.delay == first.delay - .seconds(59) && first.delay < .seconds(120))
         #expect(first.payload == ["subscriber": .string(Self.user.text)])
@@ -106,6 +106,6 @@ struct ReconciliationTests {
         try await reconciliation.enqueueExpiring(at: date.addingTimeInterval(3_600), in: queue.queue)
         #expect(queue.jobs.count == 2_400 && Set(queue.jobs.map(\.idempotencyKey)).count == 1_200)
         #expect(Set(queue.jobs.compactMap { $0.payload["subscriber"]?.string }) == Set(users.map(\.description)))
-        #expect(Reconciliation.expiringJob(at: date) == Reconciliation.expiringJob(at: date.addingTimeInterval(3_600)))
+        #expect(RevenueCatReconciliation.expiringJob(at: date) == RevenueCatReconciliation.expiringJob(at: date.addingTimeInterval(3_600)))
     }
 }

@@ -2,12 +2,12 @@ import Foundation
 import HTTPTypes
 
 /// How the events of each billing sender are verified and read. A sender that is nil is not configured; its route answers 503.
-public struct WebhookConfiguration: Sendable {
+public struct BillingSenders: Sendable {
     public struct RevenueCat: Sendable {
         public var credentials: WebhookCredentials
         /// The header that carries the signature.
         let signatureHeader: HTTPField.Name
-        /// Whether each event is followed by a look at the whole subscriber (`Reconciliation`).
+        /// Whether each event is followed by a look at the whole subscriber (`RevenueCatReconciliation`).
         public var reconciles: Bool
 
         /// nil when the text is no header name.
@@ -29,7 +29,7 @@ public struct WebhookConfiguration: Sendable {
         }
     }
 
-    public struct Play: Sendable {
+    public struct GooglePlay: Sendable {
         /// Throws when the `Authorization` header has no valid token of the push subscription's service account.
         public var authenticate: @Sendable (_ authorization: String?, _ now: Date) async throws -> Void
         /// The app's package; nil accepts any.
@@ -50,12 +50,12 @@ public struct WebhookConfiguration: Sendable {
     public var revenueCat: RevenueCat?
     public var stripe: Stripe?
     public var appStore: AppStoreNotification?
-    public var play: Play?
+    public var play: GooglePlay?
     /// Whether events that come from a store directly change entitlements. RevenueCat reports the same purchases.
     public var foldsStoreEvents: Bool
 
     public init(
-        revenueCat: RevenueCat? = nil, stripe: Stripe? = nil, appStore: AppStoreNotification? = nil, play: Play? = nil,
+        revenueCat: RevenueCat? = nil, stripe: Stripe? = nil, appStore: AppStoreNotification? = nil, play: GooglePlay? = nil,
         foldsStoreEvents: Bool
     ) {
         self.revenueCat = revenueCat

@@ -1,8 +1,8 @@
 import CoachCore
 import Foundation
 
-/// A purchase whose state must be fetched from Google Play, because its notifications carry none. Payload of a job of `PlayPurchaseFetcher`.
-public struct PlayLookUp: Hashable, Sendable {
+/// A purchase whose state must be fetched from Google Play, because its notifications carry none. Payload of a job of `GooglePlayPurchaseFetcher`.
+public struct GooglePlayLookUp: Hashable, Sendable {
     public let package: String
     public let purchaseToken: String
     /// Whether Google has refunded a payment of it, which only the notification says.
@@ -16,7 +16,7 @@ public struct PlayLookUp: Hashable, Sendable {
 }
 
 /// Parses Google Play's real-time developer notifications, pushed by Pub/Sub (facts: store webhooks §2).
-public enum PlayNotification {
+public enum GooglePlayNotification {
     /// - Parameters:
     ///   - package: the app's package; notifications for another one are ignored.
     ///   - canLookUp: whether a service account is configured.
@@ -34,7 +34,7 @@ public enum PlayNotification {
         }
     }
 
-    private static func read(_ notification: EventFields, type: inout String?) throws(IgnoredReason) -> PlayLookUp {
+    private static func read(_ notification: EventFields, type: inout String?) throws(IgnoredReason) -> GooglePlayLookUp {
         let package = try notification.required("packageName", notification.text("packageName"))
         let token: String?
         var isRefunded = false
@@ -54,7 +54,7 @@ public enum PlayNotification {
         } else {
             throw .unknownType
         }
-        return PlayLookUp(package: package, purchaseToken: try notification.required("purchaseToken", token), isRefunded: isRefunded)
+        return GooglePlayLookUp(package: package, purchaseToken: try notification.required("purchaseToken", token), isRefunded: isRefunded)
     }
 
     /// Longer than an event's id, and part of a URL.

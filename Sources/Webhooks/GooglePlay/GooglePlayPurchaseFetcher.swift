@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import OutboundHTTP
 
-/// Runs the jobs of `PlayLookUp`: fetches the state of a purchase from Google Play and stores it as a billing event.
-public struct PlayPurchaseFetcher: Sendable {
+/// Runs the jobs of `GooglePlayLookUp`: fetches the state of a purchase from Google Play and stores it as a billing event.
+public struct GooglePlayPurchaseFetcher: Sendable {
     public static let kind = JobKind(rawValue: "look_up_play_purchase")
     /// The OAuth 2 scope of the service account's token.
     public static let scope = "https://www.googleapis.com/auth/androidpublisher"
@@ -26,7 +26,7 @@ public struct PlayPurchaseFetcher: Sendable {
     }
 
     /// Throws `StoreClientError`, `StoreFault`, what `accessToken` throws, or `CancellationError`.
-    public func lookUp(_ lookUp: PlayLookUp, messageID: String) async throws {
+    public func lookUp(_ lookUp: GooglePlayLookUp, messageID: String) async throws {
         let requestedAt = BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))
         let answer = try await client.get(
             [
@@ -38,7 +38,7 @@ public struct PlayPurchaseFetcher: Sendable {
         let effect: BillingDelivery.Effect
         var environment = BillingEnvironment.production
         do throws(IgnoredReason) {
-            let event = try PlayPurchase.parse(
+            let event = try GooglePlayPurchase.parse(
                 answer.body, token: lookUp.purchaseToken, isRefunded: lookUp.isRefunded, id: id, requestedAt: requestedAt,
                 catalogue: catalogue)
             if case .observation(let observation) = event.change { environment = observation.reference.environment }
@@ -53,21 +53,21 @@ public struct PlayPurchaseFetcher: Sendable {
     }
 }
 
-extension PlayLookUp {
+extension GooglePlayLookUp {
     /// Enqueued with the notification, once for each.
     func job(messageID: String) -> NewJob {
         NewJob(
-            PlayPurchaseFetcher.kind,
+            GooglePlayPurchaseFetcher.kind,
             payload: [
                 "package": .string(package), "token": .string(purchaseToken), "refunded": .bool(isRefunded), "message": .string(messageID),
             ])
     }
 
     /// The look-up of a job, and the notification that caused it; nil when the payload is not one of this kind.
-    public static func of(_ job: Job) -> (lookUp: PlayLookUp, messageID: String)? {
+    public static func of(_ job: Job) -> (lookUp: GooglePlayLookUp, messageID: String)? {
         guard let package = job.payload["package"]?.string, let token = job.payload["token"]?.string,
             let message = job.payload["message"]?.string
         else { return nil }
-        return (PlayLookUp(package: package, purchaseToken: token, isRefunded: job.payload["refunded"] == true), message)
+        return (GooglePlayLookUp(package: package, purchaseToken: token, isRefunded: job.payload["refunded"] == true), message)
     }
 }

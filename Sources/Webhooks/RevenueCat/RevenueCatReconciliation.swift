@@ -5,7 +5,7 @@ import OutboundHTTP
 
 /// Runs jobs that ask RevenueCat for the whole state of a subscriber and store it as a billing event. It repairs what webhooks missed:
 /// RevenueCat gives up after five retries.
-public struct Reconciliation: Sendable {
+public struct RevenueCatReconciliation: Sendable {
     /// One subscriber.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
     /// Enqueues a job for each subscriber whose access is about to end.

@@ -8,7 +8,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Look-up of Google Play purchases")
-struct PlayPurchaseFetcherTests {
+struct GooglePlayPurchaseFetcherTests {
     private static let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
     private let now = BillingInstant(milliseconds: 1_768_435_200_000)!
 
@@ -21,7 +21,7 @@ struct PlayPurchaseFetcherTests {
     }
 
     private func parse(_ body: String, token: String = "token", isRefunded: Bool = false) throws(IgnoredReason) -> BillingEvent {
-        try PlayPurchase.parse(
+        try GooglePlayPurchase.parse(
             Array(body.utf8), token: token, isRefunded: isRefunded, id: "state:1", requestedAt: now,
             catalogue: ProductCatalogue(["monthly": ["pro"]]))
     }
@@ -69,7 +69,7 @@ struct PlayPurchaseFetcherTests {
     func linked() throws {
         let first = try parse(body("ACTIVE", expiry: "2026-12-01T00:00:00Z"), token: "one")
         let next = body("ACTIVE", ",\"linkedPurchaseToken\":\"one\"").replacing("externalAccountIdentifiers", with: "other")
-        let second = try PlayPurchase.parse(
+        let second = try GooglePlayPurchase.parse(
             Array(next.utf8), token: "two", id: "state:2", requestedAt: now.advanced(by: 1), catalogue: ProductCatalogue())
         let state = state(first, second)
         #expect(state.isActive && state.expiresAt == second.expiry)
@@ -80,12 +80,12 @@ struct PlayPurchaseFetcherTests {
         let (store, recorder) = (try StoreAPI(), InboxRecorder())
         let client = try OutboundHTTPClient(OutboundConfiguration())
         defer { client.shutDown() }
-        let purchases = PlayPurchaseFetcher(
+        let purchases = GooglePlayPurchaseFetcher(
             baseURL: store.url, client: client, inbox: recorder.inbox, catalogue: ProductCatalogue(),
             now: { [now] in Date(timeIntervalSince1970: Double(now.milliseconds) / 1000) }
         ) { "access" }
         let path = "/androidpublisher/v3/applications/com.example/purchases/subscriptionsv2/tokens/a.b"
-        let lookUp = PlayLookUp(package: "com.example", purchaseToken: "a.b", isRefunded: true)
+        let lookUp = GooglePlayLookUp(package: "com.example", purchaseToken: "a.b", isRefunded: true)
         for status in [410, 503] { try await store.answer(path, status: status, "{}") }
         await #expect(throws: StoreClientError.temporary("the server answered 503")) {
             try await purchases.lookUp(lookUp, messageID: "7")
@@ -111,7 +111,7 @@ struct PlayPurchaseFetcherTests {
         let taken = Job(
             run: JobRun(id: JobID(1), attempt: 1), isLastAttempt: false, userID: nil, kind: job.kind, payload: job.payload,
             idempotencyKey: nil)
-        #expect(PlayLookUp.of(taken)?.lookUp == lookUp && PlayLookUp.of(taken)?.messageID == "7")
+        #expect(GooglePlayLookUp.of(taken)?.lookUp == lookUp && GooglePlayLookUp.of(taken)?.messageID == "7")
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Google Play notifications")
-struct PlayNotificationTests {
+struct GooglePlayNotificationTests {
     private func notification(_ kind: String, _ content: JSONValue) -> [UInt8] {
         let notification = JSONValue.object([
             JSONMember("version", "1.0"), JSONMember("packageName", "com.example.coach"), JSONMember("eventTimeMillis", "1700000000000"),
@@ -17,20 +17,20 @@ struct PlayNotificationTests {
     }
 
     private func parse(_ body: [UInt8], canLookUp: Bool = true) -> IntakeEvent {
-        PlayNotification.parse(body, package: "com.example.coach", canLookUp: canLookUp)
+        GooglePlayNotification.parse(body, package: "com.example.coach", canLookUp: canLookUp)
     }
 
     @Test("a subscription notification causes a look-up of its purchase")
     func subscription() {
         let intake = parse(notification("subscriptionNotification", ["notificationType": 2, "purchaseToken": "abc.def"]))
-        #expect(intake.outcome == .lookUp(PlayLookUp(package: "com.example.coach", purchaseToken: "abc.def")))
+        #expect(intake.outcome == .lookUp(GooglePlayLookUp(package: "com.example.coach", purchaseToken: "abc.def")))
         #expect(intake.id == "136969346945" && intake.type == "subscription:2")
     }
 
     @Test("a voided subscription is looked up as refunded, a voided product is not looked up")
     func voided() {
         let subscription = parse(notification("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 1, "refundType": 1]))
-        #expect(subscription.outcome == .lookUp(PlayLookUp(package: "com.example.coach", purchaseToken: "t", isRefunded: true)))
+        #expect(subscription.outcome == .lookUp(GooglePlayLookUp(package: "com.example.coach", purchaseToken: "t", isRefunded: true)))
         let product = parse(notification("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 2]))
         #expect(product.outcome == .ignored(.informational))
     }
@@ -39,7 +39,7 @@ struct PlayNotificationTests {
     func ignored() {
         let subscription = notification("subscriptionNotification", ["notificationType": 2, "purchaseToken": "t"])
         #expect(parse(subscription, canLookUp: false).outcome == .ignored(.noServiceAccount))
-        #expect(PlayNotification.parse(subscription, package: "other", canLookUp: true).outcome == .ignored(.invalid("packageName")))
+        #expect(GooglePlayNotification.parse(subscription, package: "other", canLookUp: true).outcome == .ignored(.invalid("packageName")))
         #expect(parse(notification("testNotification", ["version": "1.0"])).outcome == .ignored(.informational))
         #expect(parse(notification("oneTimeProductNotification", [:])).outcome == .ignored(.informational))
         #expect(parse(notification("somethingNew", [:])).outcome == .ignored(.unknownType))
