@@ -27,15 +27,6 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
     /// The token is valid, but its top-level `role` is not `authenticated`.
     case forbidden
 
-    /// The stable error code of the API (`GatewayAPI.ErrorCode`).
-    public var code: String {
-        switch self {
-        case .expired: "AUTH_1001"
-        case .forbidden: "AUTH_1003"
-        default: "AUTH_1002"
-        }
-    }
-
     /// A description for developers.
     public var message: String {
         switch self {

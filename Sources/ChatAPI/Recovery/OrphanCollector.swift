@@ -1,5 +1,6 @@
 import BackgroundJobs
 import CoachCore
+import GatewayAPI
 import Logging
 import ServiceLifecycle
 import TokenRelay
@@ -97,7 +98,7 @@ public struct OrphanCollector: Service {
         return TurnReceipt(
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
             finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
-            region: orphan.facts.region, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
+            region: orphan.facts.region, errorCode: ErrorCode.providersUnavailable.rawValue, timeToFirstTokenMilliseconds: nil,
             durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery,
             crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil),
             otherCalls: otherCalls)

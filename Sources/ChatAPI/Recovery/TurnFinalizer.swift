@@ -54,7 +54,7 @@ public struct TurnFinalizer: Sendable {
                 outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
                 withheldBytes: outcome.withheldBytes, reasoningBytes: outcome.reasoningBytes, on: turn.facts.day),
             domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
-            errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
+            errorCode: outcome.finishReason == nil ? ErrorCode.providersUnavailable.rawValue : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
             durationMilliseconds: arrivedAt.duration(to: .now).milliseconds, summaryTokens: turn.facts.summaryTokens,
             crisis: CrisisRecord(

@@ -50,7 +50,13 @@ public enum ErrorMapping {
 extension GatewayError {
     /// A rejected token. The message names the rule, never the token.
     init(_ rejection: TokenRejection) {
-        self.init(ErrorCode(rawValue: rejection.code) ?? .unauthenticated, rejection.message)
+        let code: ErrorCode =
+            switch rejection {
+            case .expired: .tokenExpired
+            case .forbidden: .forbidden
+            default: .unauthenticated
+            }
+        self.init(code, rejection.message)
     }
 
     /// A rejected body: 400 when it is not JSON, else 422 with the first field and all findings.

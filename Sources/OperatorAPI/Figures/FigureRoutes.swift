@@ -58,16 +58,21 @@ public struct FigureRoutes: Feature {
             "/api/v1/operator/alerts",
             .init(
                 Figure.alerts.summary,
-                parameters: PageQuery.cursorParameters + [.init("state", in: .query, .values(["firing", "resolved"]))],
+                parameters: PageQuery.cursorParameters + [.init("state", in: .query, .values(AlertState.allCases.map(\.rawValue)))],
                 response: .list(Figure.alerts.schema).figures)
         ) { request, context in
-            let state = request.uri.queryParameters["state"].map(String.init)
-            guard state == nil || state == "firing" || state == "resolved" else {
+            let text = request.uri.queryParameters["state"]
+            let state = text.flatMap { AlertState(rawValue: String($0)) }
+            guard text == nil || state != nil else {
                 throw GatewayError(.invalidInput, "state must be firing or resolved").naming(field: "state")
             }
-            let table = try await figures.alerts(context.caller, state.map { $0 == "firing" }, try PageQuery.read(request))
+            let table = try await figures.alerts(context.caller, state.map { $0 == .firing }, try PageQuery.read(request))
             return respond(request, context, table, Figure.alerts.columns)
         }
+    }
+
+    private enum AlertState: String, CaseIterable {
+        case firing, resolved
     }
 
     private func table(_ figure: Figure, _ request: Request, _ context: AuthenticatedContext) async throws -> Response {
