@@ -135,11 +135,11 @@ struct AlertTests {
             "update gateway.usage_quarters set cost_nanodollars = 3000 where bucket >= now() - interval '45 minutes'")
         #expect(try await firing(.costGrowth, above: 1.9, minutes: 30))
 
-        let slow = "'p', 'm', 'first_token', gateway.latency_bin(10000000), 10"
-        try await insert("latency_quarters", "provider, model, measure, bin, turns", slow, quartersAgo: 2...8)
-        try await insert("latency_hours", "provider, model, measure, bin, turns", slow, quartersAgo: 8...8)
-        let quick = "'p', 'm', 'first_token', gateway.latency_bin(100000), 10"
-        try await insert("latency_quarters", "provider, model, measure, bin, turns", quick, quartersAgo: 0...0)
+        let slow = "'p', 'm', 'first_token', 10 * gateway.histogram(10000000), 10"
+        try await insert("latency_quarters", "provider, model, measure, histogram, turns", slow, quartersAgo: 2...8)
+        try await insert("latency_hours", "provider, model, measure, histogram, turns", slow, quartersAgo: 8...8)
+        let quick = "'p', 'm', 'first_token', 10 * gateway.histogram(100000), 10"
+        try await insert("latency_quarters", "provider, model, measure, histogram, turns", quick, quartersAgo: 0...0)
         #expect(try await firing(.firstTokenP95, above: 1_000, minutes: 15) == false)
         #expect(try await firing(.firstTokenP95, above: 1_000, minutes: 30))
     }

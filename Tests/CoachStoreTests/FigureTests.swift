@@ -155,6 +155,29 @@ struct FigureTests {
         await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain", "model"], [], .hour) }
     }
 
+    @Test("a corrected model takes its turns' latency with it, and leaves no row of the former one")
+    func correctedLatency() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        var receipt = TurnReceipt.complete(identity, of: caller)
+        receipt.finalizedBy = .recovery
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+        receipt.finalizedBy = .owner
+        receipt.bill?.model = "coach-sim-2"
+        receipt.timeToFirstTokenMilliseconds = 240
+        try await turns.finish(receipt)
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        for (grain, zone) in [(FigureQuery.Grain.day, "UTC"), (.hour, "UTC"), (.day, "Asia/Kolkata"), (.hour, "Asia/Kolkata")] {
+            let table = try await figures.table(admin, .all("latency"), FigureSample.query(["day", "model"], grain, tz: zone))
+            let rows = read(table, .all("latency"), ["model", "turns", "first_token_p50_ms", "first_token_p99_ms"])
+            #expect(rows == [["coach-sim-2", "1", "230.195", "230.195"]], "\(grain) \(zone)")
+        }
+    }
+
     @Test("in a time zone of half hours, and for periods of quarters, figures have all turns of the period and no others")
     func halfHours() async throws {
         let store = try await StoreFixture()
@@ -194,13 +217,15 @@ struct FigureTests {
             try await rows("providers", ["provider"], ["provider", "calls", "first_token_p50_ms"], hours: 0.5)
                 == [["simulator", "1", "115.098"], ["-", "0", "-"]])
         // A period of whole hours that begins before a change of half an hour and ends after it.
-        func source(_ grain: String, _ zone: String) async throws -> String? {
-            try await store.value(
-                "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', '{day}', \(grain), \(zone))")
+        func source(_ grain: String, _ zone: String, _ groups: [String] = ["day", "model", "tier"]) async throws -> String {
+            let text = try await store.value(
+                "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', \(groups)::text[], \(grain), \(zone))")
+            return try #require(text)
         }
-        #expect(try await source("hour", "Australia/Lord_Howe") == "gateway.usage_quarters")
-        #expect(try await source("hour", "Europe/Berlin") == "gateway.usage_hours")
-        #expect(try await source("day", "Australia/Lord_Howe")?.contains("gateway.usage_quarters where bucket = any") == true)
+        #expect(try await source("hour", "Australia/Lord_Howe") == "(select * from gateway.usage_quarters where true)")
+        #expect(try await source("hour", "Europe/Berlin") == "(select * from gateway.usage_hours where true)")
+        #expect(try await source("day", "Australia/Lord_Howe").contains("gateway.usage_quarters where true and bucket = any"))
+        #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from gateway.key_hours where key = 'model')")
     }
 
     @Test(

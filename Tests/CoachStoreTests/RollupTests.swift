@@ -10,13 +10,14 @@ struct RollupTests {
     /// Every row of every rollup, in an order of its own. Sums that came to zero are no rows of a rebuilt one.
     private func everything(_ store: StoreFixture) async throws -> [String] {
         let parts = [
-            "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
+            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "persona_quarters", "persona_days",
+            "account_usage_days", "account_days",
         ].map {
             "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars, t.failed_calls) <> (0, 0, 0, 0)"
         }
         let others = [
-            "latency_quarters": "turns <> 0", "latency_hours": "turns <> 0", "latency_days": "turns <> 0",
-            "domain_latency_quarters": "turns <> 0", "domain_latency_hours": "turns <> 0", "error_quarters": "errors <> 0",
+            "latency_quarters": "histogram <> 0", "latency_hours": "histogram <> 0", "latency_days": "histogram <> 0",
+            "domain_latency_quarters": "histogram <> 0", "domain_latency_hours": "histogram <> 0", "error_quarters": "errors <> 0",
             "error_days": "errors <> 0", "retention_weeks": "accounts <> 0",
             "activity_days": "(active, weekly_change, monthly_change, conversations) <> (0, 0, 0, 0)", "conversation_days": "true",
         ].map { "select '\($0.key) ' || to_jsonb(t)::text from gateway.\($0.key) t where \($0.value)" }
@@ -110,6 +111,47 @@ struct RollupTests {
                 unsafeSQL: "select concat_ws('|', sum(turns), sum(input_tokens), sum(cost_nanodollars)) from gateway.\(table)")
             #expect(try await store.value(rollup) == store.value(ledger), "\(table)")
         }
+        for table in ["key_quarters", "key_hours", "key_days"] {
+            for key in ["tier", "model", "domain", "persona_id"] {
+                let rollup = Query(
+                    unsafeSQL: """
+                        select concat_ws('|', sum(turns), sum(input_tokens), sum(cost_nanodollars)) from gateway.\(table) where key = '\(key)'
+                        """)
+                #expect(try await store.value(rollup) == store.value(ledger), "\(table) \(key)")
+            }
+        }
+    }
+
+    @Test("rollups by one key are the sums of those by all keys", arguments: ["quarters", "hours", "days"])
+    func keys(size: String) async throws {
+        let store = try await StoreFixture()
+        var random = SeededGenerator(state: 5)
+        try await talk(store, (0..<5).map { _ in Caller.someone() }, &random)
+        try await store.admin.execute(
+            "update public.usage_logs set persona_id = md5(left(turn_id::text, 1))::uuid where left(turn_id::text, 1) < 'a'")
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        let sums = ["calls", "turns", "output_tokens", "cost_nanodollars", "priced_calls", "unpriced_turns", "errors", "messages"]
+        let keys = ["tier": ["tier"], "model": ["provider", "model"], "domain": ["domain"], "persona_id": ["persona_id"]]
+        let time = size == "days" ? "day" : "bucket"
+        // The time of a quarter's row.
+        let ofQuarter = ["hours": "date_trunc('hour', bucket, 'UTC')", "days": "(bucket at time zone 'UTC')::date"][size] ?? time
+        let ofAll = keys.map { key, columns in
+            let values = ["tier", "provider", "model", "domain", "persona_id"].map { columns.contains($0) ? "\($0)::text" : "null" }
+            let selected = (values + sums.map { "sum(\($0))" }).joined(separator: ", ")
+            return """
+                select '\(key)', \(ofQuarter), \(selected) from gateway.persona_quarters
+                group by \(ofQuarter), \(columns.joined(separator: ", "))
+                """
+        }.joined(separator: " union all ")
+        let ofOne = """
+            select key, \(time), tier, provider, model, domain::text, persona_id::text, \(sums.joined(separator: ", "))
+            from gateway.key_\(size)
+            """
+        func compare(_ operation: String) async throws -> Int {
+            try await store.count(Query(unsafeSQL: "select count(*) from ((\(ofOne)) \(operation) (\(ofAll))) as t"))
+        }
+        #expect(try await compare("except all") == 0)
+        #expect(try await compare("intersect all") > 20)
     }
 
     @Test("days detached from the ledger keep their figures, also when the others are made anew from it")

@@ -41,7 +41,20 @@ create table gateway.usage_days (
     day date not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     like gateway.figures including defaults,
     unique nulls not distinct (day, tier, provider, model, domain));
--- With personas there are many more rows, which most figures do not need.
+-- The same by one key alone, which `key` names: tier, model (with its provider), domain or persona_id; the others are NULL. Most figures need one
+-- key at most, and the combinations of all keys are many times more rows.
+create table gateway.key_quarters (
+    bucket timestamptz not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
+    domain public.coaching_domain, persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (key, bucket, tier, provider, model, domain, persona_id));
+create table gateway.key_hours (like gateway.key_quarters including all);
+create table gateway.key_days (
+    day date not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
+    domain public.coaching_domain, persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (key, day, tier, provider, model, domain, persona_id));
+-- With personas there are many more rows, which few figures need.
 create table gateway.persona_quarters (
     bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     persona_id uuid,
@@ -68,7 +81,7 @@ create table gateway.conversation_days (
 -- For the statistics that creators read.
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
-create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (turns, preview_turns) where persona_id is not null;
+create index idx_key_days_persona on gateway.key_days (persona_id, day) include (turns, preview_turns) where persona_id is not null;
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (
@@ -93,35 +106,79 @@ create table gateway.error_days (
 -- first.
 create type gateway.latency_measure as enum ('first_token', 'per_token', 'whole_turn');
 
--- Histograms. Bin n holds times above 2^((n-1)/8) and up to 2^(n/8) microseconds, so its middle is off by 4.4 % at most.
+-- Sums in the type of what is summed up. PostgreSQL's own keep a wider state for each group, of several kilobytes for histograms.
+create aggregate gateway.total(bigint) (sfunc = int8pl, stype = bigint, parallel = safe);
+create aggregate gateway.total(numeric) (sfunc = numeric_add, stype = numeric, parallel = safe);
+
+-- A histogram is one number (Kronecker substitution): the sum of 10^(12 n) over its turns, where n is the turn's bin. So each bin's count has twelve
+-- digits of its own, and a sum of histograms is a sum of numbers. Bin n holds times above 2^((n-1)/8) and up to 2^(n/8) microseconds, so its middle
+-- is off by 4.4 % at most.
+--
+-- The bin of a time in microseconds.
+create function gateway.latency_bin(microseconds double precision) returns smallint
+    language sql immutable
+    return ceil(8 * ln(greatest(microseconds, 1)) / ln(2::double precision))::smallint;
+
+-- The histogram of one turn.
+create function gateway.histogram(microseconds double precision) returns numeric
+    language sql immutable
+    return ('1e' || (12 * gateway.latency_bin(microseconds))::text)::numeric;
+
+-- The percentiles 50, 90, 95 and 99 of a histogram of so many turns, each as the middle of its bin in milliseconds; NULL without turns. Also
+-- called for differences of histograms, when they are added to a row, with results that are not kept.
+create function gateway.latency_percentiles(histogram numeric, turns bigint) returns numeric[]
+    language plpgsql immutable strict set search_path = '' as $$
+declare
+    digits constant text := histogram::text;
+    bin integer := (length(digits) - 1) / 12;
+    -- Those of the bin: the first one lacks leading zeros.
+    place integer := 1;
+    width integer := length(digits) - 12 * bin;
+    -- Turns in this bin and below.
+    rest bigint := turns;
+    percent integer;
+    percentiles numeric[] := '{}';
+begin
+    if turns <= 0 or histogram < 0 then
+        return null;
+    end if;
+    -- From the bin of the longest times: a percentile is in the last one with so many turns in it and below.
+    foreach percent in array array[99, 95, 90, 50] loop
+        while rest * 100 >= turns * percent loop
+            rest := rest - substr(digits, place, width)::bigint;
+            place := place + width;
+            width := 12;
+            bin := bin - 1;
+        end loop;
+        percentiles := round((2 ^ ((bin + 0.5::double precision) / 8) / 1000)::numeric, 3) || percentiles;
+    end loop;
+    return percentiles;
+end $$;
+
 create table gateway.latency_quarters (
-    bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null, bin smallint not null,
-    turns bigint not null default 0, unique nulls not distinct (bucket, provider, model, measure, bin));
-create table gateway.latency_hours (like gateway.latency_quarters including all);
+    bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null,
+    turns bigint not null default 0, histogram numeric not null default 0, unique nulls not distinct (bucket, provider, model, measure));
 -- By domain alone. With provider and model as well there would be several times as many rows, so that is kept by days only.
 create table gateway.domain_latency_quarters (
-    bucket timestamptz not null, domain public.coaching_domain, measure gateway.latency_measure not null, bin smallint not null,
-    turns bigint not null default 0, unique nulls not distinct (bucket, domain, measure, bin));
-create table gateway.domain_latency_hours (like gateway.domain_latency_quarters including all);
+    bucket timestamptz not null, domain public.coaching_domain, measure gateway.latency_measure not null,
+    turns bigint not null default 0, histogram numeric not null default 0, unique nulls not distinct (bucket, domain, measure));
+-- A figure by hours has thousands of histograms, which would take longer to be read than to be summed up.
+create table gateway.latency_hours (
+    like gateway.latency_quarters including all,
+    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored);
+create table gateway.domain_latency_hours (
+    like gateway.domain_latency_quarters including all,
+    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored);
 create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
-    measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
+    measure gateway.latency_measure not null, turns bigint not null default 0, histogram numeric not null default 0,
+    unique nulls not distinct (day, provider, model, domain, measure));
 
 -- The account to which rollups by account add what is no user's: failed calls, and the judge's. The judge is asked about suspicious messages, and figures about safety have no user key
 -- (CONTRACT §5).
 create function gateway.nobody() returns uuid
     language sql immutable
     return '00000000-0000-0000-0000-000000000000'::uuid;
-
--- The bin of a time in microseconds.
-create function gateway.latency_bin(microseconds double precision) returns smallint
-    language sql immutable
-    return ceil(8 * ln(greatest(microseconds, 1)) / ln(2::double precision))::smallint;
-
--- The middle of a bin in milliseconds; NULL for NULL.
-create function gateway.latency_of(bin smallint) returns numeric
-    language sql immutable
-    return round((2 ^ ((bin - 0.5::double precision) / 8) / 1000)::numeric, 3);
 
 -- One row. Rows of transactions below the watermark are in the rollups.
 create table gateway.rollup_state (
@@ -139,7 +196,7 @@ declare
     name text;
 begin
     foreach name in array array[
-        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
+        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'key_quarters', 'key_hours', 'key_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
         'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days',
         'domain_latency_quarters', 'domain_latency_hours', 'rollup_state', 'rollup_marks']
     loop

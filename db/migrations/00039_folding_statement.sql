@@ -14,12 +14,18 @@ declare
     sums constant text := (select string_agg(format('sum(d.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
     any_change constant text := (select string_agg(format('sum(d.%I) <> 0', m), ' or ') from unnest(measures) as m);
     updates constant text := (select string_agg(format('%1$I = t.%1$I + excluded.%1$I', m), ', ') from unnest(measures) as m);
-    -- %1$s: table, %2$s: its keys, %3$s: what they are made of. Into empty tables nothing conflicts.
+    -- %1$s: table, %2$s: its keys, %3$s: what they are made of, %4$s: of what. Into empty tables nothing conflicts.
     upsert constant text := format(
-        'insert into gateway.%%1$I as t (%%2$s, %1$s) select %%3$s, %2$s from delta d group by %%3$s having %3$s', list, sums, any_change)
+        'insert into gateway.%%1$I as t (%%2$s, %1$s) select %%3$s, %2$s from %%4$s d group by %%3$s having %3$s', list, sums, any_change)
         || case when is_rebuild then '' else format(' on conflict (%%2$s) do update set %1$s', updates) end;
     -- The same for other tables: their keys, and a column that is counted.
     add constant text := case when is_rebuild then '' else ' on conflict (%1$s) do update set %2$I = t.%2$I + excluded.%2$I' end;
+    -- The same for histograms of `latency`: table, its keys, what they are made of.
+    add_histograms constant text :=
+        'insert into gateway.%1$I as t (%2$s, turns, histogram) select %3$s, sum(l.sign), gateway.total(l.histogram) from latency l '
+        'group by %3$s having gateway.total(l.histogram) <> 0'
+        || case when is_rebuild then ''
+            else ' on conflict (%2$s) do update set turns = t.turns + excluded.turns, histogram = t.histogram + excluded.histogram' end;
 begin
     return
         -- All rows of the turns and days that new rows belong to.
@@ -92,20 +98,34 @@ begin
                 sum(r.sign * (r.is_message and r.source = 'abstained')::integer) as abstentions
             from ranked r
             group by 1, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
+        ), key_delta as materialized (
+            select case
+                    when grouping(d.tier) = 0 then 'tier' when grouping(d.model) = 0 then 'model' when grouping(d.domain) = 0 then 'domain'
+                    else 'persona_id' end as key,
+                d.day, d.bucket, d.tier, d.provider, d.model, d.domain, d.persona_id, $sql$ || sums || $sql$
+            from delta d
+            group by d.day, d.bucket, grouping sets ((d.tier), (d.provider, d.model), (d.domain), (d.persona_id))
         ),
         $sql$ || format(
-            'quarters as (%s), hours as (%s), days as (%s), persona_quarters as (%s), persona_days as (%s), account_usage as (%s),
-            account_day as (%s returning t.account_id, t.day, t.xmax = 0 as is_new),',
-            format(upsert, 'usage_quarters', 'bucket, tier, provider, model, domain', 'bucket, tier, provider, model, domain'),
+            'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), persona_quarters as (%s),
+            persona_days as (%s), account_usage as (%s), account_day as (%s returning t.account_id, t.day, t.xmax = 0 as is_new),',
+            format(upsert, 'usage_quarters', 'bucket, tier, provider, model, domain', 'bucket, tier, provider, model, domain', 'delta'),
             format(upsert, 'usage_hours', 'bucket, tier, provider, model, domain',
-                'date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain'),
-            format(upsert, 'usage_days', 'day, tier, provider, model, domain', 'day, tier, provider, model, domain'),
+                'date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain', 'delta'),
+            format(upsert, 'usage_days', 'day, tier, provider, model, domain', 'day, tier, provider, model, domain', 'delta'),
+            format(upsert, 'key_quarters', 'key, bucket, tier, provider, model, domain, persona_id',
+                'key, bucket, tier, provider, model, domain, persona_id', 'key_delta'),
+            format(upsert, 'key_hours', 'key, bucket, tier, provider, model, domain, persona_id',
+                'key, date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain, persona_id', 'key_delta'),
+            format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
+                'key, day, tier, provider, model, domain, persona_id', 'key_delta'),
             format(upsert, 'persona_quarters', 'bucket, tier, provider, model, domain, persona_id',
-                'bucket, tier, provider, model, domain, persona_id'),
-            format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id', 'day, tier, provider, model, domain, persona_id'),
+                'bucket, tier, provider, model, domain, persona_id', 'delta'),
+            format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id',
+                'day, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'account_usage_days', 'day, account_id, tier, provider, model, domain, persona_id',
-                'day, account_id, tier, provider, model, domain, persona_id'),
-            format(upsert, 'account_days', 'account_id, day', 'account_id, day')) || $sql$
+                'day, account_id, tier, provider, model, domain, persona_id', 'delta'),
+            format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta')) || $sql$
         new_day as materialized (
             select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()
         ), conversation as (
@@ -124,7 +144,7 @@ begin
             select r.day, r.error_code, r.provider, sum(r.sign) from ranked r where r.error_code is not null
             group by 1, 2, 3 having sum(r.sign) <> 0 $sql$ || format(add, 'day, code, provider', 'errors') || $sql$
         ), latency as materialized (
-            select r.sign, r.day, r.bucket, r.provider, r.model, r.domain, m.measure, gateway.latency_bin(m.microseconds) as bin
+            select r.sign, r.day, r.bucket, r.provider, r.model, r.domain, m.measure, r.sign * gateway.histogram(m.microseconds) as histogram
             from ranked r
             cross join lateral (values
                 ('first_token'::gateway.latency_measure, 1000.0 * r.first_token),
@@ -132,27 +152,16 @@ begin
                     then 1000.0 * (r.duration - r.first_token) / (r.output_tokens - 1) end),
                 ('whole_turn', case when r.status = 'complete' then 1000.0 * r.duration end)) as m (measure, microseconds)
             where r.has_receipt and m.microseconds is not null
-        ), latency_quarter as (
-            insert into gateway.latency_quarters as t (bucket, provider, model, measure, bin, turns)
-            select l.bucket, l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l
-            group by 1, 2, 3, 4, 5 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, provider, model, measure, bin', 'turns') || $sql$
-        ), latency_hour as (
-            insert into gateway.latency_hours as t (bucket, provider, model, measure, bin, turns)
-            select date_trunc('hour', l.bucket, 'UTC'), l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l
-            group by 1, 2, 3, 4, 5 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, provider, model, measure, bin', 'turns') || $sql$
-        ), domain_latency_quarter as (
-            insert into gateway.domain_latency_quarters as t (bucket, domain, measure, bin, turns)
-            select l.bucket, l.domain, l.measure, l.bin, sum(l.sign) from latency l
-            group by 1, 2, 3, 4 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, domain, measure, bin', 'turns') || $sql$
-        ), domain_latency_hour as (
-            insert into gateway.domain_latency_hours as t (bucket, domain, measure, bin, turns)
-            select date_trunc('hour', l.bucket, 'UTC'), l.domain, l.measure, l.bin, sum(l.sign) from latency l
-            group by 1, 2, 3, 4 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, domain, measure, bin', 'turns') || $sql$
-        ), latency_day as (
-            insert into gateway.latency_days as t (day, provider, model, domain, measure, bin, turns)
-            select l.day, l.provider, l.model, l.domain, l.measure, l.bin, sum(l.sign) from latency l
-            group by 1, 2, 3, 4, 5, 6 having sum(l.sign) <> 0 $sql$ || format(add, 'day, provider, model, domain, measure, bin', 'turns') || $sql$
-        ), visited as (
+        ),
+        $sql$ || format(
+            'latency_quarter as (%s), latency_hour as (%s), domain_latency_quarter as (%s), domain_latency_hour as (%s), latency_day as (%s),',
+            format(add_histograms, 'latency_quarters', 'bucket, provider, model, measure', 'bucket, provider, model, measure'),
+            format(add_histograms, 'latency_hours', 'bucket, provider, model, measure',
+                'date_trunc(''hour'', bucket, ''UTC''), provider, model, measure'),
+            format(add_histograms, 'domain_latency_quarters', 'bucket, domain, measure', 'bucket, domain, measure'),
+            format(add_histograms, 'domain_latency_hours', 'bucket, domain, measure', 'date_trunc(''hour'', bucket, ''UTC''), domain, measure'),
+            format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure')) || $sql$
+        visited as (
             -- Days of accounts with a new one, before (sign -1) and now. This statement does not see its own changes of account_days.
             select v.sign, v.account_id, v.day from (select distinct n.account_id from new_day n) as a
             cross join lateral (

@@ -44,49 +44,66 @@ create function gateway.split_hours(starts timestamptz, ends timestamptz, group_
         where e.edge <> date_trunc('hour', e.edge, 'UTC')
         order by 1);
 
--- The rollup that a figure is read from, as text for a query: usage, persona, latency, domain_latency or error, by the largest buckets that the
--- arguments allow. Days are read from hours, and from quarters where an hour is split.
+-- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
+-- that the arguments allow. Days are read from hours, and from quarters where an hour is split.
 create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
     language plpgsql stable set search_path = '' as $$
 declare
     split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz);
+    keys constant text[] := array_remove(group_by, 'day');
+    key constant text := case
+        when family <> 'usage' then null
+        when keys <@ array['tier'] then 'tier'
+        when keys <@ array['provider', 'model'] then 'model'
+        when keys <@ array['domain'] then 'domain'
+        when keys <@ array['persona'] then 'persona_id' end;
+    rollup constant text := case when key is not null then 'key' when family = 'usage' and 'persona' = any (keys) then 'persona' else family end;
+    rows constant text := format('select * from gateway.%%I where %s', case when key is null then 'true' else format('key = %L', key) end);
 begin
     if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
-        return format('gateway.%I', family || '_days');
-    elsif family not in ('usage', 'latency', 'domain_latency')
-        or 'day' = any (group_by) and grain = 'hour' and not gateway.has_whole_hours(starts, ends, tz) then
-        return format('gateway.%I', family || '_quarters');
+        return '(' || format(rows, rollup || '_days') || ')';
+    elsif rollup in ('persona', 'error') or 'day' = any (group_by) and grain = 'hour' and not gateway.has_whole_hours(starts, ends, tz) then
+        return '(' || format(rows, rollup || '_quarters') || ')';
     elsif split = '{}' then
-        return format('gateway.%I', family || '_hours');
+        return '(' || format(rows, rollup || '_hours') || ')';
     end if;
     return format(
-        '(select * from gateway.%I where bucket <> all (%L::timestamptz[]) union all select * from gateway.%I where bucket = any (%L::timestamptz[]))',
-        family || '_hours', split, family || '_quarters', array(
-            select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
+        '(%s and bucket <> all (%L::timestamptz[]) union all %s and bucket = any (%L::timestamptz[]))',
+        format(rows, rollup || '_hours'), split,
+        -- Quarters have no percentiles.
+        case when family like '%latency' then replace(format(rows, rollup || '_quarters'), '*', '*, null') else format(rows, rollup || '_quarters') end,
+        array(select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
 end $$;
 
--- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures. The query's parameters are starts, ends, grain
--- and tz. condition: of the rows `s` of the rollup.
+-- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures; `percentiles` are those of the sum of
+-- histograms. The query's parameters are starts, ends, grain and tz. condition: of the rows `s` of the rollup.
 create function gateway.figure_query(
     source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true') returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '%\_days';
+    is_days constant boolean := source like '%\_days%';
+    is_hours constant boolean := source like '%\_hours%' and source not like '%\_quarters%';
     bucket constant text := case
         when not 'day' = any (group_by) then null
         when is_days and grain = 'day' then 's.day'
         when is_days then 'date_trunc($3, s.day::timestamp)'
-        when grain = 'hour' and source like '%\_hours' then 's.bucket'
+        when grain = 'hour' and is_hours then 's.bucket'
         -- There are far fewer buckets to be put into those wanted than there are rows.
         else 'w.bucket' end;
     columns constant text := (
         select string_agg(case when k.key = any (group_by) then format('s.%1$I', k.key) else format('null::%s as %I', k.type, k.key) end, ', ')
         from unnest(keys, types) as k (key, type));
     groups constant text := concat_ws(', ', bucket, (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by)));
-    sums constant text := (select string_agg(format('sum(s.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
-    -- Rows of one bucket become one before they are joined, except of histograms, which have hardly two that fit.
+    sums constant text := (
+        select string_agg(
+            case when m <> 'percentiles' then format('gateway.total(s.%1$I) as %1$I', m)
+                else format('%s gateway.latency_percentiles(gateway.total(s.histogram), gateway.total(s.turns)) %s as percentiles',
+                    case when is_hours then 'case when count(*) = 1 then min(s.percentiles) else' end, case when is_hours then 'end' end)
+                end, ', ')
+        from unnest(measures) as m);
+    -- Rows of one bucket become one before they are joined, except of histograms, of which there are few.
     parts constant text := case
-        when bucket is distinct from 'w.bucket' or 'bin' = any (group_by) then source
+        when bucket is distinct from 'w.bucket' or 'percentiles' = any (measures) then source
         else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)',
             concat_ws(', ', 's.bucket', (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by))), sums, source)
         end;
@@ -118,8 +135,7 @@ declare
     is_users constant boolean := 'user' = any (group_by);
     source constant text := case
         when is_users then case when group_by <@ array['day', 'user'] then 'gateway.account_days' else 'gateway.account_usage_days' end
-        else gateway.figure_source(
-            case when 'persona' = any (group_by) then 'persona' else 'usage' end, starts, ends, group_by, grain, tz) end;
+        else gateway.figure_source('usage', starts, ends, group_by, grain, tz) end;
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'user', 'tier'], grain, tz);
@@ -155,6 +171,9 @@ end $$;
 create function operator.errors(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, code text, provider text, errors bigint, share numeric)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
+declare
+    -- Of all attempts.
+    groups constant text[] := array(select 'day' where 'day' = any (group_by));
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'code', 'provider'], grain, tz);
@@ -163,8 +182,7 @@ begin
             gateway.figure_source('error', starts, ends, group_by, grain, tz), array['code', 'provider'], array['text', 'text'], group_by,
             array['errors'], grain)
         || '), a as materialized (' || gateway.figure_query(
-            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['tier'], array['text'],
-            array(select 'day' where 'day' = any (group_by)), array['attempts'], grain)
+            gateway.figure_source('usage', starts, ends, groups, grain, tz), array['tier'], array['text'], groups, array['attempts'], grain)
         || ') select f.bucket, f.code, f.provider, f.errors, round(f.errors::numeric / nullif(a.attempts, 0), 4)
         from f left join a on coalesce(a.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'') where f.errors > 0 order by 1, 2, 3'
         using starts, ends, grain, tz;

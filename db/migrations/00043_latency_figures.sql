@@ -19,19 +19,15 @@ begin
     end if;
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source(family, starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure', 'bin'],
-            array['text', 'text', 'public.coaching_domain', 'text', 'smallint'], group_by || array['measure', 'bin'], array['turns'], grain,
-            's.measure = any ($5)')
-        || '), ranked as (
-            select f.*, sum(f.turns) over (histogram order by f.bin) / sum(f.turns) over histogram as share from f
-            window histogram as (partition by f.bucket, f.provider, f.model, f.domain, f.measure)
-        ) select r.bucket, r.provider, r.model, r.domain, coalesce(sum(r.turns) filter (where r.measure = ''first_token''), 0)::bigint, '
+            gateway.figure_source(family, starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure'],
+            array['text', 'text', 'public.coaching_domain', 'text'], group_by || array['measure'], array['turns', 'percentiles'], grain,
+            's.measure = any ($5) and s.turns > 0')
+        || ') select f.bucket, f.provider, f.model, f.domain, coalesce(sum(f.turns) filter (where f.measure = ''first_token''), 0)::bigint, '
         || (select string_agg(
-            format('gateway.latency_of(min(r.bin) filter (where r.measure = %L and r.share >= %s))', m.measure, p.share), ', '
-            order by m.place, p.share)
+            format('(min(f.percentiles) filter (where f.measure = %L))[%s]', m.measure, p.place), ', ' order by m.place, p.place)
             from unnest(array['first_token', 'per_token', 'whole_turn']) with ordinality as m (measure, place)
-            cross join unnest(array[0.5, 0.9, 0.95, 0.99]) as p (share))
-        || ' from ranked r group by 1, 2, 3, 4 order by 1, 2, 3, 4'
+            cross join generate_series(1, 4) as p (place))
+        || ' from f group by 1, 2, 3, 4 order by 1, 2, 3, 4'
         using starts, ends, grain, tz, measures;
 end $$;
 

@@ -47,13 +47,13 @@ begin
     select s.ledger_start into start from gateway.rollup_state s for update;
     upper := gateway.oldest_running();
     foreach name in array array[
-        'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours',
+        'usage_quarters', 'usage_hours', 'key_quarters', 'key_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours',
         'domain_latency_quarters', 'domain_latency_hours']
     loop
         execute format('delete from gateway.%I where $1 is null or bucket >= $1::timestamp at time zone ''UTC''', name) using start;
     end loop;
     foreach name in array array[
-        'usage_days', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'error_days', 'latency_days']
+        'usage_days', 'key_days', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'error_days', 'latency_days']
     loop
         execute format('delete from gateway.%I where $1 is null or day >= $1', name) using start;
     end loop;

@@ -2,10 +2,11 @@ extension Database {
     /// The rows of all rollups that count anything, as text.
     func rollups() async throws -> [Substring] {
         let figures = [
-            "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
+            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "persona_quarters", "persona_days",
+            "account_usage_days", "account_days",
         ].map { ($0, "(t.calls, t.attempts, t.cost_nanodollars) <> (0, 0, 0)") }
         let histograms = ["latency_quarters", "latency_hours", "latency_days", "domain_latency_quarters", "domain_latency_hours"]
-            .map { ($0, "t.turns <> 0") }
+            .map { ($0, "t.histogram <> 0") }
         let others = [
             ("error_quarters", "t.errors <> 0"), ("error_days", "t.errors <> 0"), ("retention_weeks", "t.accounts <> 0"),
             ("activity_days", "(t.active, t.weekly_change, t.monthly_change, t.conversations) <> (0, 0, 0, 0)"),
