@@ -37,14 +37,16 @@ begin
                     where d.account_id = u.account_id and d.day between part.first and part.last and d.calls > 0)
                 order by u.id
                 limit missing)
-            select part.bucket, null::text, null::text, null::public.coaching_domain, null::uuid, p.id, null::text, sum(d.turns)::bigint,
-                case when sum(d.input_known) > 0 then sum(d.input_tokens) end::bigint,
-                case when sum(d.cached_input_known) > 0 then sum(d.cached_input_tokens) end::bigint,
-                case when sum(d.output_known) > 0 then sum(d.output_tokens) end::bigint,
-                case when sum(d.priced_calls) > 0 then sum(d.cost_nanodollars) end::bigint, sum(d.unpriced_turns)::bigint
+            select part.bucket, null::text, null::text, null::public.coaching_domain, null::uuid, p.id, null::text, t.*
             from page p
-            join gateway.account_days d on d.account_id = p.account_id and d.day between part.first and part.last
-            group by p.id
+            -- One account after the other, where the planner would read those of all users.
+            cross join lateral (
+                select sum(d.turns)::bigint,
+                    case when sum(d.input_known) > 0 then sum(d.input_tokens) end::bigint,
+                    case when sum(d.cached_input_known) > 0 then sum(d.cached_input_tokens) end::bigint,
+                    case when sum(d.output_known) > 0 then sum(d.output_tokens) end::bigint,
+                    case when sum(d.priced_calls) > 0 then sum(d.cost_nanodollars) end::bigint, sum(d.unpriced_turns)::bigint
+                from gateway.account_days d where d.account_id = p.account_id and d.day between part.first and part.last) as t
             order by p.id;
         get diagnostics returned = row_count;
         missing := missing - returned;
