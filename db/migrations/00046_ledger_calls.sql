@@ -25,6 +25,10 @@ declare
     known constant jsonb := filter - 'user_id';
     condition constant text := coalesce((
         select string_agg(format(' and %I is not distinct from %L', f.key, f.value), '') from jsonb_each_text(known) as f), '');
+    of_removed constant text := case when is_removed then $sql$
+        and l.account_id in (
+            select d.account_id from gateway.account_days d
+            where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)) $sql$ else '' end;
     -- Of the rows of a call.
     columns constant text := $sql$
         $1 as day, min(l.purpose) as purpose, max(l.tier) as tier,
@@ -97,10 +101,8 @@ begin
                 -- Calls with a row that fits; a correction may have changed that since.
                 select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l
                 where l.day = $1 and (l.finalized_by is not null or l.status is not null) and l.purpose <> 'judge'
-                    and ($6 is null or l.account_id = $6) and (not $10 or l.account_id in (
-                        select d.account_id from gateway.account_days d
-                        where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)))
-                    and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || $sql$
+                    and ($6 is null or l.account_id = $6)
+                    and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || of_removed || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
                 select $sql$ || columns || $sql$ from public.usage_logs l
@@ -110,7 +112,7 @@ begin
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,
-                at_most - found_rows, starts, ends, is_removed;
+                at_most - found_rows, starts, ends;
         get diagnostics more = row_count;
         found_rows := found_rows + more;
         exit when found_rows >= at_most;
