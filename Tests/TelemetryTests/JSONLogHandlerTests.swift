@@ -76,6 +76,10 @@ struct JSONLogHandlerTests {
         logger.error("loud", error: Failure())
         #expect(lines.all.count == 1)
         #expect(lines.all.first?.contains(#""error":"Failure()","error_type":"Failure""#) == true)
+        logger.error("told", metadata: ["error": "a text"])
+        #expect(lines.all.last?.contains(#""message":"told","error":"a text"}"#) == true)
+        logger.error("both", error: Failure(), metadata: ["error": "a text"])
+        #expect(lines.all.last?.contains(#""error":"Failure()","error_type":"Failure","metadata.error":"a text"}"#) == true)
     }
 
     @Test("no secret reaches the log by message, error, metadata, nested metadata or a metadata key", arguments: RedactorTests.canaries)

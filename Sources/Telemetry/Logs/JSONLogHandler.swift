@@ -50,7 +50,7 @@ public struct JSONLogHandler: LogHandler {
             line.field("error", redactor.redact("\(error)"))
             line.field("error_type", "\(type(of: error))")
         }
-        write(metadata(of: event), under: nil, into: &line)
+        write(metadata(of: event), under: nil, besides: event.error == nil ? Self.keys : Self.keysWithError, into: &line)
         line.end()
         writer.append(line.bytes)
         // The process may be about to end.
@@ -68,12 +68,14 @@ public struct JSONLogHandler: LogHandler {
         return all
     }
 
-    /// The fixed keys of a line. Metadata with such a key is written as `metadata.time` and so on, so that no key occurs twice.
-    private static let reserved: Set<String> = ["time", "level", "label", "message", "error", "error_type"]
+    /// The fixed keys of a line, without and with an error. Metadata with such a key is written as `metadata.time` and so on, so that no key
+    /// occurs twice.
+    private static let keys: Set<String> = ["time", "level", "label", "message"]
+    private static let keysWithError = keys.union(["error", "error_type"])
 
-    private func write(_ metadata: Logger.Metadata, under parent: String?, into line: inout LogLine) {
+    private func write(_ metadata: Logger.Metadata, under parent: String?, besides taken: Set<String>, into line: inout LogLine) {
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            let key = parent.map { "\($0).\(name)" } ?? (Self.reserved.contains(name) ? "metadata.\(name)" : name)
+            let key = parent.map { "\($0).\(name)" } ?? (taken.contains(name) ? "metadata.\(name)" : name)
             write(value, key: key, into: &line)
         }
     }
@@ -90,7 +92,7 @@ public struct JSONLogHandler: LogHandler {
             default: line.field(key, redactor.redact(value.description))
             }
         case .array(let items): line.field(key, list: items.map { redactor.redact($0.description) })
-        case .dictionary(let nested): write(nested, under: key, into: &line)
+        case .dictionary(let nested): write(nested, under: key, besides: [], into: &line)
         }
     }
 }
