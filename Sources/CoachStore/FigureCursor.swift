@@ -9,7 +9,7 @@ import PostgresClient
 struct FigureCursor {
     private let figure: Figure
     /// In the order of the figure's key columns; times are microseconds since 1970.
-    private let keys: [String?]
+    let keys: [String?]
 
     /// The position after a row.
     init(_ row: [FigureValue], _ figure: Figure) {
@@ -58,11 +58,6 @@ struct FigureCursor {
                 ? "(timestamptz 'epoch' + \(key)::bigint * interval '1 microsecond')" : "\(key)"
             return "(\(column) > \(value) or \(column) is null or (\(column) = \(value) and \(later)))"
         }
-    }
-
-    /// The values of keys by the names of their columns.
-    func values(_ names: [String]) -> [String?] {
-        zip(Self.columns(figure), keys).filter { names.contains(figure.columns[$0.0].name) }.map { $0.1 }
     }
 
     /// The columns by which rows are in order.

@@ -20,10 +20,10 @@ extension Figures {
                     (\(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(query.groups)::text[], \(query.grain.rawValue), \
                     \(query.timeZone)
                     """)
-                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(after?.values(["day", "user_id"]))::text[]") }
+                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(after?.keys)::text[]") }
                 statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
                 statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
-                statement.append(Query(unsafeSQL: " order by \(FigureCursor.order(figure)) limit "))
+                statement.append(Query(unsafeSQL: " order by \(pageFunction == nil ? FigureCursor.order(figure) : "f.number") limit "))
                 statement.append("\(query.limit + 1)::bigint")
                 let limit = query.limit
                 do {

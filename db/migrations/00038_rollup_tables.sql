@@ -69,7 +69,7 @@ create table gateway.account_usage_days (
     day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
+    unique nulls not distinct (account_id, day, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
 -- A row for each day on which an account had a turn; gateway.nobody is among the accounts.
 create table gateway.account_days (
     account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);

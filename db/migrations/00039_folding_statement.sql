@@ -123,8 +123,8 @@ begin
                 'bucket, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id',
                 'day, tier, provider, model, domain, persona_id', 'delta'),
-            format(upsert, 'account_usage_days', 'day, account_id, tier, provider, model, domain, persona_id',
-                'day, account_id, tier, provider, model, domain, persona_id', 'delta'),
+            format(upsert, 'account_usage_days', 'account_id, day, tier, provider, model, domain, persona_id',
+                'account_id, day, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta')) || $sql$
         new_day as materialized (
             select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()

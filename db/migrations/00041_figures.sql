@@ -123,48 +123,31 @@ begin
         condition, case when groups <> '' then 'group by ' || groups else '' end);
 end $$;
 
--- Tokens and cost. Groups: day, model, provider, domain, persona, user, tier. Only calls with a receipt count; corrections count in the call they
--- correct. A cost is the sum of the priced calls; unpriced_turns is the number of turns of which it lacks a call. Turns of removed users and calls of
--- the judge have no user_id.
+-- Tokens and cost. Groups: day, model, provider, domain, persona, tier; by user: operator.user_costs. Only calls with a receipt count; corrections
+-- count in the call they correct. A cost is the sum of the priced calls; unpriced_turns is the number of turns of which it lacks a call.
 create function operator.costs(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
         turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
-declare
-    is_users constant boolean := 'user' = any (group_by);
-    source constant text := case
-        when is_users then case when group_by <@ array['day', 'user'] then 'gateway.account_days' else 'gateway.account_usage_days' end
-        else gateway.figure_source('usage', starts, ends, group_by, grain, tz) end;
 begin
     perform operator.require_operator();
-    perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'user', 'tier'], grain, tz);
+    perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            source, array['model', 'provider', 'domain', 'persona_id', 'account_id', 'tier'],
-            array['text', 'text', 'public.coaching_domain', 'uuid', 'uuid', 'text'],
-            array_replace(array_replace(group_by, 'user', 'account_id'), 'persona', 'persona_id'),
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['model', 'provider', 'domain', 'persona_id', 'tier'],
+            array['text', 'text', 'public.coaching_domain', 'uuid', 'text'], array_replace(group_by, 'persona', 'persona_id'),
             array['calls', 'turns', 'input_tokens', 'input_known', 'cached_input_tokens', 'cached_input_known', 'output_tokens', 'output_known',
                 'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
-        || case when is_users then $sql$)
-            select f.bucket, f.model, f.provider, f.domain, f.persona_id, u.id, f.tier, sum(f.turns)::bigint,
-                case when sum(f.input_known) > 0 then sum(f.input_tokens) end::bigint,
-                case when sum(f.cached_input_known) > 0 then sum(f.cached_input_tokens) end::bigint,
-                case when sum(f.output_known) > 0 then sum(f.output_tokens) end::bigint,
-                case when sum(f.priced_calls) > 0 then sum(f.cost_nanodollars) end::bigint, sum(f.unpriced_turns)::bigint
-            from f left join public.users u on u.account_id = f.account_id
-            where f.calls > 0
-            group by 1, 2, 3, 4, 5, 6, 7
-            order by 1, 2, 3, 4, 5, 6, 7 $sql$
-        else $sql$)
+        || $sql$)
             select f.bucket, f.model, f.provider, f.domain, f.persona_id, null::uuid, f.tier, f.turns,
                 case when f.input_known > 0 then f.input_tokens end, case when f.cached_input_known > 0 then f.cached_input_tokens end,
                 case when f.output_known > 0 then f.output_tokens end, case when f.priced_calls > 0 then f.cost_nanodollars end,
                 f.unpriced_turns
             from f
             where f.calls > 0
-            order by 1, 2, 3, 4, 5, 7 $sql$ end
-        using starts, case when is_users then date_trunc('day', ends - interval '1 microsecond', 'UTC') + interval '1 day' else ends end, grain, tz;
+            order by 1, 2, 3, 4, 5, 7 $sql$
+        using starts, ends, grain, tz;
 end $$;
 
 -- Attempts that ended with an error. Groups: day, code, provider. share: of all attempts of the bucket.

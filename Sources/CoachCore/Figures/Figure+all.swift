@@ -9,8 +9,7 @@ extension Figure {
             Group("day"), Group("model"), Group("provider"), Group("domain"), Group("persona", column: "persona_id"),
             Group("user", column: "user_id"), Group("tier"),
         ],
-        isTraceable: true, needsUTCDays: { $0.contains("user") },
-        pageFunction: { $0.contains("user") && Set($0).isSubset(of: ["day", "user"]) ? "user_costs" : nil },
+        isTraceable: true, needsUTCDays: { $0.contains("user") }, pageFunction: { $0.contains("user") ? "user_costs" : nil },
         columns: [
             .key("day", .time), .key("model"), .key("provider"), .key("domain", .domain), .key("persona_id", .id), .key("user_id", .id),
             .key("tier"),
