@@ -27,14 +27,15 @@ struct UserCostTests {
     private func expected(_ groups: Set<String>, _ year: Int, _ grain: String, _ store: StoreFixture) async throws -> [[String?]] {
         func key(_ group: String, _ column: String) -> String { groups.contains(group) ? column : "null" }
         let query = """
-            select \(key("day", "date_trunc('\(grain)', d.day::timestamp at time zone 'UTC', 'UTC')"))::timestamptz, \(key("model", "d.model"))::text,
+            select * from (select \(key("day", "date_trunc('\(grain)', d.day::timestamp at time zone 'UTC', 'UTC')"))::timestamptz, \(key("model", "d.model"))::text,
                 \(key("provider", "d.provider"))::text, \(key("domain", "d.domain"))::text, \(key("persona", "d.persona_id"))::uuid, u.id,
                 \(key("tier", "d.tier"))::text, sum(d.turns)::bigint, null, null,
                 case when sum(d.output_known) > 0 then sum(d.output_tokens) end::bigint,
                 case when sum(d.priced_calls) > 0 then sum(d.cost_nanodollars) end::bigint, 0
             from gateway.account_usage_days d left join public.users u using (account_id)
             where d.day between '\(year)-01-01' and '\(year)-01-30' group by 1, 2, 3, 4, 5, 6, 7 having sum(d.calls) > 0
-            order by 1, 6, 2 collate "C", 3 collate "C", 4 collate "C", 5, 7 collate "C"
+            ) as f (day, model, provider, domain, persona, account, tier)
+            order by day, account, model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
             """
         return try await store.admin.query(Query(unsafeSQL: query)) { rows in
             (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } }
