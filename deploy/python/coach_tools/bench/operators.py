@@ -14,11 +14,13 @@ from .workloads import Workload
 
 PREFIX = "/api/v1/operator/"
 READS = 10
+# Rows of a page without a limit of its own, where there may be one for each user.
+USERS_OF_PAGE = 1000
 # Days of a period.
 PERIODS = (30, 1)
 # Beside the answer without parameters.
 VARIANTS = {
-    "costs": ("group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=day,model&grain=hour", "compare=previous"),
+    "costs": ("group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=user,model", "group_by=day,model&grain=hour", "compare=previous"),
     "domains": ("group_by=day,domain&tz=Asia/Kolkata",),
     "errors": ("group_by=day,code&grain=hour",),
     "latency": (
@@ -42,27 +44,30 @@ def requests(document, user):
         if "get" not in methods or not route.startswith(PREFIX):
             continue
         name = route.removeprefix(PREFIX)
-        parameters = {parameter["name"] for parameter in methods["get"].get("parameters", ())}
+        parameters = {parameter["name"]: parameter["schema"] for parameter in methods["get"].get("parameters", ())}
         path = re.sub(r"\{(\w+)\}", lambda found: {"version": "1"}.get(found[1], "fitness"), name)
         own = {"users": f"id={user}"}.get(name, "from=1" if name.endswith("/diff") else "")
-        if name.endswith("/diff") or not {"from", "to"} <= parameters:
-            yield "?".join(filter(None, (path, own))), None
+        if name.endswith("/diff") or not {"from", "to"} <= parameters.keys():
+            yield "?".join(filter(None, (path, own))), None, None
             continue
         for days in PERIODS:
             period = f"from={today - datetime.timedelta(days=days - 1)}&to={today}"
             for variant in ("", *VARIANTS.get(name, ())):
-                yield f"{path}?" + "&".join(filter(None, (period, variant))), days
+                longest = USERS_OF_PAGE if "user" in variant else parameters.get("limit", {}).get("maximum")
+                yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
 
-def read(port, path):
-    """Milliseconds of each read after the first, which warms, and the status of the last."""
+def read(port, path, longest):
+    """Milliseconds of each read after the first, which warms, and the status of the last. Each has another limit below `longest`, because operators
+    who read the same table within two seconds share it."""
     # Each operator's requests are limited.
     token = tokens.access_token(peers.Gateway.secret, str(uuid.uuid4()), "operator")
     connection, times = http.client.HTTPConnection("127.0.0.1", port, timeout=120), []
     try:
-        for _ in range(READS + 1):
+        for number in range(READS + 1):
+            limited = path if longest is None else f"{path}&limit={longest - number}"
             began = time.perf_counter()
-            connection.request("GET", PREFIX + path, headers={"Authorization": f"Bearer {token}", "Accept": "application/json"})
+            connection.request("GET", PREFIX + limited, headers={"Authorization": f"Bearer {token}", "Accept": "application/json"})
             answer = connection.getresponse()
             answer.read()
             times.append((time.perf_counter() - began) * 1e3)
@@ -82,8 +87,8 @@ def study(testbed, kinds):
     try:
         peer.start(Workload("operators", "reads of operators", 1, 0, 1, ramp=0))
         document = json.loads(machine.get(peer.port, "/openapi.json")[1])
-        for path, days in requests(document, user):
-            times, status = read(peer.port, path)
+        for path, days, longest in requests(document, user):
+            times, status = read(peer.port, path, longest)
             if status != 200:
                 refused[path] = status
                 progress(f"  {status} {path}")
