@@ -3,8 +3,9 @@ import TokenRelay
 
 /// Remembers whether a provider answered lately. Pure.
 ///
-/// It orders and never forbids: a provider with an open circuit is tried after the others, so a route of a single provider, or one where all
-/// are down, loses nothing. Once the rest is over, one call is let through as a probe.
+/// It orders: a provider with an open circuit is tried after the others. It forbids no call its only request, so a route of a single provider, or one
+/// where all are down, loses nothing; further requests of a call to providers with open circuits are bounded by `RetryBudget`. Once the rest is over,
+/// one call is let through as a probe.
 struct CircuitBreaker: Equatable {
     /// So many failures in a row open the circuit ...
     static let failuresToOpen = 5

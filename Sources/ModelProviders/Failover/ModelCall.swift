@@ -108,6 +108,10 @@ extension ModelCall {
     private func announce(_ choice: ModelChoice) {
         cancelTransfer()
         guard !passesOver(choice) else { return }
+        // One request a call is always sent, so nobody is left without a try.
+        if machine.isFailover, health.isOpen(choice.name), !health.mayRetry() {
+            return skip(choice, "its circuit is open, and the retry budget is used up")
+        }
         askedAt = .now
         guard announces, let beforeRequest else {
             announces = true
@@ -126,13 +130,9 @@ extension ModelCall {
     /// Goes on without a request when every key of the provider was refused lately, or it has named a later time for the next request.
     private func passesOver(_ choice: ModelChoice) -> Bool {
         let now = MonotonicInstant.now
-        if router.keys.areRefused(of: choice.name.provider, at: now) {
-            skip(choice, "its keys were refused")
-        } else if health.isResting(choice.name, at: now) {
-            skip(choice, "it has asked for a pause")
-        } else {
-            return false
-        }
+        let areRefused = router.keys.areRefused(of: choice.name.provider, at: now)
+        guard areRefused || health.isResting(choice.name, at: now) else { return false }
+        skip(choice, areRefused ? "its keys were refused" : "it has asked for a pause")
         return true
     }
 

@@ -55,6 +55,8 @@ struct ModelCallMachine {
     /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the unused calls.
     private var request: UnusedCall?
     private var hasUnusedCalls = false
+    /// Whether another choice has got a request of this call before the one that is due.
+    private(set) var isFailover = false
     /// The response of the attempt, when it is an error.
     private var errorResponse: ErrorResponse?
     private var choice = 0
@@ -209,6 +211,7 @@ extension ModelCallMachine {
         case .attempt(let index):
             endAttempt()
             noteUnusedCall()
+            isFailover = hasUnusedCalls && index != choice
             choice = index
             return .send(choices[index])
         case .pause:

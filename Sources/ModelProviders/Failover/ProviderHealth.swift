@@ -70,6 +70,9 @@ final class ProviderHealth {
     /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
     func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rests[model].map { $0 > now } ?? false }
 
+    /// Whether the model has failed lately, so that a further request of a call to it is bounded like a repetition.
+    func isOpen(_ model: ModelName) -> Bool { breakers[model]?.isClosed == false }
+
     private func admits(_ model: ModelName, at now: MonotonicInstant) -> Bool {
         let isAdmitted = breakers[model, default: .init()].admits(at: now)
         if isAdmitted, breakers[model]?.isClosed == false { report(.circuitProbed(model)) }

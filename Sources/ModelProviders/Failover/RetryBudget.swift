@@ -1,4 +1,5 @@
-/// Bounds repetitions to a share of the calls, so that a provider in trouble does not get more requests than one in health. Pure.
+/// Bounds repetitions to a share of the calls, so that providers in trouble do not get more requests than those in health: the second request of a
+/// call to the same model, a hedge, and one to a model with an open circuit after another's. Pure.
 struct RetryBudget: Equatable {
     /// A repetition for so many calls ...
     static let callsPerRetry = 5
