@@ -97,8 +97,9 @@ struct AttemptFailureTests {
     func keyRests() {
         #expect(failure(401).keyRest == .seconds(10) && failure(401).needsOperator && failure(401).refusesKey)
         #expect(failure(403).keyRest == .seconds(10) && failure(403).needsOperator && !failure(403).refusesKey)
-        // Anthropic's permission_error and Gemini's PERMISSION_DENIED may concern the model alone.
-        #expect(!failure(403, kind: .key).refusesKey && failure(400, kind: .key).refusesKey)
+        // Anthropic's permission_error and Gemini's PERMISSION_DENIED may concern the model alone; Bedrock says of a wrong key that it is one.
+        for status in [400, 403] { #expect(failure(status, kind: .key).refusesKey && !failure(status, kind: .access).refusesKey) }
+        #expect(failure(400, kind: .access).keyRest == .seconds(10) && failure(400, kind: .access).needsOperator)
         #expect(failure(402).refusesKey && !failure(429).refusesKey && failure(429, ["retry-after": "0"]).keyRest == .seconds(1))
         #expect(failure(429, ["retry-after": "90"]).keyRest == .seconds(90) && !failure(429).needsOperator)
         #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
@@ -161,8 +162,9 @@ struct AttemptFailureTests {
         for kind in [ProviderError.Kind.badRequest, .moderation] {
             #expect(failure(kind).blamesRequest && !failure(kind).blamesProvider && !failure(kind).needsOperator)
         }
-        for kind in [ProviderError.Kind.money, .key] {
+        for kind in [ProviderError.Kind.money, .key, .access] {
             #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(10))
+            #expect(failure(kind).refusesKey == (kind != .access))
         }
         #expect(failure(.rateLimit).keyRest == .seconds(5) && !failure(.rateLimit).needsOperator)
         #expect(failure(.other).keyRest == nil && failure(.other).blamesProvider == !hasText)

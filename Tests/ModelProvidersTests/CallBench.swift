@@ -29,7 +29,7 @@ struct CallBench: Sendable {
     /// one test does not keep another waiting.
     static func run(
         _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil, dialect: Dialect = .openAI, sentKeys: String = "sk-canary",
-        isHedged: Bool = false, models: [String] = ["sim-coach-1"],
+        isHedged: Bool = false, models: [String] = ["sim-coach-1"], prepare: (inout Provider) -> Void = { _ in },
         _ body: (CallBench) async throws -> Void
     ) async throws {
         let reactor = try Reactor(name: "models")
@@ -58,7 +58,9 @@ struct CallBench: Sendable {
             }
             let named = zip(names, ports).map { name, port in
                 let base = "http://127.0.0.1:\(port)\(dialect.format.basePath)"
-                return (name, Provider(name: name, dialect: dialect, baseURL: base, keyVariable: "KEY"))
+                var provider = Provider(name: name, dialect: dialect, baseURL: base, keyVariable: "KEY")
+                prepare(&provider)
+                return (name, provider)
             }
             let choices = named.flatMap { named in models.map { ModelChoice(name: ModelName(provider: named.0, model: $0)) } }
             let configuration = ModelConfiguration(
@@ -66,7 +68,7 @@ struct CallBench: Sendable {
                 defaultRoute: Route(choices[0], Array(choices.dropFirst()), isHedged: isHedged),
                 routes: [:],
                 limits: limits)
-            let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys])
+            let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys, "ID": "AKID", "SECRET": "shh"])
             let model = makeLanguageModel(
                 configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: client,
                 health: client.bind(ProviderHealth()))

@@ -98,6 +98,31 @@ struct DialectCallTests {
         }
     }
 
+    @Test("a key that is refused is not sent again by the next call, whatever the status and wherever it is from", arguments: Dialect.all)
+    func restingKeys(_ dialect: Dialect) async throws {
+        try await CallBench.run(.quick(), key: "good", dialect: dialect, sentKeys: "bad") { try await expectRest($0) }
+        guard dialect.name == "bedrock" else { return }
+        let fields: [Provider.Field] = [
+            .init("region", .constant("us-east-1")), .init("access_key_id", .variable("ID")),
+            .init("secret_access_key", .variable("SECRET")),
+        ]
+        let fromSettings = { (provider: inout Provider) in (provider.keyVariable, provider.settings) = (nil, fields) }
+        try await CallBench.run(.quick(), key: "good", dialect: dialect, prepare: fromSettings) { try await expectRest($0) }
+        try await CallBench.run(.quick { $0.text = "yes" }, key: "AKID", dialect: dialect, prepare: fromSettings) { bench in
+            let answer = try await bench.ask()
+            #expect(answer.text == "yes", "\(answer)")
+        }
+    }
+
+    /// Two calls, of which only the first sends its request.
+    private func expectRest(_ bench: CallBench) async throws {
+        let first = try await bench.ask()
+        #expect(first.fault?.detail.contains("HTTP 40") == true && bench.providers[0].requests().count == 1, "\(first)")
+        let next = try await bench.ask()
+        #expect(next.fault == ModelFault(kind: .refused, detail: "one: its keys were refused"), "\(next)")
+        #expect(bench.providers[0].requests().count == 1)
+    }
+
     /// What a provider of the dialect sends in an answer when the key is wrong.
     private static func keyError(_ dialect: Dialect) -> Script.ErrorBody {
         switch dialect.name {

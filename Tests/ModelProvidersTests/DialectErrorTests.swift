@@ -60,4 +60,17 @@ struct DialectErrorTests {
             status: 429, headers: [TransferHeader("x-amzn-errortype", "ThrottlingException:http://internal.amazon.com/coral/")])
         #expect(BedrockConverse.error(head, body: []).code == "ThrottlingException")
     }
+
+    @Test("which 403 is about the key, and which may be about the model alone")
+    func refusedKeys() throws {
+        func kind(_ dialect: String, _ head: [TransferHeader] = [], _ body: String = "{}") throws -> ProviderError.Kind {
+            try #require(Dialect.named(dialect)).error(TransferHead(status: 403, headers: head), body: Array(body.utf8)).kind
+        }
+        for code in ["UnrecognizedClientException", "ExpiredTokenException", "InvalidSignatureException"] {
+            #expect(try kind("bedrock", [TransferHeader("x-amzn-errortype", code)]) == .key)
+        }
+        #expect(try kind("bedrock", [TransferHeader("x-amzn-errortype", "AccessDeniedException")]) == .access)
+        #expect(try kind("anthropic", [], #"{"error":{"type":"permission_error"}}"#) == .access)
+        #expect(try kind("gemini", [], #"{"error":{"code":403,"status":"PERMISSION_DENIED"}}"#) == .access)
+    }
 }

@@ -80,9 +80,9 @@ extension Provider {
         headers.compactMap { field in keys.value(of: field).map { TransferHeader(field.name, $0) } }
     }
 
-    /// The values of the dialect's settings.
-    func settings(_ keys: ProviderKeys) -> [String: String] {
-        Dictionary(settings.compactMap { field in keys.value(of: field).map { (field.name, $0) } }) { $1 }
+    /// The values of the dialect's settings. `value`: of a variable of the environment.
+    func settings(_ value: (_ variable: String) -> String?) -> [String: String] {
+        Dictionary(settings.compactMap { field in field.value(value).map { (field.name, $0) } }) { $1 }
     }
 
     /// RFC 3986 §2.1: all but unreserved characters.
@@ -99,10 +99,14 @@ extension Provider {
 }
 
 extension ProviderKeys {
-    fileprivate func value(of field: Provider.Field) -> String? {
-        switch field.value {
+    fileprivate func value(of field: Provider.Field) -> String? { field.value { self[$0] } }
+}
+
+extension Provider.Field {
+    fileprivate func value(_ variable: (String) -> String?) -> String? {
+        switch value {
         case .constant(let value): value
-        case .variable(let name): self[name]
+        case .variable(let name): variable(name)
         }
     }
 }

@@ -24,6 +24,7 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
                 uniqueKeysWithValues: providers.compactMap { provider in
                     let keys =
                         provider.keyFile.map { KeyFile.read($0) ?? [] } ?? provider.keyVariable.flatMap { values[$0] }.map(Self.split)
+                        ?? provider.dialect.format.key(in: provider.settings { values[$0] }).map { [$0] }
                     return keys.map { (provider.name, KeyRing($0)) }
                 }))
     }

@@ -46,7 +46,7 @@ extension Dialect {
     ) -> TransferRequest {
         let call = DialectCall(
             model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens, choice.maximumOutputTokens),
-            temperature: choice.temperature, options: choice.options, settings: provider.settings(keys))
+            temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] })
         var body = JSONWriter.encode { json in
             json.object { json in
                 format.write(call, to: &json)

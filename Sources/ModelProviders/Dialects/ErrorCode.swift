@@ -8,8 +8,10 @@ package struct ProviderError: Equatable {
         case other
         /// The account has no money left: neither a repetition nor a pause helps.
         case money
-        /// The key is wrong or may not do this.
+        /// The key is wrong, so that no request can be made with it.
         case key
+        /// The key may not do this. That may concern the model alone.
+        case access
         /// The key, or the account, has sent too many requests.
         case rateLimit
         /// The provider is at fault and may answer a repetition.

@@ -37,6 +37,8 @@ protocol WireFormat: Sendable {
     /// Signs a request instead of sending the key with it. False: nothing was done.
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool
 
+    /// The key that a provider's settings make, in place of one of its own; nil: none.
+    static func key(in settings: [String: String]) -> String?
     /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
     static func isKey(_ key: String) -> Bool
 
@@ -55,6 +57,7 @@ extension WireFormat {
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
     static var headers: [TransferHeader] { [] }
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool { false }
+    static func key(in settings: [String: String]) -> String? { nil }
     static func isKey(_ key: String) -> Bool { true }
     static var needsStatedOptOut: Bool { false }
 }

@@ -17,7 +17,7 @@ struct AttemptFailure: Equatable {
     var blamesRequest = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
     var keyRest: Duration?
-    /// The key is of no use for any request, so it is not sent while it rests. A 403 may concern the model alone.
+    /// The key is of no use for any request, so it is not sent while it rests. A 403 that does not say so may concern the model alone.
     var refusesKey = false
     /// The account or the key is of no use: the provider is set aside at once, and an operator is told.
     var needsOperator = false
@@ -45,7 +45,7 @@ extension AttemptFailure {
         let usually = [408, 409, 429].contains(head.status) || head.status >= 500 || error.kind == .temporary
         let isAboutMoney = head.status == 402 || error.kind == .money
         let isModerated = error.kind == .moderation
-        let isAboutKey = [401, 403].contains(head.status) && !isModerated || error.kind == .key
+        let isAboutKey = [401, 403].contains(head.status) && !isModerated || [.key, .access].contains(error.kind)
         let pause = Self.pause(head, now)
         let isWanted =
             switch head["x-should-retry"] {
@@ -66,7 +66,7 @@ extension AttemptFailure {
         }
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
-            refusesKey = isAboutMoney || head.status == 401 || error.kind == .key && head.status != 403
+            refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
         } else if head.status == 429 || error.kind == .rateLimit {
             keyRest = min(max(pause ?? Self.limitedRest, Self.shortestRest), Self.longestRest)
         }
@@ -75,12 +75,12 @@ extension AttemptFailure {
     /// An answer that broke after status 200. An error about money, the key, its rate or the request has the effect that the same status would
     /// have.
     init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
-        let needsOperator = kind == .money || kind == .key
+        let needsOperator = [.money, .key, .access].contains(kind)
         let blamesRequest = kind == .badRequest || kind == .moderation
         self.init(
             fault: fault, blamesProvider: !blamesRequest && (!hasText || needsOperator), blamesRequest: blamesRequest,
             needsOperator: needsOperator)
-        refusesKey = needsOperator
+        refusesKey = kind == .money || kind == .key
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
     }
 

@@ -52,11 +52,11 @@ enum BedrockVoice: Voice {
     private static func isCachePoint(_ block: JSONValue) -> Bool { block["cachePoint"]?["type"] == "default" }
 
     static func response(to fault: VoiceFault) -> FixedResponse {
-        // Bedrock has no 401.
-        let status = fault.status == 401 ? 403 : fault.status
+        // Bedrock has no 401: a wrong key is a 403, too.
+        let (status, code) = fault.status == 401 ? (403, "UnrecognizedClientException") : (fault.status, name(of: fault.status))
         let body: JSONValue = ["message": .string(fault.message)]
         return FixedResponse(
-            status: status, headers: [("content-type", "application/json"), ("x-amzn-errortype", fault.code ?? name(of: status))],
+            status: status, headers: [("content-type", "application/json"), ("x-amzn-errortype", fault.code ?? code)],
             body: body.bytes)
     }
 

@@ -74,7 +74,8 @@ enum AnthropicMessages: WireFormat {
         let kind: ProviderError.Kind =
             switch code {
             case _ where isAboutMoney: .money
-            case "authentication_error", "permission_error": .key
+            case "authentication_error": .key
+            case "permission_error": .access
             case "rate_limit_error": .rateLimit
             case "invalid_request_error", "request_too_large": .badRequest
             default: .other

@@ -18,6 +18,9 @@ struct AccessKey: Equatable {
         self.init(id: parts[0], secret: parts[1], sessionToken: parts.count == 3 ? parts[2] : nil)
     }
 
+    /// The form that `init(_:)` parses.
+    var text: String { "\(id):\(secret)" + (sessionToken.map { ":\($0)" } ?? "") }
+
     /// That of a provider's settings; nil when they have none.
     init?(settings: [String: String]) {
         guard let id = settings["access_key_id"], let secret = settings["secret_access_key"] else { return nil }

@@ -79,9 +79,10 @@ enum BedrockConverse: WireFormat {
         ("/model/\(Provider.percentEncoded(call.model))/converse-stream", [])
     }
 
+    static func key(in settings: [String: String]) -> String? { AccessKey(settings: settings)?.text }
+
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool {
-        let accessKey = if let key { AccessKey(key) } else { AccessKey(settings: call.settings) }
-        guard let accessKey, let region = call.settings["region"] else { return false }
+        guard let accessKey = key.flatMap(AccessKey.init), let region = call.settings["region"] else { return false }
         let signature = SignatureV4(accessKey: accessKey, region: region, service: "bedrock")
         request.headers += signature.headers(for: request, at: now)
         return true
@@ -105,7 +106,11 @@ enum BedrockConverse: WireFormat {
         // `AccessDeniedException` in a response is `accessDeniedException` in an answer.
         let kind: ProviderError.Kind =
             switch code?.lowercased() {
-            case "accessdeniedexception", "unrecognizedclientexception", "expiredtokenexception": .key
+            // Each comes with status 403; only the first may concern the model alone.
+            case "accessdeniedexception": .access
+            case "unrecognizedclientexception", "invalidclienttokenid", "expiredtokenexception", "invalidsignatureexception",
+                "incompletesignature", "missingauthenticationtoken":
+                .key
             case "throttlingexception": .rateLimit
             case "validationexception": .badRequest
             default: .other

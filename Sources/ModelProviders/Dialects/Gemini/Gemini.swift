@@ -68,7 +68,8 @@ enum Gemini: WireFormat {
         let kind: ProviderError.Kind =
             switch code {
             case _ where isAboutKey: .key
-            case "UNAUTHENTICATED", "PERMISSION_DENIED": .key
+            case "UNAUTHENTICATED": .key
+            case "PERMISSION_DENIED": .access
             case "RESOURCE_EXHAUSTED": .rateLimit
             case "INVALID_ARGUMENT", "400": .badRequest
             default: .other
