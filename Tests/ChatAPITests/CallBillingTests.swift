@@ -1,0 +1,33 @@
+import CoachCore
+import Testing
+
+@testable import ChatAPI
+
+@Suite("Bills of model calls")
+struct CallBillingTests {
+    private let name = ModelName(provider: "simulator", model: "sim")
+    private let text = String(repeating: "They want to run. ", count: 20)
+
+    private func bill(_ billing: CallBilling, _ usage: TokenUsage = TokenUsage()) throws -> TurnBill {
+        try #require(billing.bill(name, usage, 1_000, text.utf8, on: CalendarDay(unixSeconds: 0)))
+    }
+
+    @Test("an estimate has the ratio that the model's reported calls had to theirs")
+    func ratios() throws {
+        let billing = CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios())
+        let plain = try bill(billing)
+        #expect(plain.estimated && plain.usage.input == 1_000 && plain.usage.output == TokenEstimate.tokens(in: text.utf8))
+        let output = try #require(plain.usage.output)
+        let twice = TokenUsage(input: 2_000, cachedInput: 0, cacheWrite: 0, output: 2 * output, reasoning: 0)
+        for _ in 0..<60 {
+            let reported = try bill(billing, twice)
+            #expect(!reported.estimated && reported.usage == twice)
+        }
+        let learnt = try bill(billing)
+        #expect(learnt.estimated)
+        #expect((1_980...2_000).contains(learnt.usage.input ?? 0), "\(learnt)")
+        #expect((2 * output - output / 50 - 1...2 * output).contains(learnt.usage.output ?? 0), "\(learnt)")
+        // Estimates teach nothing.
+        for _ in 0..<20 { #expect(try bill(billing).usage == learnt.usage) }
+    }
+}
