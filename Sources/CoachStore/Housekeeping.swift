@@ -91,8 +91,8 @@ public struct Housekeeping: Sendable {
         }
     }
 
-    /// Ends the ledger's records of summaries whose process was killed; what their calls cost stays unknown. Returns how many there were. Throws
-    /// `StoreFault`.
+    /// Ends the ledger's records of summaries whose process was killed, with the bills that `SummaryRepository.estimate` has saved. Returns how many
+    /// there were. Throws `StoreFault`.
     public func endLostSummaries() async throws -> Int {
         try await StoreFault.translating { try await client.value(of: "select gateway.end_lost_summaries()", as: Int.self) }
     }

@@ -35,6 +35,25 @@ struct RequestLimits: StoredWritable {
     }
 }
 
+/// The argument `limits` of `gateway.begin_summary`.
+struct SummaryLimits: StoredWritable {
+    let tiers: TierBook
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("reserve_nanodollars", tiers.reservePerTurn)
+            json.field("reserve_tokens", tiers.reservedTokensPerTurn)
+            json.key(literal: "budgets")
+            json.object { json in
+                for tier in tiers.tiers where tier.budgets != Tier.Budgets() {
+                    json.key(tier.name)
+                    tier.budgets.write(to: &json)
+                }
+            }
+        }
+    }
+}
+
 extension Tier: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in

@@ -4,16 +4,27 @@ import PostgresClient
 
 extension SummaryRepository {
     /// Summaries in PostgreSQL. `requiresConsent`: whether the consent `memory` must have been given.
-    public static func postgres(client: PostgresClient, consents: RequiredConsents) -> SummaryRepository {
+    /// `tiers`: called for every summary, so that a change of the tiers takes effect at once.
+    public static func postgres(
+        client: PostgresClient, consents: RequiredConsents, tiers: @escaping @Sendable () -> TierBook
+    ) -> SummaryRepository {
         let requiresConsent = consents.kinds.contains(.memory)
         return SummaryRepository(
             begin: { userID, request in
+                let limits = StoredJSON.encode(SummaryLimits(tiers: tiers()))
                 let call: Query = """
                     gateway.begin_summary(\(userID), \(request.conversationID), \(request.turnID), \(request.attempt)::integer, \
-                    \(request.tokens)::integer, \(requiresConsent))
+                    \(request.tokens)::integer, \(requiresConsent), \(limits)::jsonb)
                     """
                 let text: String? = try await client.call(call, boundTo: userID)
                 return try text.map { try StoredJSON.decode(SummaryTask.self, from: $0) }
+            },
+            estimate: { userID, request, task, bill in
+                let call: Query = """
+                    gateway.estimate_summary(\(userID), \(request.turnID), \(request.attempt)::integer, \(task.day.description)::date, \
+                    \(task.call)::integer, \(StoredJSON.encode(bill))::jsonb)
+                    """
+                return try await client.call(call, boundTo: userID)
             },
             finish: { userID, receipt in
                 let argument = StoredJSON.encode(receipt)
@@ -38,6 +49,7 @@ extension SummaryReceipt: StoredWritable {
             json.field("turn_id", request.turnID)
             json.field("attempt", request.attempt)
             json.field("day", task.day.description)
+            json.field("call", task.call)
             json.field("from", task.from)
             json.field("through", task.through)
             json.field("summary", summary)

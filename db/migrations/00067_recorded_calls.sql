@@ -46,16 +46,57 @@ end $$;
 -- For gateway.end_lost_summaries.
 create index idx_usage_logs_summaries on public.usage_logs (booked_at) where purpose = 'summary';
 
--- Ends the calls recorded within the last two days of summaries that no process makes any more, because it was killed: without a receipt, as
--- gateway.book_calls ends other calls of which nothing is known. A receipt that comes later still counts. Returns how many there were. With its owner's
--- rights, because they are of all users.
+-- Ends the calls recorded within the last two days of summaries that no process makes any more, because it was killed. That of a request which may have
+-- left is billed by the estimate that was saved before; the others have no receipt, as calls that gateway.book_calls ends and of which nothing is known.
+-- What was reserved is given back. A receipt that comes later still counts. Returns how many there were. With its owner's rights, because they are of
+-- all users.
 create function gateway.end_lost_summaries() returns integer
     language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
 declare
     since constant timestamptz := clock_timestamp() - interval '2 days';
     first_day constant date := (since at time zone 'UTC')::date;
+    lost gateway.running_summaries;
+    booked public.usage_logs;
+    billed integer := 0;
     ended integer;
 begin
+    for lost in
+        delete from gateway.running_summaries s
+        where not exists (
+            select from gateway.jobs j
+            where j.user_id = s.user_id and (j.payload ->> 'turn_id')::uuid = s.turn_id
+                and j.kind = 'summarise_conversation' and j.state = 'ready' and j.lease_until > clock_timestamp())
+        returning s.*
+    loop
+        booked := null;
+        if lost.estimate is not null then
+            insert into public.usage_logs (
+                account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
+                provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
+                cost_usd, unpriced, estimated)
+            select
+                l.account_id, l.day, l.turn_id, l.attempt, l.call, 1, l.purpose, 'recovery', l.conversation_id, l.message_id, l.persona_id,
+                t.domain, l.tier, e.bill ->> 'provider', e.bill ->> 'model', (e.bill ->> 'input')::bigint,
+                (e.bill ->> 'cached_input')::bigint, (e.bill ->> 'cache_write')::bigint, (e.bill ->> 'output')::bigint,
+                (e.bill ->> 'reasoning')::bigint, gateway.tokens_in(e.bill), gateway.tokens_out(e.bill), e.cost, (e.cost is null)::integer, true
+            from public.users u
+            join public.usage_logs l on l.account_id = u.account_id
+            join public.turns t on t.user_id = u.id and t.id = l.turn_id
+            cross join (
+                select lost.estimate as bill, gateway.to_usd((lost.estimate ->> 'cost_nanodollars')::bigint) as cost) as e
+            where u.id = lost.user_id and l.day = lost.day and l.turn_id = lost.turn_id and l.attempt = lost.attempt and l.call = lost.call
+                and l.revision = 0
+            on conflict do nothing
+            returning * into booked;
+            billed := billed + found::integer;
+        end if;
+        update public.budgets b
+        set reserved_usd = b.reserved_usd - lost.reserved_usd, reserved_tokens = b.reserved_tokens - lost.reserved_tokens,
+            spent_usd = b.spent_usd + coalesce(booked.cost_usd, 0), tokens = b.tokens + coalesce(booked.tokens_in + booked.tokens_out, 0),
+            unpriced_turns = b.unpriced_turns + coalesce(booked.unpriced, 0)
+        where b.user_id = lost.user_id and b.day = lost.day;
+    end loop;
+
     with running as materialized (
         select u.account_id, (j.payload ->> 'turn_id')::uuid as turn_id
         from gateway.jobs j join public.users u on u.id = j.user_id
@@ -74,7 +115,7 @@ begin
         and not exists (select from running r where r.account_id = l.account_id and r.turn_id = l.turn_id)
     on conflict do nothing;
     get diagnostics ended = row_count;
-    return ended;
+    return billed + ended;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -6,6 +6,7 @@ import TokenRelay
 /// Makes the rolling summary of a conversation, in a job after the turn that no longer fitted its history into the prompt.
 public struct ConversationSummarizer: Sendable {
     private let repository: SummaryRepository
+    private let delivery: SummaryDelivery
     private let coaching: LiveValue<CoachingConfiguration>
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
@@ -19,6 +20,7 @@ public struct ConversationSummarizer: Sendable {
         budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {
         self.repository = repository
+        delivery = SummaryDelivery(finish: repository.finish)
         self.records = records
         self.budgets = budgets
         self.coaching = coaching
@@ -27,28 +29,38 @@ public struct ConversationSummarizer: Sendable {
         billing = CallBilling(prices: prices, ratios: ratios)
     }
 
-    /// One model call, in the turn's route; false when nothing is left to summarise, or a budget that users share is
+    /// One model call, in the turn's route; false when nothing is left to summarise, or a budget of the user, or one that users share, is
     /// used up. Each request has its row in the ledger, also one without a usable text.
     /// Throws `StoreFault`, and `SummaryFailed` when the call made no summary.
     public func summarizePart(_ request: SummaryRequest, of userID: UserID) async throws -> Bool {
         guard let task = try await repository.begin(userID, request) else { return false }
         let book = tiers.current
         let tier = book.tier(named: task.tier)
-        let shared = book.sharedBudgets(of: tier, persona: task.personaID)
-        // Nor is it made while the database does not say what is left.
-        guard let reservation = try? await budgets.reserve(book.reservePerTurn ?? Nanodollars(0), of: shared, on: task.day) else {
-            // A later turn asks for the summary again.
-            let unmade = BilledCall(number: task.call, purpose: .summary, name: nil, bill: nil)
-            return try await repository.finish(userID, SummaryReceipt(request: request, task: task, summary: "", calls: [unmade]))
-        }
         let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
+        let promptTokens = TokenEstimate.tokens(in: prompt)
         let model = models.model(tier, task.domain, task.personaID)
+        let unmade = SummaryReceipt(
+            request: request, task: task, summary: "",
+            calls: [BilledCall(number: task.call, purpose: .summary, name: nil, bill: nil)])
+        let estimate = billing.bill(model.firstChoice, TokenUsage(), promptTokens, [], on: task.day)
+        do {
+            guard let estimate, try await repository.estimate(userID, request, task, estimate) else { return false }
+        } catch {
+            // It may have been saved, and nothing is to be billed.
+            _ = try await delivery.finish(userID, unmade)
+            throw error
+        }
+        // Nor is it made while the database does not say what is left of a budget. A later turn asks for the summary again.
+        let shared = book.sharedBudgets(of: tier, persona: task.personaID)
+        guard let reservation = try? await budgets.reserve(book.reservePerTurn ?? Nanodollars(0), of: shared, on: task.day) else {
+            return try await delivery.finish(userID, unmade)
+        }
         let recorder = CallRecorder(records, userID, request, task)
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
-        let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: TokenEstimate.tokens(in: prompt))
+        let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: promptTokens)
         budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
         let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
-        let isReplaced = try await repository.finish(
+        let isReplaced = try await delivery.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
         TurnMetrics.record(calls.map(\.bill))
         if !isReplaced, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }

@@ -1,15 +1,21 @@
 /// Port to the rolling summaries of conversations. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
 public struct SummaryRepository: Sendable {
-    /// What is to be summarised now, with its call recorded in the ledger; nil when there is nothing, or summaries are not allowed.
+    /// What is to be summarised now, with its call recorded in the ledger and its reserve in the user's budgets; nil when there is nothing, summaries
+    /// are not allowed, or a budget of the user is used up.
     public var begin: @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?
-    /// Books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
+    /// Saves what is billed for the task when this process ends before `finish`. Call it before the request leaves; false: the task has been ended
+    /// meanwhile, because this process counted as dead, and no request may leave.
+    public var estimate: @Sendable (UserID, SummaryRequest, SummaryTask, TurnBill) async throws -> Bool
+    /// Gives back the reserve, books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
     public var finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
 
     public init(
         begin: @escaping @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?,
+        estimate: @escaping @Sendable (UserID, SummaryRequest, SummaryTask, TurnBill) async throws -> Bool,
         finish: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
     ) {
         self.begin = begin
+        self.estimate = estimate
         self.finish = finish
     }
 }

@@ -34,9 +34,10 @@ struct BackgroundWork {
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
             summarizer: ConversationSummarizer(
-                repository: .postgres(client: databases.long, consents: configuration.requiredConsents), records: turns.records,
-                coaching: documents.coaching, models: models.models, tiers: documents.tiers, budgets: turns.budgets,
-                prices: documents.prices, ratios: turns.ratios),
+                repository: .postgres(client: databases.long, consents: configuration.requiredConsents) { [tiers = documents.tiers] in
+                    tiers.current
+                }, records: turns.records, coaching: documents.coaching, models: models.models, tiers: documents.tiers,
+                budgets: turns.budgets, prices: documents.prices, ratios: turns.ratios),
             queue: queue, refolding: refolding, reconciliation: reconciliation, playPurchases: webhooks.playPurchases(outbound, inbox),
             alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
         ).all

@@ -164,6 +164,10 @@ struct TableExpectation: Sendable {
                 values (
                     :owner, gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), :account, now(), now(), '{}')
                 """, update: "set model = 'x'"),
+        .init(
+            name: "gateway.running_summaries", allowed: [.gateway: "SIUD"],
+            insert: "insert into gateway.running_summaries values (:owner, now(), gen_random_uuid(), 1, 1000, 0, 0)",
+            update: "set estimate = '{}'"),
         // Checkpoints have the text of many users in one row: never accessible when bound to a user.
         .init(
             name: "gateway.checkpoints", allowed: [.gatewayForNobody: "SIUD"],

@@ -1,0 +1,38 @@
+import CoachCore
+
+/// Saves the receipts of summaries. The provider bills their calls, so a receipt is not given up while the database is unavailable.
+struct SummaryDelivery: Sendable {
+    /// `SummaryRepository.finish`.
+    let finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
+    /// Between two attempts; the last one repeats.
+    let pauses: [Duration]
+
+    init(
+        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
+        finish: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
+    ) {
+        self.finish = finish
+        self.pauses = pauses
+    }
+
+    /// The number of attempts to save a receipt that the database rejects.
+    private static let maximumRejections = 5
+
+    /// Returns what `SummaryRepository.finish` returns. A job that is cancelled, because its lease was lost in an outage or its instance ends, tries
+    /// once more; a receipt that is not saved then is billed by the estimate of `SummaryRepository.estimate`. Throws what the last attempt threw.
+    func finish(_ userID: UserID, _ receipt: SummaryReceipt) async throws -> Bool {
+        var (attempt, rejections) = (0, 0)
+        while true {
+            let isLast = Task.isCancelled
+            do {
+                // A task of its own, which is not cancelled with the job. It ends with the statement's timeout.
+                return try await Task { try await finish(userID, receipt) }.value
+            } catch {
+                if case StoreFault.unexpected? = error as? StoreFault { rejections += 1 }
+                if isLast || rejections == Self.maximumRejections { throw error }
+            }
+            try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
+            attempt += 1
+        }
+    }
+}
