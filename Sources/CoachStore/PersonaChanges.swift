@@ -3,18 +3,16 @@ import Foundation
 import PostgresClient
 
 extension PostgresClient {
-    /// Fills a page with changes of personas after the token, which it moves on; returns whether there are more.
-    func addPersonaChanges(
-        of caller: Caller, to items: inout [SyncChange], limit: Int, _ token: inout SyncToken
-    ) async throws -> Bool {
+    /// The changes of personas after a token, one more than `limit` when there are so many. Nil without a token.
+    func personaChanges(of caller: Caller, after token: SyncToken?, limit: Int) async throws -> PersonaChanges? {
+        guard let token else { return nil }
         let (number, row) = (token.personas, token.lastPersona ?? ChangeToken.greatestRow)
-        let remaining = limit - items.count
         // The counter is tested first: most requests find nothing new.
         let seen = token.lastPersona == nil ? token.personas : token.personas - 1
         let query: Query = """
             select n.last_change, k.change, k.id, k.kind, o.*, p.* from gateway.persona_counter n
             left join lateral (
-                select * from gateway.persona_changes(\(caller.userID), \(number)::bigint, \(row)::uuid, \(remaining + 1)::integer)
+                select * from gateway.persona_changes(\(caller.userID), \(number)::bigint, \(row)::uuid, \(limit + 1)::integer)
             ) k on n.last_change > \(seen)::bigint
             left join lateral (
                 select \(PersonaRecord.columns) from public.coaching_personas where id = k.id and user_id = \(caller.userID)) o on k.kind = 'own'
@@ -27,14 +25,26 @@ extension PostgresClient {
                 try rows.map { row in (last: try row.value(0, as: Int64.self), change: try PersonaChange(row: row)) }
             }
         }
-        let changes = found.compactMap(\.change)
+        return PersonaChanges(last: found.first?.last, changes: found.compactMap(\.change))
+    }
+}
+
+/// Changes of personas in their order.
+struct PersonaChanges: Sendable {
+    /// The number of the latest change of any persona.
+    fileprivate let last: Int64?
+    fileprivate let changes: [PersonaChange]
+
+    /// Fills a page up to `limit` and moves the token to its end; returns whether there are more.
+    func fill(_ items: inout [SyncChange], limit: Int, moving token: inout SyncToken) -> Bool {
+        let remaining = limit - items.count
         let page = changes.prefix(remaining)
         items += page.map(\.change)
         if changes.count > remaining {
             if let last = page.last { (token.personas, token.lastPersona) = (last.number, last.id) }
             return true
         }
-        if let last = found.first?.last { (token.personas, token.lastPersona) = (last, nil) }
+        if let last { (token.personas, token.lastPersona) = (last, nil) }
         return false
     }
 }

@@ -57,4 +57,61 @@ struct ChangePlanTests {
         try await store.turns().talk(caller, "And more", in: short)
         #expect(try await store.conversations.messages(caller, short, limit: 100, updatedSince: start).items.count == 2)
     }
+
+    /// Behind a pooler a connection is not a server process, which reports when it is told to.
+    private static let isPooled = ProcessInfo.processInfo.environment["COACH_TEST_POOLER"] == "1"
+
+    /// Look-ups in the indexes of each table so far, those of every shared connection included.
+    private func lookups(_ store: StoreFixture) async throws -> [String: Int] {
+        for connection in 0..<2 {
+            try await store.gateway.query("select pg_stat_force_next_flush()", affinity: UInt64(connection)) { _ in }
+        }
+        return try await store.admin.query(
+            """
+            select relname, sum(idx_scan)::bigint from pg_stat_user_indexes
+            where relname in ('messages', 'turns', 'conversations', 'context_profiles', 'coaching_personas') group by relname
+            """
+        ) { rows in
+            Dictionary(uniqueKeysWithValues: try rows.map { row in (try row.value(0, as: String.self), try row.value(1, as: Int.self)) })
+        }
+    }
+
+    @Test(
+        "a page of a synchronisation looks up each message and each turn once, and one with nothing new none",
+        .enabled(if: !isPooled))
+    func synchronisation() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let conversation = try await store.turns().talk(caller, "Hello").conversationID
+        for number in 0..<40 { try await store.turns().talk(caller, "\(number)", in: conversation) }
+        for number in 0..<100 { _ = try await store.conversations.create(caller, title: "\(number)") }
+        try await store.admin.execute("analyze")
+        let sync = SyncRepository.postgres(client: store.gateway)
+
+        /// The page after a token, and the look-ups that it took.
+        func page(after token: String?, limit: Int) async throws -> (page: SyncPage, taken: [String: Int]) {
+            let before = try await lookups(store)
+            let page = try await sync.changes(caller, token, limit)
+            let after = try await lookups(store)
+            return (page, after.merging(before) { $0 - $1 })
+        }
+
+        // A page of 20 reads the changes of 43 messages, in 22 turns, and then 20 messages completely, and one that is not sent.
+        let (first, taken) = try await page(after: nil, limit: 20)
+        #expect(first.items.count == 20 && first.position.hasMore)
+        #expect(taken["messages", default: 0] <= 1 + 21 && taken["turns", default: 0] <= 22, "\(taken)")
+        #expect(taken["conversations", default: 0] <= 3, "\(taken)")
+        #expect(taken["messages", default: 0] > 0)
+
+        var token = first.position
+        while token.hasMore { token = try await sync.changes(caller, token.next, 100).position }
+        let quiet = try await page(after: token.next, limit: 20)
+        #expect(quiet.page.items.isEmpty && quiet.taken.values.allSatisfy { $0 == 0 }, "\(quiet.taken)")
+
+        try await store.turns().talk(caller, "More", in: conversation)
+        let short = try await page(after: token.next, limit: 20)
+        #expect(short.page.items.count == 3)
+        #expect(short.taken["messages", default: 0] <= 1 + 2 && short.taken["turns", default: 0] <= 1, "\(short.taken)")
+        #expect(short.taken["conversations", default: 0] <= 3, "\(short.taken)")
+    }
 }
