@@ -25,6 +25,29 @@ struct ReadmeTests {
         #expect(named.subtracting(keys.map { String($0.1) }).isEmpty)
     }
 
+    @Test("the metric tables have every metric of the code with its HELP text, and no other")
+    func metrics() throws {
+        let code = try Self.text("Sources/coach-gateway/Composition/MetricHelp.swift").replacing(/"\n *\+ "/, with: "")
+        let texts = code.matches(of: /\n *"([a-z_]+)":\s*"((?:[^"\\]|\\.)*)",/).map { "\($0.1): \($0.2.replacing("\\\"", with: "\""))" }
+        let rows = try Self.text("deploy/README.md").matches(of: /\n\| `((?:coach|gen_ai|process)_[a-z_]+)[`{][^|]*\| ([^|]*) \|/)
+            .map { "\($0.1): \($0.2.replacing("`", with: ""))" }
+        #expect(texts.count > 40 && texts.sorted() == rows.sorted())
+
+        let names = Set(texts.map { String($0.prefix { $0 != ":" }) })
+        let files = FileManager.default.enumerator(atPath: Self.root.appendingPathComponent("Sources").path)?.compactMap { $0 as? String }
+        var used: Set<String> = []
+        for file in try #require(files) where file.hasSuffix(".swift") {
+            let source = try Self.text("Sources/\(file)")
+            guard source.contains("import CoreMetrics") else { continue }
+            for match in source.matches(of: /"((?:coach|process)_[a-z_]+|gen_ai\.(?:client|server)\.[a-z_.]+)"/) {
+                // As the factory of metrics names families.
+                let family = ["", "_total", "_seconds"].map { match.1.replacing(".", with: "_") + $0 }.first { names.contains($0) }
+                used.insert(try #require(family, "\(match.1) in \(file)"))
+            }
+        }
+        #expect(used == names)
+    }
+
     @Test("the README is short: at most 120 lines and 1,500 words")
     func length() throws {
         let readme = try Self.text("README.md")

@@ -13,7 +13,7 @@ struct PrometheusTests {
     /// One metric of each kind.
     private static func example() -> PrometheusMetricsFactory {
         let factory = PrometheusMetricsFactory(
-            .init(timerBounds: [0.1, 1], recorderBounds: [4, 16], help: ["turn.outcomes": "Turns by \\ end\n\"kind\"."]))
+            .init(timerBounds: [0.1, 1], recorderBounds: [4, 16], help: ["turn_outcomes_total": "Turns by \\ end\n\"kind\"."]))
         let done = Counter(label: "turn.outcomes", dimensions: [("outcome", "done"), ("domain", "a\"b\\c\nd")], factory: factory)
         done.increment(by: 3)
         FloatingPointCounter(label: "cost", factory: factory).increment(by: 1.5)

@@ -30,7 +30,7 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         /// The most label sets of one family. Further ones are counted together under `overflow="true"`, so that sums remain correct and
         /// labels from user input cannot exhaust the memory.
         public var labelSetsPerFamily: Int
-        /// The help texts, by label of the metrics API.
+        /// The help texts, by name of the family as it is rendered.
         public var help: [String: String]
 
         /// The default bounds of timers cover 1 ms to 180 s, the time limit of a turn. Those of recorders grow by factors of four, as in
@@ -79,9 +79,10 @@ public final class PrometheusMetricsFactory: MetricsFactory {
     private func metric<Metric: PrometheusMetric>(
         _ label: String, _ dimensions: [(String, String)], kind: MetricKind, make: () -> Metric
     ) -> Metric {
-        registry.withLock { registry in
+        let family = MetricName.family(label, kind: kind)
+        return registry.withLock { registry in
             registry.metric(
-                family: MetricName.family(label, kind: kind), kind: kind, help: configuration.help[label],
+                family: family, kind: kind, help: configuration.help[family],
                 labels: MetricName.labels(dimensions, isHistogram: kind == .histogram || kind == .timer), make: make)
         }
     }

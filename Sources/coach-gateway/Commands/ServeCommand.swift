@@ -21,7 +21,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
         logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])
         for warning in configuration.warnings + files.warnings() { logger.warning("configuration", metadata: ["finding": "\(warning)"]) }
-        let metrics = PrometheusMetricsFactory()
+        let metrics = PrometheusMetricsFactory(.init(help: MetricHelp.texts))
         metrics.addProcessMetrics()
         metrics.addLogMetrics(of: .standardError)
         MetricsSystem.bootstrap(metrics)

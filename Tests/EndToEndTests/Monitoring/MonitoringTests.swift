@@ -76,6 +76,19 @@ struct MonitoringTests {
         }
     }
 
+    @Test("promtool finds nothing to say about the metrics: names, units, types and help texts", .enabled(if: canRun, reason))
+    func lint() async throws {
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let port = try await gateway.metricsPort()
+        expectDone(try await gateway.testUser().chat("I want to kill myself \(sim(["words": 3]))"))
+        let page = try await Browser(port: port).send("GET", "/metrics").text
+        #expect(page.contains("# HELP coach_safety_turns_total ") && page.contains("# HELP gen_ai_client_token_usage "))
+        let promtool = try Program(["check", "metrics"], takesInput: true, executable: URL(fileURLWithPath: "/usr/bin/promtool"))
+        try promtool.type(page)
+        promtool.endInput()
+        #expect(try await promtool.exit() == 0 && promtool.output.isEmpty, "\(promtool.output)")
+    }
+
     @Test("whatever clients send, the metrics have a bounded number of series")
     func bounded() async throws {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
