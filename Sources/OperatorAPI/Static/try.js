@@ -75,7 +75,7 @@ function beginning(turn) {
 
 async function pause(turn, attempt) {
   showLine(`The line was cut after ${turn.cursor} bytes. Connecting again …`);
-  await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 300 * 2 ** attempt)));
+  await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 500 * 2 ** attempt)));
   showLine();
 }
 

@@ -7,6 +7,14 @@ from browser import LAPTOP, PHONE, Browser
 
 origin = sys.argv[1]
 
+# Notes what the line says between two states without a notice, and from when to when, in milliseconds.
+NOTICES = """window.notice = {};
+new MutationObserver(() => {
+  const text = document.querySelector("#line span")?.innerText ?? "";
+  if (text && !notice.from) Object.assign(notice, { text, from: performance.now() });
+  if (!text && notice.from && !notice.to) notice.to = performance.now();
+}).observe(document.querySelector("#line"), { childList: true, subtree: true });"""
+
 
 def scripted(**script):
     return f"[[sim {json.dumps({'first_token_ms': 0, **script})}]]"
@@ -52,7 +60,7 @@ with Browser(origin) as browser:
     browser.check("try-empty")
 
     # A reload in the middle of an answer.
-    say(browser, f"Where do I start? {scripted(words=60, pace_ms=30)}")
+    say(browser, f"Where do I start? {scripted(words=200, pace_ms=30)}")
     browser.wait("the beginning", lambda: len(answer(browser)) > 30)
     beginning = answer(browser)
     browser.driver.refresh()
@@ -61,11 +69,14 @@ with Browser(origin) as browser:
     browser.wait("more of it", lambda: len(answer(browser)) > len(beginning) + 20)
 
     # A cut line.
+    browser.script(NOTICES)
     browser.click("Cut the line")
-    browser.wait("the notice", lambda: "The line was cut" in browser.text("#line") or not browser.all(".answer.running"))
+    notice = browser.wait("the end of the notice", lambda: browser.script("return window.notice.to ? window.notice : null"))
+    assert notice["text"].startswith("The line was cut after ") and notice["to"] - notice["from"] >= 300, notice
+    assert browser.all(".answer.running"), "the answer had ended before the line was whole again"
     wait_for_end(browser)
     check_saved(browser)
-    assert len(answer(browser).split()) >= 60, answer(browser)
+    assert len(answer(browser).split()) >= 200, answer(browser)
     browser.check("try-answer")
 
     # Stop keeps what was said; the next answer to the same message supersedes it.
