@@ -15,6 +15,14 @@ export function card(title, aside, ...children) {
   return h("section", { class: "card" }, h("header", {}, h("h2", {}, title), aside), children);
 }
 
+/** An input for why something is changed; the form is not sent without one. */
+export const reasonInput = () => h("input", {
+  name: "reason", required: true, pattern: ".*\\S.*", maxlength: "1000", autocomplete: "off", placeholder: "Why, for the audit log",
+});
+
+/** Asks why something is changed. Null when nothing is to be changed. */
+export const askReason = (question) => prompt(`${question} Why, for the audit log:`)?.trim() || null;
+
 /** A label around its control. */
 export function field(label, control) {
   return h("label", {}, label, control);

@@ -1,5 +1,5 @@
 import { call, Failure } from "./api.js";
-import { h, card, field, empty } from "./dom.js";
+import { h, askReason, card, field, empty, reasonInput } from "./dom.js";
 import { difference } from "./difference.js";
 import { figure, notAvailable } from "./figures.js";
 import { groupName, table } from "./table.js";
@@ -44,7 +44,7 @@ function editor(path, { data, etag }, refresh) {
   const inputs = new Map(texts.map((key) => [key, h("textarea", { name: key, rows: 1 }, body[key])]));
   const json = h("textarea", { class: "json", name: "json", spellcheck: "false" },
     JSON.stringify(rest, null, 2));
-  const reason = h("input", { name: "reason", required: true, maxlength: "1000", placeholder: "Why, for the audit log" });
+  const reason = reasonInput();
   const result = h("div", { role: "status", class: "stack" });
 
   /** The edited document, its members in the order of the stored one. */
@@ -125,9 +125,10 @@ async function versions(path, { data, etag }, refresh) {
     result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
   };
   const restore = async (version) => {
-    if (!confirm(`Make version ${version} the current one again?`)) return;
+    const reason = askReason(`Make version ${version} the current one again?`);
+    if (!reason) return;
     try {
-      await call("POST", `${path}/rollback`, { headers: { "if-match": etag }, body: { version, reason: `restores version ${version}` } });
+      await call("POST", `${path}/rollback`, { headers: { "if-match": etag }, body: { version, reason } });
       refresh();
     } catch (error) {
       result.replaceChildren(...problem(error, refresh));

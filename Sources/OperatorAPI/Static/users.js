@@ -1,5 +1,5 @@
 import { call, Failure } from "./api.js";
-import { h, card, field } from "./dom.js";
+import { h, card, field, reasonInput } from "./dom.js";
 import { figure } from "./figures.js";
 import { label, value } from "./table.js";
 
@@ -54,33 +54,33 @@ function changeForm(title, note, controls, button, send, refresh) {
 }
 
 const text = (name, attributes) => h("input", { name, autocomplete: "off", ...attributes });
+const reason = () => field("Reason", reasonInput());
 
 function suspension({ id, suspended_at: since }, refresh) {
-  const reason = field("Reason, for the audit log", text("reason", { required: !since, maxlength: "1000" }));
   const verb = since ? "unsuspend" : "suspend";
   return changeForm(since ? "End the suspension" : "Suspend",
     since ? "All their requests are accepted again." : "All their requests are refused within ten seconds; crisis resources stay open.",
-    reason, since ? h("button", {}, "End the suspension") : h("button", { class: "danger" }, "Suspend"),
-    (form) => call("POST", `users/${id}/${verb}`, { body: { reason: form.get("reason") || undefined } }), refresh);
+    reason(), since ? h("button", {}, "End the suspension") : h("button", { class: "danger" }, "Suspend"),
+    (form) => call("POST", `users/${id}/${verb}`, { body: { reason: form.get("reason") } }), refresh);
 }
 
 function entitlement({ id, entitlements }, refresh) {
   const grant = changeForm("Grant an entitlement", "By hand, instead of an earlier grant of the same one.",
     [field("Entitlement", text("entitlement", { required: true, value: "premium" })),
-      field("Until (UTC), empty for ever", text("until", { type: "date" })), field("Reason", text("reason", { maxlength: "1000" }))],
+      field("Until (UTC), empty for ever", text("until", { type: "date" })), reason()],
     h("button", { class: "primary" }, "Grant"),
     (form) => call("POST", `users/${id}/grant`, {
       body: {
-        entitlement: form.get("entitlement"), reason: form.get("reason") || undefined,
+        entitlement: form.get("entitlement"), reason: form.get("reason"),
         until: form.get("until") ? `${form.get("until")}T00:00:00Z` : undefined,
       },
     }), refresh);
   if (entitlements.length === 0) return grant;
   const options = entitlements.map((name) => h("option", {}, name));
   return h("div", {}, grant, changeForm("Revoke an entitlement", "A later purchase or renewal is valid again.",
-    [field("Entitlement", h("select", { name: "entitlement" }, options)), field("Reason", text("reason", { maxlength: "1000" }))],
+    [field("Entitlement", h("select", { name: "entitlement" }, options)), reason()],
     h("button", { class: "danger" }, "Revoke"),
     (form) => call("POST", `users/${id}/revoke`, {
-      body: { entitlement: form.get("entitlement"), reason: form.get("reason") || undefined },
+      body: { entitlement: form.get("entitlement"), reason: form.get("reason") },
     }), refresh));
 }

@@ -8,6 +8,7 @@ import time
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support import expected_conditions
 
 LAPTOP, PHONE = 1440, 390
 
@@ -78,6 +79,14 @@ class Browser:
             """const field = document.querySelector(arguments[0]);
             if (field) field.value = arguments[1];
             return Boolean(field);""", selector, text))
+
+    def answer_prompt(self, text):
+        """Answers the question of a dialog; None: cancels it."""
+        dialog = self.wait("a dialog", lambda: expected_conditions.alert_is_present()(self.driver))
+        if text is None:
+            return dialog.dismiss()
+        dialog.send_keys(text)
+        dialog.accept()
 
     def value(self, selector):
         return self.script("return document.querySelector(arguments[0])?.value ?? ''", selector)

@@ -54,13 +54,12 @@ with Browser(origin) as browser:
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
 
-    # Every view at both widths and in both colour schemes; those with the most kinds of elements in each combination.
+    # Every view at both widths and in both colour schemes.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
     assert len(names) == 13, names
-    varied = [names[0], names[1], names[9], names[10]]
-    for width, scheme, some in ((LAPTOP, "light", names), (LAPTOP, "dark", varied), (PHONE, "light", varied), (PHONE, "dark", names)):
+    for width, scheme in ((LAPTOP, "light"), (LAPTOP, "dark"), (PHONE, "light"), (PHONE, "dark")):
         browser.look(width, scheme)
-        for name in some:
+        for name in names:
             browser.open(name)
             require_figures(browser)
             # A period that begins before the ledger cannot be compared.
@@ -86,13 +85,31 @@ with Browser(origin) as browser:
     browser.wait("the difference", lambda: marker in browser.text(".change ins"))
     assert "/system_prompt" in browser.text(".change")
     browser.check("difference", allowed=("status of 422",))
-    browser.fill("input[name=reason]", "tried in a browser")
+    # Nothing is changed without a reason.
     before = browser.text(".editor header")
+    for reason in ("", "  "):
+        browser.fill("input[name=reason]", reason)
+        browser.click("Save a new version")
+        assert browser.script("return document.activeElement.matches('input[name=reason]:invalid')"), reason
+    browser.fill("input[name=reason]", "tried in a browser")
     browser.click("Save a new version")
     browser.wait("the next version", lambda: browser.text(".editor header") not in ("", before))
+    assert "version 2" in browser.text(".editor header"), "saved without a reason"
     browser.wait("the reason", lambda: "tried in a browser" in browser.text("main"))
     browser.open("/operator/audit")
     assert "domain/fitness" in browser.text("main") and "tried in a browser" in browser.text("main")
+
+    # An earlier version of the limits, again with a reason.
+    browser.open("/operator/configuration?document=limits")
+    browser.fill("input[name=reason]", "the same limits")
+    browser.click("Save a new version")
+    browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
+    browser.click("Restore")
+    browser.answer_prompt(None)
+    browser.click("Restore")
+    browser.answer_prompt(" put back in a browser ")
+    browser.wait("version 3", lambda: "version 3" in browser.text(".editor header"))
+    browser.wait("its reason", lambda: "put back in a browser" in browser.text("main"))
 
     # An account.
     browser.open("/operator/users?id=00000000-0000-4000-8000-000000000000")
@@ -100,6 +117,8 @@ with Browser(origin) as browser:
     browser.open(f"/operator/users?id={user}")
     browser.fill("input[name=reason]", "tried in a browser")
     browser.click("Suspend")
+    browser.wait("the suspension", lambda: "All their requests are accepted again" in browser.text("main"))
+    browser.fill("input[name=reason]", "tried in a browser")
     browser.click("End the suspension")
     browser.wait("the end of it", lambda: "All their requests are refused" in browser.text("main"))
     browser.check("user")
