@@ -42,8 +42,15 @@ struct DayOfTurnsTests {
         }
         let metricsPorts = try await gateways.asyncMap { try await $0.metricsPort() }
         let sent = Sent()
+        try await eventually("the first fold") { try await Self.delay(of: database) != nil }
         let began = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                repeat {
+                    sent.note(delay: try #require(try await Self.delay(of: database)))
+                    try await Task.sleep(for: .milliseconds(500))
+                } while !sent.hasAll(Self.turns)
+            }
             for person in 0..<Self.people {
                 group.addTask {
                     var random = SystemRandomNumberGenerator()
@@ -71,6 +78,8 @@ struct DayOfTurnsTests {
             try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
         }
         let (ended, took) = (Date(), ContinuousClock.now - began)
+        // CONTRACT §5.
+        #expect(sent.longestDelay <= 5, "figures were \(sent.longestDelay) s behind")
         let editor = TestUser(gateway: gateways[0], role: "operator")
         func get(_ path: String, accept: String = "application/json") async throws -> Answer {
             try await editor.browser.send("GET", "/api/v1/operator/\(path)", headers: ["Accept": accept])
@@ -130,10 +139,14 @@ struct DayOfTurnsTests {
                 select jsonb_object_agg(g.name, g.rows)::text as rows from (
                     select f.name, jsonb_agg(f.figures) as rows from (
                         select k.name, jsonb_build_array(
-                            count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures
+                            count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures,
+                            row_number() over (partition by k.name order by k.value collate "C") as place
                         from model_calls m
-                        cross join lateral (values ('model', m.model), ('domain', m.domain::text), ('tier', m.tier::text)) as k (name, value)
+                        cross join lateral (
+                            values ('model', m.model), ('domain', m.domain::text), ('tier', m.tier::text), ('user', m.user_id::text)) as k (name, value)
                         group by k.name, k.value) as f
+                    -- More users are in the total only.
+                    where f.place <= 1000
                     group by f.name) as g
                 """)
             try await PageScript.run(
@@ -158,7 +171,13 @@ struct DayOfTurnsTests {
             pages.map { $0.sum("gen_ai_server_time_to_first_token_seconds_count") }.reduce(0, +) == counts.number("timed").map(Double.init))
         print(
             "\(Self.turns) turns, \(counts.number("errors") ?? 0) with an error, \(counts.number("nanodollars") ?? 0) nanodollars,",
-            "\(Int(Double(Self.turns) / (took / .seconds(1)))) turns/s")
+            "\(Int(Double(Self.turns) / (took / .seconds(1)))) turns/s, figures at most \(sent.longestDelay) s behind")
+    }
+
+    /// Seconds by which figures are behind; nil before the first fold.
+    private static func delay(of database: Database) async throws -> Double? {
+        let sql = "select extract(epoch from clock_timestamp() - as_of)::float8 as seconds from gateway.rollup_state"
+        return try await database.row(sql).real("seconds")
     }
 
     /// Rows in one order, numbers without zeros at their end.
@@ -169,7 +188,7 @@ struct DayOfTurnsTests {
     }
 }
 
-/// What clients sent to each gateway and were answered.
+/// What clients sent to each gateway and were answered, and how far figures were behind meanwhile.
 private final class Sent: Sendable {
     struct Sums {
         var turns = 0
@@ -178,7 +197,7 @@ private final class Sent: Sendable {
         var nanodollars = 0
     }
 
-    private let state = Mutex((begun: 0, all: [Sums(), Sums()]))
+    private let state = Mutex((begun: 0, all: [Sums(), Sums()], delay: 0.0))
 
     /// By gateway: ended turns, and the tokens and costs of their `usage` events.
     var all: [Sums] { state.withLock { $0.all } }
@@ -190,6 +209,13 @@ private final class Sent: Sendable {
             return state.begun <= turns
         }
     }
+
+    func hasAll(_ turns: Int) -> Bool { state.withLock { $0.begun > turns } }
+
+    /// Seconds.
+    var longestDelay: Double { state.withLock { $0.delay } }
+
+    func note(delay: Double) { state.withLock { $0.delay = max($0.delay, delay) } }
 
     func add(_ usage: JSONObject?, to place: Int) {
         let (input, output) = (usage?.number("input_tokens") ?? 0, usage?.number("output_tokens") ?? 0)
