@@ -3,9 +3,9 @@ import { figure, notAvailable } from "./figures.js";
 import { table } from "./table.js";
 
 export async function alerts() {
-  const answer = await figure("alerts", { limit: 100 });
-  if (!answer) return [card("Alerts", null, notAvailable())];
-  const [firing, resolved] = ["firing", "resolved"].map((state) => answer.data.filter((alert) => alert.state === state));
+  const answers = await Promise.all(["firing", "resolved"].map((state) => figure("alerts", { state, limit: 100 })));
+  if (!answers.every(Boolean)) return [card("Alerts", null, notAvailable())];
+  const [firing, resolved] = answers.map(({ data }) => data);
   const only = ["rule", "severity", "value", "threshold", "started_at", "resolved_at"];
   const titles = { started_at: "Since", resolved_at: "Until" };
   return [

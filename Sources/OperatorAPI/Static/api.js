@@ -14,7 +14,7 @@ export class NotAvailable extends Error {}
 
 /** The whole envelope of an answer. Signed out, it opens the form to sign in. */
 export async function call(method, path, { query, body, headers } = {}) {
-  const response = await request(path, query, {
+  const response = await request(address(path, query), {
     method,
     headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
@@ -33,23 +33,40 @@ export async function get(path, query) {
   }
 }
 
-/** Saves a figure as a file. */
+/** Of a file; a user's requests are limited. */
+const mostPages = 200;
+
+/** Saves a list as a file, one page after another by the header `Link`. Returns whether the file has all of it. */
 export async function download(path, query, name) {
-  const response = await request(path, query, { headers: { accept: "text/csv" } });
-  if (!response.ok) throw new Failure(response.status);
+  const parts = [];
+  let next = address(path, query);
+  for (let pages = 0; next && pages < mostPages; pages += 1) {
+    const response = await request(next, { headers: { accept: "text/csv" } });
+    if (!response.ok) throw new Failure(response.status, await problemOf(response));
+    const text = await response.text();
+    // Each page begins with the names of the columns.
+    parts.push(pages === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
+    next = /<([^>]+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
+  }
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = `${name}.csv`;
+  link.href = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
+  link.download = `${name}${next ? " (first part)" : ""}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  return !next;
 }
 
-async function request(path, query, options) {
+const problemOf = async (response) => (await response.json().catch(() => null))?.error;
+
+function address(path, query) {
   const parameters = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  const search = new URLSearchParams(parameters);
+  return root + path + (parameters.length ? `?${new URLSearchParams(parameters)}` : "");
+}
+
+async function request(url, options) {
   let response;
   try {
-    response = await fetch(root + path + (parameters.length ? `?${search}` : ""), { cache: "no-store", ...options });
+    response = await fetch(url, { cache: "no-store", ...options });
   } catch {
     throw new Failure(0, { message: "The gateway cannot be reached." });
   }

@@ -15,7 +15,7 @@ async function pages(title, route, query, parameters, choice) {
   };
   const { has_next: hasNext, next_cursor: cursor } = answer.pagination ?? {};
   return [
-    card(title, csvButton(route, query, title.toLowerCase()), table(answer.data, { caption: title, ...choice })),
+    card(title, csvButton(route, { ...query, limit: 100 }, title.toLowerCase()), table(answer.data, { caption: title, ...choice })),
     h("p", { class: "actions" }, parameters.has("cursor") && link("Newest"), hasNext && link("Older", cursor)),
   ];
 }

@@ -1,8 +1,8 @@
-import { get, download, NotAvailable } from "./api.js";
+import { get, download, Failure, NotAvailable } from "./api.js";
 import { bucketLabels, buckets, chart, pivot } from "./charts.js";
 import { h, card, empty } from "./dom.js";
 import { columns, groupName, label, table, total } from "./table.js";
-import { shortId, shortTime } from "./format.js";
+import { count, shortId, shortTime } from "./format.js";
 
 /** Reads a figure; null when this gateway does not have it. */
 export async function figure(route, query) {
@@ -19,14 +19,27 @@ export const notAvailable = () => empty("Not available on this gateway.");
 /** How a chart calls a value of a grouping column. */
 const nameOf = (key) => (by) => (by !== null && key.endsWith("_id") ? shortId(by) : groupName(key, by));
 
-/** A button that saves the figure as CSV. */
+/** A button that saves all pages of a list as CSV, and says when that was not possible. */
 export function csvButton(route, query, name) {
-  return h("button", { class: "quiet", "aria-label": `Save ${name} as CSV`, onclick: () => download(route, query, name) }, "CSV");
+  const says = h("span", { class: "muted", role: "status" });
+  const save = async ({ target: button }) => {
+    button.disabled = true;
+    says.textContent = "";
+    try {
+      if (!(await download(route, query, name))) says.textContent = "Only the first part was saved: choose a shorter period. ";
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      says.textContent = `Not saved: ${error.message} `;
+    } finally {
+      button.disabled = false;
+    }
+  };
+  return h("span", {}, says, h("button", { class: "quiet", "aria-label": `Save ${name} as CSV`, onclick: save }, "CSV"));
 }
 
 /** Columns by the names under which routes group by them. */
 const groupColumns = { persona: "persona_id", user: "user_id" };
-const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+export const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
 /** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket, as far as the
  * period has it. */
@@ -54,28 +67,57 @@ export function asOf(meta) {
 /**
  * One card of a view: a chart, and the table of the same figures.
  * Specification: `title` (or a function of the address's parameters), `route`, `query(period)`, and any of
- * - `chart`: {type, by, y, unit, stacked} over days, {type, keys} for lines, {x, y} for bars by name; `chartQuery(period)`: when it has other rows
+ * - `chart` (or a function of the parameters): {type, by, y, unit, stacked} over days, {type, keys} for lines, {x, y} for bars by name, of the
+ *   largest; `chartQuery(period)`: when it has other rows than the table
  * - `hide`, `only`, `first`: columns; `titles`: of columns, by key; `totals`: a last row of sums; `sumBy`: adds the days of a group
  * - `sort`: a column, largest first; without it, the newest day first
- * - `note`; `action(rows)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
+ * - `note`; `part(count)`: names the rows of an answer that has not all
+ * - `action(rows)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
  */
-export async function figureCard({ title: named, ...spec }, period, parameters) {
-  const title = typeof named === "function" ? named(parameters) : named;
-  const query = spec.query(period, parameters);
-  const [answer, drawn] = await Promise.all([
-    figure(spec.route, query), spec.chartQuery && figure(spec.route, spec.chartQuery(period, parameters)),
-  ]);
+export async function figureCard({ title: named, chart: image, ...spec }, period, parameters) {
+  const [title, wanted] = [named, image].map((value) => (typeof value === "function" ? value(parameters) : value));
+  let query = spec.query(period, parameters);
+  const chartQuery = spec.chartQuery?.(period, parameters);
+  let [answer, drawn] = await Promise.all([figure(spec.route, query), chartQuery && figure(spec.route, chartQuery)]);
   if (!answer) return spec.optional ? null : card(title, null, notAvailable());
+  drawn ??= answer;
+  if (spec.sumBy && isPart(answer)) {
+    // Without some of its days a group has no sum.
+    query = { ...query, group_by: spec.sumBy };
+    answer = await figure(spec.route, query);
+  }
   const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
-  if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
-  else if (rows.every((row) => row.day)) rows.sort((a, b) => Date.parse(b.day) - Date.parse(a.day));
-  const image = spec.chart && draw({ ...spec, title }, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
+  // The largest of a part are not the largest of all.
+  if (!isPart(answer)) sort(rows, spec.sort);
+  const whole = isPart(answer) && spec.totals ? (await figure(spec.route, { ...query, group_by: "" })).data[0] : null;
+  const notes = [spec.note, isPart(answer) ? partNote(spec.part, rows, whole) : wanted && chartNote(wanted, rows, drawn)];
+  const chartRows = chartQuery || spec.sumBy ? drawn.data : rows;
   const caption = `${title}${period ? `, ${period.from} to ${period.to}` : ""}`;
   const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, title.toLowerCase()));
-  const { hide, only, first, titles, totals } = spec;
+  const { hide, only, first, titles } = spec;
   const action = spec.action?.(rows) ?? traceLink(answer.meta?.trace, query);
-  return card(title, aside, spec.note && h("p", { class: "remark" }, spec.note), image,
-    table(rows, { caption, hide, only, first, titles, totals, action, actionLabel: "Rows" }));
+  return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
+    wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, period),
+    table(rows, { caption, hide, only, first, titles, totals: whole ?? spec.totals, action, actionLabel: "Rows" }));
+}
+
+/** Whether there are more rows than the answer has. */
+const isPart = (answer) => answer.pagination?.has_next === true;
+
+function sort(rows, key) {
+  if (key) rows.sort((a, b) => Number(b[key] ?? 0) - Number(a[key] ?? 0));
+  else if (rows.every((row) => row.day)) rows.sort((a, b) => Date.parse(b.day) - Date.parse(a.day));
+}
+
+const firstOfAll = (number) => `the first ${number} by name or id, not the largest`;
+
+function partNote(part = firstOfAll, rows, whole) {
+  return `Shown are ${part(count(rows.length))}${whole ? "; the total is of all" : ""}. The CSV file has all.`;
+}
+
+function chartNote({ x }, rows, drawn) {
+  if (isPart(drawn)) return "Too many rows for a chart.";
+  return x && rows.length > mostBars ? `The chart has the ${mostBars} largest.` : null;
 }
 
 /** One row for each value of a column: the sums of the others. */
@@ -87,11 +129,13 @@ function sums(rows, key) {
   });
 }
 
-function draw(spec, wanted, rows, period, parameters) {
-  const by = typeof wanted.by === "function" ? wanted.by(parameters) : wanted.by;
+const mostBars = 12;
+
+function draw(spec, wanted, rows, period) {
+  const { by } = wanted;
   const options = { type: wanted.type, unit: wanted.unit, title: spec.title, stacked: wanted.stacked };
   if (wanted.x) {
-    const sorted = rows.filter((row) => row[wanted.y] !== null).slice(0, 12);
+    const sorted = rows.filter((row) => row[wanted.y] !== null).slice(0, mostBars);
     return chart({
       ...options, horizontal: true, labels: sorted.map((row) => nameOf(wanted.x)(row[wanted.x])),
       series: [{ label: spec.titles?.[wanted.y] ?? label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],

@@ -101,11 +101,13 @@ export function total(column, rows) {
 }
 
 /**
- * A table of rows. `caption` is read to people who cannot see it; `totals` adds a last row of sums; `action` makes a last cell of a row.
+ * A table of rows. `caption` is read to people who cannot see it; `totals` adds a last row: of the sums of the rows, or of what it has itself, when
+ * there are more rows than these; `action` makes a last cell of a row.
  */
 export function table(rows, { caption, totals = false, action, actionLabel = "Actions", ...choice }) {
   if (rows.length === 0) return empty("Nothing in this period.");
-  const shown = columns(rows, choice);
+  const whole = typeof totals === "object" ? totals : null;
+  const shown = columns(whole ? [...rows, whole] : rows, choice);
   const cell = (column, row, index) => {
     const name = column.isFigure ? "figure" : column.kind === "long" ? "long" : null;
     return h(index === 0 && !column.isFigure ? "th" : "td", { class: name, ...(index === 0 && !column.isFigure ? { scope: "row" } : {}) },
@@ -117,7 +119,7 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
   const sums = totals && rows.length > 1 && h("tfoot", {}, h("tr", {}, shown.map((column, index) => {
     if (index === 0 && !column.isFigure) return h("th", { scope: "row" }, "Total");
     const sum = column.isFigure ? total(column, rows) : null;
-    return h("td", { class: "figure" }, sum === null ? "" : value(column, sum));
+    return h("td", { class: "figure" }, sum === null ? "" : value(column, whole ? whole[column.key] : sum));
   }), action && h("td", {})));
   const element = h("table", {}, h("caption", { class: "hidden" }, caption),
     h("thead", {}, h("tr", {}, head, action && h("th", { scope: "col" }, h("span", { class: "hidden" }, actionLabel)))),

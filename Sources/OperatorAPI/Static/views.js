@@ -4,8 +4,8 @@ import { alerts } from "./alerts.js";
 import { audit, calls } from "./audit.js";
 import { configuration } from "./editor.js";
 import { users } from "./users.js";
-import { h, card } from "./dom.js";
-import { figure, figureCard, notAvailable } from "./figures.js";
+import { h, askReason, card } from "./dom.js";
+import { figure, figureCard, grainLengths, notAvailable } from "./figures.js";
 import { share, day } from "./format.js";
 
 const range = ({ from, to }) => ({ from, to });
@@ -16,6 +16,7 @@ const byDay = (...groups) => (period) => ({ ...range(period), group_by: ["day", 
 const costGroups = [["model", "model", "Model"], ["provider", "provider", "Provider"], ["domain", "domain", "Domain"],
   ["persona", "persona_id", "Persona"], ["tier", "tier", "Tier"], ["user", "user_id", "User"]];
 const costGroup = (parameters) => costGroups.find(([name]) => name === parameters.get("by")) ?? costGroups[0];
+const isByUser = (parameters) => costGroup(parameters)[0] === "user";
 
 /** Makes a view of cards that stand below one another. */
 const cards = (...specs) => async (period, parameters) =>
@@ -25,10 +26,11 @@ const costs = cards(
   {
     title: (parameters) => `By ${costGroup(parameters)[2].toLowerCase()}`, route: "costs", totals: true, sort: "cost_usd", first: [...costGroups.map(([, key]) => key), "turns", "cost_usd"],
     query: (period, parameters) => ({ ...range(period), group_by: costGroup(parameters)[0] }),
-    chartQuery: (period, parameters) => ({
-      ...range(period), group_by: `day,${costGroup(parameters)[0]}`, grain: costGroup(parameters)[0] === "user" ? "day" : period.grain,
+    // Of users there would be too many days.
+    chartQuery: (period, parameters) => (isByUser(parameters) ? null : byDay(costGroup(parameters)[0])(period)),
+    chart: (parameters) => ({
+      type: "bar", y: "cost_usd", unit: "money", ...(isByUser(parameters) ? { x: "user_id" } : { stacked: true, by: costGroup(parameters)[1] }),
     }),
-    chart: { type: "bar", stacked: true, by: (parameters) => costGroup(parameters)[1], y: "cost_usd", unit: "money" },
   },
   { title: "Over time", route: "costs", totals: true, first: ["day", "turns", "cost_usd"], query: byDay() });
 
@@ -51,17 +53,24 @@ async function retention(period) {
   const weeks = [...new Set(answer.data.map((row) => row.week))].filter((week) => week > 0).sort((a, b) => a - b);
   const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
   const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
-  const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, day(cohort)),
+  const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, h("time", { datetime: cohort }, day(cohort))),
     h("td", { class: "figure" }, String(answer.data.find((row) => row.cohort === cohort).cohort_users)),
-    weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : ""))));
+    weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : "")),
+    h("td", { class: "action" }, callsOfWeek(cohort))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
-  const note = "Of those who began in a week, the share that came back so many weeks later.";
+  const note = "Of those who began in a week, the share that came back so many weeks later. The calls are everybody's in that week.";
   return card("People who come back", null, h("p", { class: "remark" }, note),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People who come back" }, h("table", {},
       h("caption", { class: "hidden" }, "People who come back"),
       h("thead", {}, h("tr", {}, ["Week of", "People", ...weeks.map((week) => `Week ${week}`)].map((text, index) =>
-        h("th", { scope: "col", class: index ? "figure" : null }, text)))),
+        h("th", { scope: "col", class: index ? "figure" : null }, text)), h("th", { scope: "col" }, h("span", { class: "hidden" }, "Rows")))),
       h("tbody", {}, body))));
+}
+
+/** The ledger does not know when people began, so there is no list of a cohort's calls alone. */
+function callsOfWeek(cohort) {
+  const to = new Date(Date.parse(cohort) + grainLengths.week).toISOString();
+  return h("a", { href: `/operator/calls?from=${cohort}&to=${to}`, "aria-label": `Calls of the week of ${day(cohort)}` }, "Calls");
 }
 
 const domains = cards({
@@ -107,7 +116,7 @@ const safety = cards(
   });
 
 const reports = cards({
-  title: "Latest reports", route: "reports", query: () => ({ limit: 100 }), action: unpublishing,
+  title: "Latest reports", route: "reports", query: () => ({ limit: 100 }), action: unpublishing, part: (number) => `the newest ${number}`,
   only: ["created_at", "reason", "comment", "persona_id", "message_id", "user_id"],
 });
 
@@ -115,7 +124,7 @@ const reports = cards({
 function unpublishing(rows) {
   if (!rows.some((row) => row.persona_id)) return undefined;
   const unpublish = async ({ persona_id: id }, button) => {
-    const reason = prompt("Take this persona back from everybody who uses it? Why, for the audit log:");
+    const reason = askReason("Take this persona back from everybody who uses it?");
     if (!reason) return;
     await call("POST", `personas/${id}/unpublish`, { body: { reason } });
     button.replaceWith("unpublished");

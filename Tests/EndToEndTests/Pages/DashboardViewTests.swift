@@ -76,6 +76,26 @@ struct DashboardViewTests {
             "select jsonb_build_array(target, coalesce(reason, ''), actor_role) from gateway.audit_log"),
     ]
 
+    /// Rows of a view's table, each of which has a link to calls: the values of the first column and numbers of calls.
+    private struct Linked {
+        var view: String
+        var table: String
+        var sql: String
+    }
+
+    private static func calls(_ view: String, _ table: String, by key: String) -> Linked {
+        Linked(view: view, table: table, sql: "select jsonb_build_array(\(key), count(*)) from model_calls group by \(key)")
+    }
+
+    private static let linked = [
+        calls("costs?by=domain", "By domain", by: "initcap(domain::text)"),
+        calls("costs?by=user", "By user", by: "left(user_id::text, 8) || '…'"),
+        calls("costs", "Over time", by: #"to_char(day, 'YYYY-MM-DD"T00:00:00.000Z"')"#),
+        calls("usage", "People who come back", by: #"to_char(date_trunc('week', day::timestamp), 'YYYY-MM-DD"T00:00:00.000Z"')"#),
+        calls("domains", "Messages by domain", by: "initcap(domain::text)"), calls("latency", "By model", by: "model"),
+        calls("latency", "By domain", by: "initcap(domain::text)"), calls("providers", "Calls", by: "provider"),
+    ]
+
     /// Events of days that have ended, of stores, and of alerts.
     private static let history = """
         insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at)
@@ -119,7 +139,43 @@ struct DashboardViewTests {
             table["near"] = expected.near.map { "\($0)" }
             tables.append(table)
         }
-        let json = String(decoding: try JSONSerialization.data(withJSONObject: tables), as: UTF8.self)
-        try await PageScript.run("views.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), json])
+        var links: [[String: Any]] = []
+        for linked in Self.linked {
+            let rows = try await database.fresh.psql(linked.sql).split(separator: "\n")
+            links.append([
+                "view": linked.view, "table": linked.table, "rows": try rows.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) },
+            ])
+        }
+        let arguments = try [tables, links].map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
+        try await PageScript.run("views.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken()] + arguments)
+    }
+
+    @Test(
+        "costs of more users than an answer has: a part that says so, the total of all, and all in the file",
+        .enabled(if: PageScript.canRun, PageScript.reason))
+    func manyUsers() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
+        expectDone(try await gateway.testUser().chat("How do I begin? \(sim(["words": 20]))"))
+        try await database.fresh.psql(
+            """
+            with users as (insert into users (id) select gen_random_uuid() from generate_series(1, 1000) returning account_id)
+            insert into usage_logs
+            select (jsonb_populate_record(l, jsonb_build_object(
+                'account_id', u.account_id, 'turn_id', gen_random_uuid(), 'booked_in', pg_current_xact_id(), 'booked_at', clock_timestamp()))).*
+            from users u cross join usage_logs l where l.revision = 1
+            """)
+        let ledger = try await database.row(
+            """
+            select sum(cost_usd)::text as cost, count(distinct turn_id) as turns, count(distinct account_id) as users
+            from usage_logs where revision = 1
+            """)
+        #expect(ledger.number("users") == 1001)
+        try await PageScript.run(
+            "many_users.py",
+            [
+                "http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), try #require(ledger["cost"]),
+                "\(try #require(ledger.number("turns")))", "\(try #require(ledger.number("users")))",
+            ])
     }
 }

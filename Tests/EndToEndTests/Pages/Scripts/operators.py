@@ -28,6 +28,18 @@ def figures(browser, names):
     return [[Decimal(value) for value in row] for row in rows]
 
 
+def follow(browser, caption, name):
+    """Clicks the link in the row with this name of a table, by the beginning of its caption. Whether there is one."""
+    return browser.script(
+        """const table = [...document.querySelectorAll("main table")].find((table) => table.caption?.textContent.startsWith(arguments[0]));
+        const row = [...table?.tBodies[0].rows ?? []].find(({ cells: [first] }) =>
+          (first.querySelector("time")?.dateTime ?? first.innerText) === arguments[1]);
+        const link = row?.querySelector("td.action a");
+        link?.click();
+        return Boolean(link);""",
+        caption, name)
+
+
 def cells(browser, caption, names):
     """What the rows of a table show, by the beginning of its caption and the names of columns: exact figures and times, or texts. None without the table."""
     return browser.script(

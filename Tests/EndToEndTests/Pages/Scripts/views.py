@@ -1,7 +1,8 @@
 """Compares the tables of the dashboard's views with the database.
 
-Arguments: origin, an operator's token, and of the database a list of {view, table, columns, rows, near}: the beginning of the table's caption, its columns
-by their names on the screen, their values in its rows in any order, and how far figures may be from them, as a share.
+Arguments: origin, an operator's token, and of the database two lists. The first has {view, table, columns, rows, near}: the beginning of the table's
+caption, its columns by their names on the screen, their values in its rows in any order, and how far figures may be from them, as a share. The second
+has {view, table, rows}: values of the first column, and how many calls the link in the row leads to.
 """
 
 import json
@@ -9,9 +10,9 @@ import sys
 from decimal import Decimal, InvalidOperation
 
 from browser import LAPTOP, Browser
-from operators import cells, sign_in
+from operators import cells, follow, sign_in
 
-origin, token, expected = sys.argv[1:]
+origin, token, expected, linked = sys.argv[1:]
 
 
 def number(text):
@@ -51,5 +52,12 @@ with Browser(origin) as browser:
             browser.wait(table["table"], lambda: is_shown(browser, table), seconds=20)
         except AssertionError as error:
             raise AssertionError(f"{table}") from error
+    for table in json.loads(linked):
+        assert table["rows"], table
+        for name, calls in table["rows"]:
+            browser.open(f"/operator/{table['view']}")
+            assert follow(browser, table["table"], name), (table, name, browser.text("main"))
+            browser.settle()
+            assert browser.text("h1") == "Calls" and len(cells(browser, "Calls", ["Model"])) == calls, (table, name, browser.text("main"))
     browser.require_no_problems()
 print("done")
