@@ -232,7 +232,7 @@ struct SummaryTests {
         let store = try await StoreFixture.shared()
         let (caller, summaries) = (Caller.someone(), summaries(store))
         let request = try await conversation(store, caller)
-        let required = summaries(store, consents: RequiredConsents([.memory]))
+        let required = self.summaries(store, consents: RequiredConsents([.memory]))
         #expect(try await required.begin(caller.userID, request) == nil)
         let task = try #require(try await summaries.begin(caller.userID, request))
         try await store.admin.execute("update public.users set consents = '{\"memory\": false}' where id = \(caller.userID.uuid)")

@@ -34,23 +34,32 @@ struct Sums: CustomStringConvertible {
     private static let longestGap = 1_000.0
     /// Of estimates: what is withheld is counted in bytes.
     private static let rounding = 8
+    /// What a prompt may differ from its messages in the journal, in tokens, before a learnt ratio is applied.
+    private static let promptRounding = 100
 
     private(set) var exact = 0
     private(set) var estimated = 0
     private(set) var second = 0
     private(set) var judged = 0
+    private(set) var stopped = 0
     private(set) var summaries = 0
     private(set) var crashed = 0
+    /// Judges that had answered, but too late for their turn.
+    private(set) var lateJudges = 0
+    /// Finished summaries without a bill, and estimates of dead processes for calls that the provider did not accept.
+    private(set) var lost = 0
     private(set) var models: Set<String> = []
-    /// Uncached input, cached input and output of the exact calls: in the ledger, and as the provider reported them.
+    /// Uncached input, cached input and output of complete turns' answers and their judges: of the ledger's exact rows, and of the provider's calls that
+    /// were finished and reported.
     private(set) var booked = [0, 0, 0]
     private(set) var counted = [0, 0, 0]
     /// Of turns that recovery has ended: for how long the text was sent that the estimate lacks.
     private(set) var missingMilliseconds: [Double] = []
 
     var description: String {
-        "\(exact) exact (\(booked) tokens), \(estimated) estimated, \(second) turns with second calls, \(judged) judged, \(crashed) crashed, "
-            + "\(summaries) summary calls, text missing for \(missingMilliseconds.map { Int($0) }) ms"
+        "\(exact) exact (\(booked) tokens), \(estimated) estimated, \(second) turns with second calls, \(judged) judged (\(lateJudges) late), "
+            + "\(stopped) stopped, \(crashed) crashed, \(summaries) summary calls (\(lost) lost), "
+            + "text missing for \(missingMilliseconds.map { Int($0) }) ms"
     }
 
     mutating func add(
@@ -65,7 +74,8 @@ struct Sums: CustomStringConvertible {
         if turn["finalized_by"] == "owner" {
             // A hedge may be recorded and not needed any more: its row has no model.
             let made = own.count { $0.number("call") == 1 || $0["model"] != nil }
-            #expect(made == seen.count, "each request has a row: \(own), \(seen)")
+            // A request that is stopped as it leaves may not arrive.
+            #expect(turn["status"] == "stopped" ? seen.count <= made : seen.count == made, "each request has a row: \(own), \(seen)")
         } else {
             // Killed when calls were recorded and their requests had not left.
             #expect((seen.count...seen.count + 3).contains(own.count), "each request has a row: \(own), \(seen)")
@@ -73,8 +83,10 @@ struct Sums: CustomStringConvertible {
         }
         second += seen.count { $0.purpose == .turn } > 1 ? 1 : 0
         judged += seen.contains { $0.purpose == .judge } ? 1 : 0
+        stopped += turn["status"] == "stopped" ? 1 : 0
         let bills = ledger.bills[id]?.filter { $0["purpose"] != "summary" } ?? []
         for bill in bills { try add(bill, of: turn, seen, words) }
+        count(seen, of: turn, bills)
         if turn["finalized_by"] != "owner", bills.isEmpty {
             // Nothing was in a checkpoint.
             for call in seen where call.isAccepted && call.pace > 0 {
@@ -83,6 +95,27 @@ struct Sums: CustomStringConvertible {
         }
     }
 
+    /// What the ledger must have of the calls that the provider has seen, whatever bills there are.
+    private mutating func count(_ seen: [ProviderJournal.Call], of turn: JSONObject, _ bills: [JSONObject]) {
+        guard turn["finalized_by"] == "owner" else { return }
+        let answers = seen.filter { $0.purpose == .turn }
+        let bill = bills.first { $0.number("call") == 1 }
+        let isComplete = turn["status"] == "complete"
+        if isComplete, answers.contains(where: \.isFinished) { #expect(bill != nil, "a whole answer without a bill: \(turn), \(answers)") }
+        if turn["status"] == "interrupted", answers.count == 1, answers[0].tokens > 0 {
+            #expect(bill != nil, "a part of an answer without a bill: \(turn), \(answers)")
+        }
+        guard isComplete else { return }
+        // The other model's call was too late, and is billed as far as it was known when it was cancelled.
+        for call in answers where call.isReported && call.model == bill?["model"] { add(call) }
+        for call in seen where call.purpose == .judge && call.isReported {
+            let isExact = bills.contains { $0["purpose"] == "judge" && $0["model"] == call.model && $0.flag("estimated") != true }
+            if isExact { add(call) } else { lateJudges += 1 }
+        }
+    }
+
+    private mutating func add(_ call: ProviderJournal.Call) { counted = zip(counted, call.figures).map(+) }
+
     private mutating func add(
         _ bill: JSONObject, of turn: JSONObject, _ seen: [ProviderJournal.Call], _ words: SimulatorWords
     ) throws {
@@ -90,15 +123,20 @@ struct Sums: CustomStringConvertible {
         let seen = seen.filter { $0.isAccepted && $0.model == bill["model"] && ($0.purpose == .judge) == isJudge }
         let call = try #require(seen.first, "billed, and the provider saw nothing: \(bill)")
         #expect(seen.count == 1, "\(seen)")
-        let figures = ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
-        guard bill.flag("estimated") == true else { return addExact(bill, figures, call) }
-        estimated += 1
+        let figures = Self.figures(bill)
         let isAnswer = bill.number("call") == 1
+        guard bill.flag("estimated") == true else {
+            addExact(bill, figures, call)
+            if turn["finalized_by"] == "owner", turn["status"] == "complete", isAnswer || isJudge { booked = zip(booked, figures).map(+) }
+            return
+        }
+        estimated += 1
+        expectInput(figures, of: call)
         #expect(turn["status"] != "complete" || !isAnswer || !call.reportsUsage, "a whole answer is not estimated: \(turn)")
         guard !isJudge else { return }
         let (sent, tokens) = (words.estimate(of: call.tokens), figures[2])
         #expect(tokens <= sent + Self.rounding, "\(tokens) of \(sent): \(bill), \(call)")
-        if turn["finalized_by"] == "owner", isAnswer, turn["status"] != "failed" {
+        if turn["finalized_by"] == "owner", isAnswer, turn["status"] != "failed", turn["status"] != "stopped" {
             // An owner has all that its own call was sent.
             #expect(tokens >= sent - Self.rounding, "\(tokens) of \(sent): \(bill), \(call)")
         } else if call.pace > 0 {
@@ -110,12 +148,22 @@ struct Sums: CustomStringConvertible {
         }
     }
 
+    private static func figures(_ bill: JSONObject) -> [Int] {
+        ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
+    }
+
+    /// An estimate's input is that of the messages, with a ratio that was learnt from reports between a half and twice as many tokens; what the provider
+    /// has reported at the beginning of its answer raises it.
+    private func expectInput(_ figures: [Int], of call: ProviderJournal.Call) {
+        let input = figures[0] + figures[1]
+        let most = max(2 * (call.promptTokens + Self.promptRounding), call.figures[0]) + call.figures[1]
+        #expect((max(1, (call.promptTokens - Self.promptRounding) / 2)...most).contains(input), "input \(figures) of \(call)")
+    }
+
     private mutating func addExact(_ bill: JSONObject, _ figures: [Int], _ call: ProviderJournal.Call) {
         exact += 1
         #expect(call.isFinished, "exact, but the provider did not finish: \(bill)")
         #expect(figures == call.figures, "\(bill)")
-        booked = zip(booked, figures).map(+)
-        counted = zip(counted, call.figures).map(+)
         if call.purpose == .turn { models.insert("\(bill["provider"] ?? "-") \(call.model)") }
     }
 
@@ -135,29 +183,48 @@ struct Sums: CustomStringConvertible {
         for user in Set(userOfTurn.values) {
             let (own, made) = (rows[user] ?? [], calls[user] ?? [])
             #expect(own.allSatisfy { $0.number("recorded") == 1 && $0.number("last") ?? 0 > 0 }, "recorded and ended: \(own)")
-            #expect(own.count >= made.count && own.count { $0["model"] != nil } <= made.count, "each request has a row: \(own), \(made)")
+            #expect(own.count >= made.count, "each request has a row: \(own), \(made)")
             unneeded += own.count - made.count
-            // Exact ones first: an estimated one could be of any of several calls, so the largest is that of the longest text. A summary that is
-            // made again, because its gateway was killed, has the same figures: the exact bill is that of the call which was answered.
-            var left = made.sorted { $0.tokens > $1.tokens }
-            let ended = (bills[user] ?? []).filter { $0["purpose"] == "summary" }
-            let estimates = ended.filter { $0.flag("estimated") == true }
-                .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
-            for bill in ended.filter({ $0.flag("estimated") != true }) + estimates {
-                let figures = ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
-                let isEstimated = bill.flag("estimated") == true
-                let index = try #require(
-                    left.firstIndex {
-                        $0.isAccepted && $0.model == bill["model"]
-                            && (isEstimated
-                                ? figures[2] <= words.estimate(of: $0.tokens) + Self.rounding : $0.isFinished && figures == $0.figures)
-                    }, "billed, and the provider saw nothing: \(bill), \(left)")
-                let call = left.remove(at: index)
-                if isEstimated { estimated += 1 } else { addExact(bill, figures, call) }
+            let left = try match((bills[user] ?? []).filter { $0["purpose"] == "summary" }, made, words)
+            // The slower of two calls at the same time may have finished just as it was cancelled. All others were awaited, unless their process died.
+            lost += left.count { call in
+                call.isReported && !made.contains { $0.mark == call.mark && $0.model != call.model && $0.time.overlaps(call.time) }
             }
             summaries += made.count
         }
         // Hedges that were not needed any more, and calls whose gateway was killed before they left.
         #expect(unneeded <= 2 + summaries / 2, "\(unneeded) of \(summaries)")
+    }
+
+    /// The calls of a user's summaries that none of these bills can be of.
+    private mutating func match(
+        _ bills: [JSONObject], _ made: [ProviderJournal.Call], _ words: SimulatorWords
+    ) throws -> [ProviderJournal.Call] {
+        // Exact ones first: an estimated one could be of any of several calls, so the largest is that of the longest text. A summary that is made
+        // again, because its gateway was killed, has the same figures: the exact bill is that of the call which was answered.
+        var left = made.sorted { $0.tokens > $1.tokens }
+        let estimates = bills.filter { $0.flag("estimated") == true }
+            .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
+        for bill in bills.filter({ $0.flag("estimated") != true }) + estimates {
+            let (figures, isEstimated) = (Self.figures(bill), bill.flag("estimated") == true)
+            let index = left.firstIndex {
+                $0.isAccepted && $0.model == bill["model"]
+                    && (isEstimated
+                        ? figures[2] <= words.estimate(of: $0.tokens) + Self.rounding : $0.isFinished && figures == $0.figures)
+            }
+            if index == nil, bill["finalized_by"] == "recovery" {
+                // Killed before the first provider accepted its request, or when another one was asked.
+                lost += 1
+                continue
+            }
+            let call = left.remove(at: try #require(index, "billed, and the provider saw nothing: \(bill), \(left)"))
+            if isEstimated {
+                estimated += 1
+                expectInput(figures, of: call)
+            } else {
+                addExact(bill, figures, call)
+            }
+        }
+        return left
     }
 }

@@ -20,6 +20,12 @@ final class ProviderJournal: Sendable {
         /// Tokens that were sent, and the milliseconds between two of them.
         var tokens: Int
         var pace: Double
+        /// `TokenEstimate` of its messages.
+        var promptTokens: Int
+        var time: ClosedRange<Date>
+
+        /// It has told the gateway all that it is billed for.
+        var isReported: Bool { isAccepted && isFinished && reportsUsage }
     }
 
     static let judgeModel = "sim-judge"
@@ -60,13 +66,19 @@ final class ProviderJournal: Sendable {
         let isSummary = messages.contains { $0["role"] == "system" && $0["content"]?.contains("notes that a coach") == true }
         let script = model == judgeModel ? JSONObject(judgeScript) : script(for: model, in: text)
         let usage = script.object("usage")
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let began = (try? format.parse(entry["time"] ?? "")) ?? .distantPast
         let cached = usage.number("cached_tokens") ?? 0
         return Call(
             purpose: model == judgeModel ? .judge : isSummary ? .summary : .turn, mark: mark, model: model,
             isAccepted: entry.number("status") == 200, isFinished: entry.flag("finished") == true,
             reportsUsage: script.flag("no_usage") != true,
             figures: [(usage.number("prompt_tokens") ?? 0) - cached, cached, usage.number("completion_tokens") ?? 0],
-            tokens: entry.number("tokens_sent") ?? 0, pace: script.real("pace_ms") ?? 0)
+            tokens: entry.number("tokens_sent") ?? 0, pace: script.real("pace_ms") ?? 0,
+            promptTokens: messages.reduce(0) {
+                $0 + TokenEstimate.tokens(in: ($1["content"] ?? "").utf8) + TokenEstimate.perMessage
+            },
+            time: began...began.addingTimeInterval(max(0, entry.real("ended_after_ms") ?? 0) / 1000))
     }
 
     /// The script that the simulator has followed: the last one for the model.
