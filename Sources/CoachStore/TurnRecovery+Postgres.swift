@@ -43,10 +43,20 @@ extension TurnRecovery {
 extension PostgresClient {
     /// The ids of turns that a caller of `requestStop`, on any instance, wants to stop, by notification. Requests that are missed while the
     /// connection is lost are returned by the owner's next `renewLease`.
-    public func stopRequests() -> some AsyncSequence<TurnID, Never> & Sendable {
+    /// - Parameter whenFailed: receives why no notifications arrive, once for each kind of failure in an outage.
+    public func stopRequests(
+        whenFailed: @escaping @Sendable (PostgresError) -> Void = { _ in }
+    ) -> some AsyncSequence<TurnID, Never> & Sendable {
         listen(["coach_stop"]).compactMap { event in
-            guard case .notification(_, let payload, _) = event else { return nil }
-            return TurnID(validating: payload)
+            switch event {
+            case .notification(_, let payload, _):
+                return TurnID(validating: payload)
+            case .failed(let error):
+                whenFailed(error)
+                return nil
+            case .connected, .disconnected:
+                return nil
+            }
         }
     }
 

@@ -7,6 +7,8 @@ public enum ListenEvent: Sendable, Hashable {
     case notification(channel: String, payload: String, processID: Int32)
     /// The connection was lost. It is opened again automatically; `connected` follows.
     case disconnected
+    /// No connection can be opened, or LISTEN is refused. Once for each kind of failure until the next `connected`; the attempts go on.
+    case failed(PostgresError)
 }
 
 /// Keeps one connection open for LISTEN, reconnects it, and writes its events to a stream until the stream is no longer read. Use only on
@@ -27,6 +29,10 @@ final class Listener {
     private var listeningSince: ContinuousClock.Instant?
     private var isStopped = false
     private var backoff = Backoff()
+    /// Why the server refused a statement, after which the connection is closed.
+    private var refusal: PostgresError?
+    /// The kinds of failure that were reported since the last `connected`.
+    private var reported: Set<ConnectionFailure?> = []
     private var timer: TimerHandle?
     private var whenStopped: () -> Void = {}
 
@@ -58,7 +64,7 @@ final class Listener {
     private func connect() {
         var events = Connection.Events()
         events.opened = { [weak self] in self?.opened() }
-        events.ended = { [weak self] _ in self?.ended() }
+        events.ended = { [weak self] error in self?.ended(error) }
         events.answered = { batch, error in
             if let error { batch.fail(error) } else { batch.succeed() }
         }
@@ -75,6 +81,7 @@ final class Listener {
         send(statements) { [weak self] in
             guard let self else { return }
             listeningSince = .now
+            reported = []
             emit(.connected)
             scheduleHeartbeat()
         }
@@ -84,8 +91,10 @@ final class Listener {
     private func send(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
         guard !queries.isEmpty else { return whenDone() }
         connection?.send(
-            Probe(queries) { [weak self] succeeded in
-                if succeeded { whenDone() } else { self?.connection?.close() }
+            Probe(queries) { [weak self] error in
+                guard let error else { return whenDone() }
+                self?.refusal = error as? PostgresError
+                self?.connection?.close()
             })
     }
 
@@ -96,14 +105,17 @@ final class Listener {
         }
     }
 
-    private func ended() {
+    private func ended(_ error: PostgresError) {
         connection = nil
+        let reason = refusal.take() ?? error
         timer?.cancel()
         guard !isStopped else { return }
         if let since = listeningSince {
             listeningSince = nil
             if since.duration(to: .now) > Backoff.stableAfter { backoff.reset() }
             emit(.disconnected)
+        } else if reported.insert(reason.connectionFailure).inserted {
+            emit(.failed(reason))
         }
         timer = reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in self?.connect() }
     }
@@ -113,20 +125,20 @@ final class Listener {
     }
 }
 
-/// A batch without a result: only whether it succeeded is reported.
+/// A batch without a result: only its error is reported; nil when it succeeded.
 private final class Probe: Batch {
-    private let whenDone: (_ succeeded: Bool) -> Void
+    private let whenDone: ((any Error)?) -> Void
 
-    init(_ queries: [EncodedQuery], whenDone: @escaping (_ succeeded: Bool) -> Void) {
+    init(_ queries: [EncodedQuery], whenDone: @escaping ((any Error)?) -> Void) {
         self.whenDone = whenDone
         super.init(.queries(queries))
     }
 
     override func succeed() {
-        settle { whenDone(true) }
+        settle { whenDone(nil) }
     }
 
     override func deliver(_ error: any Error) {
-        whenDone(false)
+        whenDone(error)
     }
 }

@@ -54,10 +54,11 @@ struct CommandTests {
         #expect(gone.status != 0 && gone.output.contains("DATABASE_URL") && !gone.output.contains("secret-word"), "\(gone.output)")
     }
 
-    @Test("check distinguishes wrong password, closed port, unknown host and rejected certificate, without the secret")
+    @Test("check and serve distinguish wrong password, closed port, unknown host and rejected certificate, without the secret")
     func checkConnections() async throws {
         let cluster = try await ThrowawayCluster.start(passwords: true)
         let port = cluster.port
+        let testBed = try await TestBed.shared()
         for (url, finding) in [
             ("postgres://coach_gateway:secret-word@127.0.0.1:\(port)/postgres", "the role or its password is refused"),
             ("postgres://coach_gateway:secret-word@127.0.0.1:1/x", "nothing listens on this host and port"),
@@ -71,6 +72,13 @@ struct CommandTests {
             let serve = try Program(["serve"], environment: environment)
             try await eventually("the reason in\n\(serve.output)") { serve.output.contains(finding) }
             #expect(!serve.output.contains("secret-word"))
+            // A gateway that serves, and only listens for notifications in vain.
+            let serving = try await Gateway(
+                database: testBed.database.gatewayURL, simulator: testBed.simulator.url, environment: ["DATABASE_LISTEN_URL": url])
+            try await eventually("the reason in\n\(serving.program.output)") {
+                serving.program.output.contains("DATABASE_LISTEN_URL: \(finding)")
+            }
+            #expect(try await serving.readiness() == 200 && !serving.program.output.contains("secret-word"))
         }
     }
 

@@ -1,3 +1,5 @@
+import CoachCore
+import CoachStore
 import Logging
 import PostgresClient
 import Reactor
@@ -13,12 +15,15 @@ struct Databases {
     /// For billing events, which senders may repeat by the thousand at once.
     let intake: PostgresClient
     private let longReactor: Reactor
+    /// The setting that `stopRequests` connects by.
+    private let listenKey: SettingKey
 
     /// - Parameter reactor: of the short statements, started and stopped by the caller.
     /// - Throws: `ReactorError` when the process has no descriptors left.
     init(_ configuration: GatewayConfiguration, url: String, logger: Logger, reactor: Reactor) throws {
         var options = PostgresConfiguration(url)
         options.listenConnectionString = configuration.databaseListenURL
+        listenKey = configuration.databaseListenURL == configuration.databaseURL ? .databaseURL : .databaseListenURL
         options.applicationName = "coach-gateway"
         // Below the contract's 3 s, so that a hanging database is answered in time.
         options.defaultDeadline = .milliseconds(2500)
@@ -51,6 +56,14 @@ struct Databases {
     var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("intake", intake)] }
 
     var areReachable: Bool { all.allSatisfy { $0.client.status.isReachable } }
+
+    /// The ids of turns that are to stop. Logs why none can arrive, in the words of `check`: nothing else would show a wrong
+    /// DATABASE_LISTEN_URL, because every stop is found with the next renewal of the lease.
+    func stopRequests(logger: Logger) -> some AsyncSequence<TurnID, Never> & Sendable {
+        short.stopRequests { [listenKey] error in
+            logger.error("no connection for notifications", metadata: ["error": "\(listenKey.name): \(DatabaseFinding.text(error))"])
+        }
+    }
 
     func start() { longReactor.start() }
 

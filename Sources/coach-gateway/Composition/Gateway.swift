@@ -54,7 +54,7 @@ struct Gateway {
             DocumentReloader(documents: documentStore, types: documents.types).job(logger: logger) {
                 documentsAreLoaded.replace(with: true)
             },
-            Background { for await turnID in databases.short.stopRequests() { turns.registry.stop(turnID) } },
+            Background { for await turnID in databases.stopRequests(logger: logger) { turns.registry.stop(turnID) } },
             Background { try await turns.remoteTurns.run() },
         ]
         let serving: [any Service] = [
