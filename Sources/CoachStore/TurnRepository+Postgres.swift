@@ -35,6 +35,14 @@ extension TurnRepository {
                     let text = try await repeatingContended { try await client.value(of: query, for: receipt.userID, as: String.self) }
                     return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
                 }
+            },
+            abandon: { userID, turn in
+                let query = Claims.gateway(
+                    for: userID,
+                    calling: "gateway.abandon_turn(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt))")
+                try await StoreFault.translating {
+                    try await repeatingContended { try await client.query(query, affinity: userID.affinity) { _ in } }
+                }
             })
     }
 }

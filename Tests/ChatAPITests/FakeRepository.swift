@@ -10,12 +10,16 @@ import TokenRelay
 final class FakeRepository: Sendable {
     struct State {
         var failuresLeft: Int
-        /// Rejects receipts that do not come from recovery.
+        /// Rejects receipts that are not of failures.
         var refuses = false
         /// Of the receipts of failures, how many more are rejected.
         var rejectionsLeft = 0
         var failure: TurnReceipt?
-        var receipt: TurnReceipt?
+        var canAbandon = true
+        /// How often it was tried, and which turns were abandoned.
+        var abandonments = 0
+        var abandoned: [TurnIdentity] = []
+        var receipts: [TurnReceipt] = []
         var attempts = 0
         var finished = 0
         var kept = 0
@@ -44,8 +48,14 @@ final class FakeRepository: Sendable {
     /// Rejects receipts, and so many of the failures that are written in their place.
     func refuse(failures: Int = 0) { state.withLock { ($0.refuses, $0.rejectionsLeft) = (true, failures) } }
     var failure: TurnReceipt? { state.withLock { $0.failure } }
+    func refuseToAbandon() { state.withLock { $0.canAbandon = false } }
+    func letAbandon() { state.withLock { $0.canAbandon = true } }
+    var abandoned: [TurnIdentity] { state.withLock { $0.abandoned } }
+    var abandonments: Int { state.withLock { $0.abandonments } }
+    /// Those that were written.
+    var receipts: [TurnReceipt] { state.withLock { $0.receipts } }
     /// The last one that was written.
-    var receipt: TurnReceipt? { state.withLock { $0.receipt } }
+    var receipt: TurnReceipt? { receipts.last }
 
     func becomeReachable() { state.withLock { $0.failuresLeft = 0 } }
 
@@ -54,14 +64,14 @@ final class FakeRepository: Sendable {
     var kept: Int { state.withLock { $0.kept } }
     var discarded: Int { state.withLock { $0.discarded } }
 
-    var finalizer: TurnFinalizer {
-        let repository = TurnRepository(
+    var repository: TurnRepository {
+        TurnRepository(
             begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) },
             finish: { [self] receipt in
                 try state.withLock { state in
                     state.attempts += 1
                     if state.refuses {
-                        guard receipt.finalizedBy == .recovery else { throw StoreFault.unexpected("no such column") }
+                        guard receipt.status == .failed else { throw StoreFault.unexpected("no such column") }
                         guard state.rejectionsLeft == 0 else {
                             state.rejectionsLeft -= 1
                             throw StoreFault.unexpected("no such category")
@@ -73,10 +83,20 @@ final class FakeRepository: Sendable {
                         throw StoreFault.unavailable(retryAfter: 1)
                     }
                     state.finished += 1
-                    state.receipt = receipt
+                    state.receipts.append(receipt)
                 }
                 return outcome
+            },
+            abandon: { [self] _, turn in
+                try state.withLock { state in
+                    state.abandonments += 1
+                    guard state.canAbandon else { throw StoreFault.unexpected("no such column") }
+                    state.abandoned.append(turn)
+                }
             })
+    }
+
+    var finalizer: TurnFinalizer {
         let spool = ReceiptSpool(
             keep: { [self] _ in
                 if diskIsFull { throw CocoaError(.fileWriteOutOfSpace) }

@@ -134,6 +134,24 @@ struct TurnFinalizerTests {
         #expect(failure.status == .failed && failure.risk == .calm && failure.crisis == nil)
     }
 
+    @Test("when every failure is rejected, the turn is abandoned; its client does not wait until the database accepts that")
+    func abandoned() async throws {
+        let repository = FakeRepository(failures: 0)
+        repository.refuse(failures: .max)
+        repository.refuseToAbandon()
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == .refused && repository.registry.count == 0 && repository.attempts == 15 && repository.discarded == 0)
+        try await eventually("the next attempts") { repository.abandonments >= 10 }
+        #expect(repository.abandoned.isEmpty)
+        repository.letAbandon()
+        try await eventually("the last attempt") { repository.abandoned == [turn.facts.identity] }
+    }
+
     @Test("receipts of an earlier process are saved before the work begins; one that cannot be saved delays it only for so long")
     func leftovers() async throws {
         let facts = TurnFacts.sample

@@ -71,7 +71,7 @@ struct ConfigurationTests {
                 finish: { _ in
                     if let fault = script.fault { throw fault }
                     return .finalized
-                }))
+                }, abandon: { _, _ in }))
         let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, pending: { [] }))
         #expect(throws: Full.self) { try spool.keep(Self.receipt) }
         script.fault = StoreFault.unexpected("this receipt")

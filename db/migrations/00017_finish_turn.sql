@@ -77,6 +77,23 @@ create type gateway.ended_turn as (
     account_id uuid, day date, reserved_usd numeric, reserved_tokens bigint
 );
 
+-- Leaves the messages of the user as they were before an attempt that failed or was stopped before its first token.
+create function gateway.end_without_answer(uid uuid, turn gateway.ended_turn, moment timestamptz) returns void
+    language plpgsql as $$
+begin
+    -- A retry has no text, so the answer that it superseded is restored.
+    update public.messages m set status = former.status::text::public.message_status, updated_at = moment, change = turn.change
+    from public.turns former
+    where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
+        and m.user_id = uid and m.id = former.message_id;
+    if not found then
+        -- Also of a stopped turn, whose domain clients see at the message.
+        update public.messages m
+        set status = case when turn.status = 'failed' then 'failed' else m.status end, updated_at = moment, change = turn.change
+        where m.user_id = uid and m.id = turn.user_message_id;
+    end if;
+end $$;
+
 -- Writes the answer of an ended attempt, its effect on conversation and safety state, and, for a running one, its receipt in the ledger.
 create function gateway.write_answer(
     uid uuid, turn gateway.ended_turn, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz) returns void
@@ -118,17 +135,7 @@ begin
     where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed';
 
     if turn.is_latest and (turn.status = 'failed' or answer = '') then
-        -- The retry has no text, so the answer that it superseded is restored.
-        update public.messages m set status = former.status::text::public.message_status, updated_at = moment, change = turn.change
-        from public.turns former
-        where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
-            and m.user_id = uid and m.id = former.message_id;
-        if not found then
-            -- Also of a stopped turn, whose domain clients see at the message.
-            update public.messages m
-            set status = case when turn.status = 'failed' then 'failed' else m.status end, updated_at = moment, change = turn.change
-            where m.user_id = uid and m.id = turn.user_message_id;
-        end if;
+        perform gateway.end_without_answer(uid, turn, moment);
     end if;
     if turn.risk_tier > 0 then
         perform gateway.raise_safety(uid, turn.persona_id, turn.risk_tier, false, moment);
@@ -295,9 +302,46 @@ begin
     return jsonb_build_object('outcome', 'finalized');
 end $$;
 
+-- Ends a running attempt as failed when finish_turn rejects every receipt of it: the row of a running turn refuses the conversation's next message.
+-- Writes only what that needs, nothing of the ledger, which may be what rejects the receipts. As by recovery, so that the owner's receipt replaces
+-- it, if a later version can deliver it. No effect on an attempt that does not run, so it may be repeated.
+create function gateway.abandon_turn(uid uuid, conversation_id uuid, turn_id uuid, nth integer) returns void
+    language plpgsql set search_path = '' set lock_timeout = '100ms' set enable_seqscan = off as $$
+declare
+    moment constant timestamptz := clock_timestamp();
+    running gateway.running_turns;
+    turn gateway.ended_turn;
+begin
+    perform gateway.check_caller(uid);
+    delete from gateway.running_turns r
+    where r.user_id = uid and r.conversation_id = $2 and r.turn_id = $3 and r.attempt = nth
+    returning r.* into running;
+    if not found then
+        return;
+    end if;
+    turn.status := 'failed';
+    turn.change := gateway.next_change(uid);
+    update public.turns t
+    set status = turn.status, error_code = 'SYS_5000', finalized_by = 'recovery', finished_at = moment, updated_at = moment,
+        change = turn.change
+    where t.user_id = uid and t.id = $3
+    returning t.user_message_id, t.retry_of into turn.user_message_id, turn.retry_of;
+    -- Its effects are written where the database accepts them.
+    begin
+        perform gateway.end_without_answer(uid, turn, moment);
+        update public.budgets b
+        set reserved_usd = b.reserved_usd - running.reserved_usd, reserved_tokens = b.reserved_tokens - running.reserved_tokens
+        where b.user_id = uid and b.day = running.day;
+    exception
+        when lock_not_available or deadlock_detected then raise;
+        when others then null;
+    end;
+end $$;
+
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.tokens_in(jsonb), gateway.tokens_out(jsonb),
+    gateway.tokens_in(jsonb), gateway.tokens_out(jsonb), gateway.end_without_answer(uuid, gateway.ended_turn, timestamptz),
+    gateway.abandon_turn(uuid, uuid, uuid, integer),
     gateway.finalize_late(uuid, public.turns, integer, jsonb, jsonb, public.finalizer),
     gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamptz),
     gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamptz), gateway.finish_turn(uuid, jsonb)

@@ -143,7 +143,7 @@ public struct TurnFinalizer: Sendable {
 
     /// Ends a turn as failed because the database rejects its receipt: with further attempts the turn and its conversation would be blocked
     /// for ever. The receipt stays on disk. The failure is written as by recovery, so that the receipt replaces it if a later version can
-    /// deliver it.
+    /// deliver it. When the failures are rejected, too, the turn is abandoned in the background.
     private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> SaveResult {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
         TurnMetrics.refusedReceipts.increment()
@@ -167,7 +167,25 @@ public struct TurnFinalizer: Sendable {
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
         }
+        // Not awaited: clients are told of the failure, however long this takes. Ends by itself, and is never cancelled.
+        Task { await abandon(receipt, requestID) }
         return .refused
+    }
+
+    /// Retries until the turn no longer runs, or the process is shutting down: then recovery finds the turn and does the same.
+    private func abandon(_ receipt: TurnReceipt, _ requestID: String) async {
+        var isReported = false
+        while !isClosing() {
+            do {
+                return try await repository.abandon(receipt.userID, receipt.identity)
+            } catch {
+                if !isReported {
+                    logger.critical("a turn cannot be abandoned: its conversation is blocked", metadata: naming(receipt, requestID, error))
+                }
+                isReported = true
+                try? await Task.sleep(for: pauses.last ?? .seconds(1))
+            }
+        }
     }
 
     /// Writes the receipt to disk; nil when that fails. Then the receipt is only in memory, and saving is still retried.

@@ -9,15 +9,20 @@ public struct TurnRepository: Sendable {
     /// Calls `finish_turn`: writes assistant message, usage, cost, budget and turn state in one transaction. Idempotent: may be repeated
     /// until it succeeds, from any process. Throws `StoreFault`.
     public var finish: @Sendable (TurnReceipt) async throws -> ReceiptOutcome
+    /// Ends a running attempt as failed without a receipt: the last resort when `finish` rejects every one, because its conversation accepts no
+    /// message while it runs. No effect on an attempt that does not run. Throws `StoreFault`.
+    public var abandon: @Sendable (UserID, TurnIdentity) async throws -> Void
 
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult? = { _, _ in nil },
-        finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome
+        finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome,
+        abandon: @escaping @Sendable (UserID, TurnIdentity) async throws -> Void
     ) {
         self.begin = begin
         self.repeated = repeated
         self.finish = finish
+        self.abandon = abandon
     }
 }
 

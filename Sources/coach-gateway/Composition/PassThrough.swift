@@ -91,7 +91,7 @@ private enum NullPorts {
                     safetyLevel: .calm, conversationDomain: nil,
                     region: request.region), unlimited)
         },
-        finish: { _ in .finalized })
+        finish: { _ in .finalized }, abandon: { _, _ in })
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },

@@ -27,7 +27,7 @@ final class StorageMonitor: Sendable {
                     if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
                     throw error
                 }
-            })
+            }, abandon: repository.abandon)
     }
 
     /// The same spool, whose results are observed.

@@ -73,6 +73,8 @@ enum FunctionExpectation {
         "gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
         "gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
         "gateway.finish_turn(uuid, jsonb)",
+        "gateway.abandon_turn(uuid, uuid, uuid, integer)",
+        "gateway.end_without_answer(uuid, gateway.ended_turn, timestamp with time zone)",
         "gateway.record_crisis(uuid, uuid, integer, jsonb)",
         "gateway.response_input(uuid, uuid)",
         "gateway.day_of_attempt(uuid, public.turns, integer)",
