@@ -47,7 +47,7 @@ struct CheckpointerTests {
                         return state.id
                     }
                 },
-                load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },
+                load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { _ in [] },
                 retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) })
         }
     }

@@ -73,6 +73,18 @@ struct OrphanTests {
         #expect(orphan.recordedCalls == [3, 5])
     }
 
+    @Test("a lot has at most 64 orphans, the oldest first, and none that was tried")
+    func lots() async throws {
+        let store = try await StoreFixture()
+        let earlier = try await TestInstance(store)
+        var begun: [TurnID] = []
+        for _ in 0..<66 { begun.append(try await earlier.begin(.someone()).turnID) }
+        let peer = try await TestInstance(store, of: earlier.instance)
+        #expect(try await peer.turns.orphans().map(\.facts.identity.turnID) == Array(begun.prefix(64)))
+        let tried = Array(begun.prefix(65)).filter { $0 != begun[7] }
+        #expect(try await peer.turns.orphans(without: tried).map(\.facts.identity.turnID) == [begun[7], begun[65]])
+    }
+
     @Test("an orphan without a checkpoint has its message's assessment, and no bill")
     func nothingSaid() async throws {
         let store = try await StoreFixture.shared()

@@ -10,7 +10,7 @@ struct TurnPorts: Sendable {
 
     init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: TierBook = TierBook()) {
         repository = .postgres(client: client, owner: owner, tiers: { tiers })
-        recovery = .postgres(client: client, owner: owner, tiers: { tiers })
+        recovery = .postgres(client: client, textClient: client, owner: owner, tiers: { tiers })
     }
 
     func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {
@@ -38,7 +38,7 @@ struct TurnPorts: Sendable {
 
     func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool { try await recovery.requestStop(caller, turnID) }
 
-    func orphans() async throws -> [OrphanedTurn] { try await recovery.orphans() }
+    func orphans(without tried: [TurnID] = []) async throws -> [OrphanedTurn] { try await recovery.orphans(tried) }
 
     func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryTurnResult { try await recovery.retry(caller, turnID) }
 

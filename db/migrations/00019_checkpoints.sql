@@ -144,10 +144,10 @@ begin
     return removed;
 end $$;
 
--- Turns of dead owners, as seen by the calling instance, oldest first, with everything that was saved of them:
+-- Turns of dead owners, as seen by the calling instance, oldest first and without those of `tried`, with everything that was saved of them:
 --   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, calls?, prompt_tokens, duration_ms}]
 -- Without a checkpoint there are no facts, and the risk is that of the message. Sweeps about once a minute when called once a second.
-create function gateway.orphans(instance uuid, epoch bigint, at_most integer) returns jsonb
+create function gateway.orphans(instance uuid, epoch bigint, at_most integer, tried uuid[]) returns jsonb
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
     moment constant timestamptz := clock_timestamp();
@@ -164,11 +164,12 @@ begin
         ),
         orphan as (
             select r.* from gateway.running_turns r
-            where exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
+            where r.turn_id <> all (tried) and (
+                exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
                 -- Begun by the caller, which did not learn of it: the result of begin_turn was lost, or came after the request's deadline. Turns
                 -- that it runs have a checkpoint long before this.
                 or (r.owner_instance = instance and r.owner_epoch = $2 and r.saved_at is null
-                    and r.started_at not between moment - interval '5 seconds' and moment + interval '1 second')
+                    and r.started_at not between moment - interval '5 seconds' and moment + interval '1 second'))
             order by r.started_at
             limit at_most
         ),
@@ -217,6 +218,6 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea),
-    gateway.checkpointed_text(gateway.read_position[]), gateway.tail(jsonb), gateway.orphans(uuid, bigint, integer),
+    gateway.checkpointed_text(gateway.read_position[]), gateway.tail(jsonb), gateway.orphans(uuid, bigint, integer, uuid[]),
     gateway.sweep_checkpoints(), gateway.request_stop(uuid, uuid)
     to coach_gateway;

@@ -34,11 +34,19 @@ public struct OrphanCollector: Service {
     /// Runs until cancelled.
     public func run() async throws {
         try await PeriodicLoop("recovery of turns", PeriodicSchedule(every: interval), logger: logger).run {
-            let orphans = try await recovery.orphans().filter { registry.turn($0.facts.identity.turnID) == nil }
-            // Concurrently, so that subscribers of the last orphan do not wait for the others.
-            await withDiscardingTaskGroup { group in
-                for orphan in orphans { group.addTask { await finalize(orphan) } }
+            // Those that cannot be finalized stay for the next round, and keep none from being read.
+            var tried: [TurnID] = []
+            while case let lot = try await recovery.orphans(tried), !lot.isEmpty {
+                tried += lot.map(\.facts.identity.turnID)
+                await finalize(lot.filter { registry.turn($0.facts.identity.turnID) == nil })
             }
+        }
+    }
+
+    /// Concurrently, so that subscribers of the last orphan do not wait for the others.
+    private func finalize(_ orphans: [OrphanedTurn]) async {
+        await withDiscardingTaskGroup { group in
+            for orphan in orphans { group.addTask { await finalize(orphan) } }
         }
     }
 
@@ -66,17 +74,23 @@ public struct OrphanCollector: Service {
         }
     }
 
-    /// Writes the first of the receipt's failures that the database accepts. With any other error the turn stays for the next query.
+    /// Writes the first of the receipt's failures that the database accepts, or abandons the turn. With any other error the turn stays for
+    /// the next query.
     private func fail(_ receipt: TurnReceipt) async {
-        for failure in receipt.failures {
-            do {
-                _ = try await repository.finish(failure)
-                return
-            } catch StoreFault.unexpected {
-                continue
-            } catch {
-                return
+        do {
+            for failure in receipt.failures {
+                do {
+                    _ = try await repository.finish(failure)
+                    return
+                } catch StoreFault.unexpected {
+                    continue
+                }
             }
+            try await repository.abandon(receipt.userID, receipt.identity)
+        } catch {
+            logger.error(
+                "a turn of a crashed instance could not be ended yet",
+                metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(error)"])
         }
     }
 

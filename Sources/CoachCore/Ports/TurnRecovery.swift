@@ -12,14 +12,14 @@ public struct TurnRecovery: Sendable {
     /// conversation was deleted.
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
     /// Checkpointed text of turns on other instances after a read position. Omits ended turns, which `load` returns. A turn of a dead owner
-    /// counts as running until it is finalized.
+    /// counts as running until it is finalized. The caller bounds the turns: each may have 64 KiB.
     public var tail: @Sendable ([TurnCursor]) async throws -> [TurnTail]
     /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
     /// Turns of dead owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
     /// shortly after an outage of the database, when live owners cannot have renewed their leases. The caller finalizes them; concurrent
-    /// callers are safe. At most 200, the oldest first: call again after finalizing them.
-    public var orphans: @Sendable () async throws -> [OrphanedTurn]
+    /// callers are safe. A lot of the oldest without those of `tried`, because each may have 64 KiB of text: call again until it is empty.
+    public var orphans: @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
     /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
     /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
     public var retry: @Sendable (Caller, TurnID) async throws -> RetryTurnResult
@@ -30,7 +30,7 @@ public struct TurnRecovery: Sendable {
         load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
         tail: @escaping @Sendable ([TurnCursor]) async throws -> [TurnTail],
         requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
-        orphans: @escaping @Sendable () async throws -> [OrphanedTurn],
+        orphans: @escaping @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn],
         retry: @escaping @Sendable (Caller, TurnID) async throws -> RetryTurnResult
     ) {
         self.renewLease = renewLease

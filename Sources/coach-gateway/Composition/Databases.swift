@@ -12,6 +12,8 @@ struct Databases {
     let short: PostgresClient
     /// For operators' figures, search, export, removal of users, and maintenance.
     let long: PostgresClient
+    /// For the text of turns that run, or ran, on other instances: megabytes at once. Not `long`, because readers would wait for operators' figures.
+    let texts: PostgresClient
     /// For billing events, which senders may repeat by the thousand at once.
     let intake: PostgresClient
     private let longReactor: Reactor
@@ -41,6 +43,9 @@ struct Databases {
         options.sharedConnections = Self.longConnections
         longReactor = try Reactor(name: "long statements")
         long = PostgresClient(options, reactor: longReactor)
+        options.applicationName = "coach-gateway-texts"
+        options.sharedConnections = Self.textConnections
+        texts = PostgresClient(options, reactor: longReactor)
         options.applicationName = "coach-gateway-intake"
         options.sharedConnections = Self.intakeConnections
         intake = PostgresClient(options, reactor: longReactor)
@@ -48,12 +53,14 @@ struct Databases {
 
     /// So that a slow statement does not stop the others.
     private static let longConnections = 4
+    /// Of the three readers of such text, the first two: turns that are read already, those that are new, and orphans, of which there are few.
+    private static let textConnections = 2
     /// As many transactions of billing events run at the same time; the others wait, in order. More would take the database's processors and disk
     /// from turns; with two, a second in which the disk stands still delays the events of the next ones (p99 0.6 s at 500/s).
     private static let intakeConnections = 4
 
     /// By the names of their metrics.
-    var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("intake", intake)] }
+    var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("texts", texts), ("intake", intake)] }
 
     var areReachable: Bool { all.allSatisfy { $0.client.status.isReachable } }
 

@@ -35,7 +35,7 @@ struct Gateway {
         let documentsAreLoaded = LiveValue(false)
         let models = ModelAccess(configuration, files.models, reactor: reactor, logger: logger)
         let turns = TurnParts(
-            configuration, local: local, documents: documents, database: databases.short, reactor: reactor, logger: logger)
+            configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
         let work = BackgroundWork(
             configuration, files, databases: databases, local: local, outbound: outbound, documents: documents, models: models,
             turns: turns, logger: logger)

@@ -95,7 +95,7 @@ private enum NullPorts {
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
-        orphans: { [] },
+        orphans: { _ in [] },
         retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
 
     static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }

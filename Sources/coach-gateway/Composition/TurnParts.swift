@@ -21,10 +21,10 @@ struct TurnParts {
     let lifecycle: InstanceLifecycle
 
     init(
-        _ configuration: GatewayConfiguration, local: LocalInstance, documents: EditableDocuments, database: PostgresClient,
+        _ configuration: GatewayConfiguration, local: LocalInstance, documents: EditableDocuments, databases: Databases,
         reactor: Reactor, logger: Logger
     ) {
-        let (instance, tiers) = (local.instance, documents.tiers)
+        let (instance, tiers, database) = (local.instance, documents.tiers, databases.short)
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
         let budgets = SharedBudgets(store: .postgres(client: database))
         self.budgets = budgets
@@ -33,8 +33,8 @@ struct TurnParts {
                 client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
                 exhausted: { budgets.exhausted }))
         recovery = TurnRecovery.postgres(
-            client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
-            exhausted: { budgets.exhausted })
+            client: database, textClient: databases.texts, owner: owner, tiers: { tiers.current },
+            consents: configuration.requiredConsents, exhausted: { budgets.exhausted })
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)

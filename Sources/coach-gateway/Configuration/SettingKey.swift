@@ -48,7 +48,7 @@ struct SettingKey: Sendable {
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
         meaning:
-            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, four more webhooks"
+            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, two text of other instances' turns, four webhooks"
     )
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")

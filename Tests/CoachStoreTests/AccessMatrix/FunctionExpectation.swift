@@ -90,7 +90,7 @@ enum FunctionExpectation {
         "gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea)",
         "gateway.checkpointed_text(gateway.read_position[])",
         "gateway.tail(jsonb)",
-        "gateway.orphans(uuid, bigint, integer)",
+        "gateway.orphans(uuid, bigint, integer, uuid[])",
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
