@@ -7,37 +7,77 @@ public enum PublicPriceList {
     ///   - providers: the file's names (`litellm_provider`) with those of `deploy/models.json`.
     ///   - skipped: models of these providers whose prices cannot be used, with the reason.
     ///   - ignored: what is not taken of models whose prices are.
+    ///   - free: models that have a price of 0, which may mean that the list does not know it.
     public static func read(
         _ file: [UInt8], providers: [String: String], validFrom: CalendarDay
-    ) throws(JSONError) -> (prices: [Price], skipped: [String], ignored: [String]) {
+    ) throws(JSONError) -> (prices: [Price], skipped: [String], ignored: [String], free: [String]) {
         let list = try JSONDocument(parsing: file).value
         var prices: [Price] = []
         var skipped: [String] = []
         var ignored: [String] = []
+        var free: [String] = []
         for member in list.members ?? [] {
             guard let owner = member.value["litellm_provider"]?.string, let provider = providers[owner],
                 ["chat", "completion", "responses"].contains(member.value["mode"]?.string ?? "chat")
             else { continue }
             // "gemini/gemini-2.5-pro" is the model gemini-2.5-pro of the provider gemini.
             let model = member.key.hasPrefix("\(owner)/") ? String(member.key.dropFirst(owner.count + 1)) : member.key
-            guard let rates = rates(member.value, above: "") else {
-                skipped.append("\(member.key): no exact price of input and output")
+            let tiers: [Price.ContextTier]
+            switch Self.tiers(of: member.value) {
+            case .success(let found): tiers = found
+            case .failure(let reason):
+                skipped.append("\(member.key): \(reason.text)")
                 continue
             }
-            let limits = thresholds(member.value)
-            let tiers = limits.compactMap { limit in
-                Self.rates(member.value, above: limit.suffix).map { Price.ContextTier(above: limit.tokens, rates: $0) }
-            }
-            guard tiers.count == limits.count else {
-                skipped.append("\(member.key): a price of long prompts is not exact")
-                continue
+            if tiers.contains(where: { $0.rates.input.raw == 0 || $0.rates.output.raw == 0 }) {
+                free.append("\(member.key): its price of input or output is 0")
             }
             if let times = member.value["off_peak_pricing"], times != .null {
                 ignored.append("\(member.key): off_peak_pricing; its price is that of all hours")
             }
-            prices.append(Price(provider: provider, model: model, validFrom: validFrom, rates: rates, contextTiers: tiers))
+            prices.append(
+                Price(provider: provider, model: model, validFrom: validFrom, rates: tiers[0].rates, contextTiers: Array(tiers.dropFirst()))
+            )
         }
-        return (prices, skipped, ignored)
+        return (prices, skipped, ignored, free)
+    }
+
+    /// Why the prices of a model cannot be used.
+    private struct Unusable: Error {
+        let text: String
+    }
+
+    /// The prices of prompts by their size: of those above 0 tokens, and of those above each limit; at least one.
+    private static func tiers(of model: JSONValue) -> Result<[Price.ContextTier], Unusable> {
+        if let ranges = model["tiered_pricing"]?.elements, !ranges.isEmpty { return tiers(of: ranges) }
+        guard let rates = rates(model, above: "") else { return .failure(Unusable(text: "no exact price of input and output")) }
+        var tiers = [Price.ContextTier(above: 0, rates: rates)]
+        for limit in thresholds(model) {
+            guard let rates = Self.rates(model, above: limit.suffix) else {
+                return .failure(Unusable(text: "a price of long prompts is not exact"))
+            }
+            tiers.append(Price.ContextTier(above: limit.tokens, rates: rates))
+        }
+        return .success(tiers)
+    }
+
+    /// `tiered_pricing`: prices of ranges, each with more tokens than its first number and at most its second.
+    private static func tiers(of ranges: [JSONValue]) -> Result<[Price.ContextTier], Unusable> {
+        func tokens(_ value: JSONValue?) -> Int? { value.flatMap { $0.integer.map { Int($0) } ?? $0.number.flatMap { Int(exactly: $0) } } }
+        var tiers: [Price.ContextTier] = []
+        var end: Int? = 0
+        for range in ranges {
+            let bounds = range["range"]?.elements ?? []
+            guard bounds.count == 2, let start = tokens(bounds[0]), start == end else {
+                return .failure(Unusable(text: "its tiered_pricing has no ranges that follow each other"))
+            }
+            guard let rates = rates(range, above: "") else {
+                return .failure(Unusable(text: "a price of its tiered_pricing is not exact, or missing"))
+            }
+            tiers.append(Price.ContextTier(above: start, rates: rates))
+            end = tokens(bounds[1])
+        }
+        return .success(tiers)
     }
 
     /// The sizes of prompts from which other prices hold: `input_cost_per_token_above_200k_tokens`.

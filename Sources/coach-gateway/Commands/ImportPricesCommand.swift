@@ -9,7 +9,7 @@ struct ImportPricesCommand: ParsableCommand {
         commandName: "import-prices", abstract: "Write a price list from a model_prices_and_context_window.json (LiteLLM).",
         discussion: """
             The list goes to standard output in the form of deploy/prices.json, for that file or for operator/prices. Models without an exact price are named \
-            on standard error and left out, and what is not taken of the others is named.
+            on standard error and left out; what is not taken of the others is named, and so are those with a price of 0.
             """)
 
     @Argument(help: "The file.")
@@ -29,7 +29,7 @@ struct ImportPricesCommand: ParsableCommand {
         let names = providers.map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
         guard names.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--provider: a name is empty") }
         let map = Dictionary(names.map { ($0[0], $0.count == 2 ? $0[1] : $0[0]) }, uniquingKeysWith: { $1 })
-        let list: (prices: [Price], skipped: [String], ignored: [String])
+        let list: (prices: [Price], skipped: [String], ignored: [String], free: [String])
         do {
             list = try PublicPriceList.read(Array(data), providers: map, validFrom: day)
         } catch {
@@ -37,6 +37,7 @@ struct ImportPricesCommand: ParsableCommand {
         }
         for reason in list.skipped { Console.error("skipped \(reason)") }
         for reason in list.ignored { Console.error("ignored \(reason)") }
+        for reason in list.free { Console.error("to check \(reason)") }
         let source = URL(fileURLWithPath: file).lastPathComponent
         // A row on a line, as in deploy/prices.json.
         let rows = list.prices.map { price in

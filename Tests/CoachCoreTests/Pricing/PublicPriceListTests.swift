@@ -22,7 +22,7 @@ struct PublicPriceListTests {
 
     @Test("is read exactly, with prices of long prompts, and that of input for a cache without one; the rest is skipped or named")
     func read() throws {
-        let (prices, skipped, ignored) = try PublicPriceList.read(
+        let (prices, skipped, ignored, free) = try PublicPriceList.read(
             Array(Self.file.utf8), providers: ["openai": "openai", "gemini": "google"], validFrom: CalendarDay("2026-11-01")!)
         #expect(prices.map(\.model) == ["gpt-4o", "gemini-2.5-pro"] && prices.map(\.provider) == ["openai", "google"])
         #expect(
@@ -37,6 +37,7 @@ struct PublicPriceListTests {
                     input: .init(2_500_000), output: .init(15_000_000), cachedInput: .init(310_000), cacheWrite: .init(2_500_000),
                     reasoning: .init(9_000_000)))
         #expect(skipped.map { $0.prefix { $0 != ":" } } == ["odd", "free"])
+        #expect(free.isEmpty)
         #expect(ignored == ["gpt-4o: off_peak_pricing; its price is that of all hours"])
         // As rows of the price list it is the same.
         let rows = JSONWriter.encode { writer in
@@ -50,6 +51,35 @@ struct PublicPriceListTests {
         }
         let (book, findings) = PriceBook.read(rows)
         #expect(findings.isEmpty && book == PriceBook(prices))
+    }
+
+    @Test("prices of ranges of prompts are those of context tiers; ranges with gaps are skipped, and a price of 0 is named")
+    func ranges() throws {
+        func model(_ ranges: String...) -> String {
+            let list = ranges.map { #"{"range": [\#($0)], "input_cost_per_token": 4e-07, "output_cost_per_token": 1.6e-06}"# }
+            return #"{"litellm_provider": "dashscope", "mode": "chat", "tiered_pricing": [\#(list.joined(separator: ","))]}"#
+        }
+        let file = """
+            {"dashscope/qwen": {"litellm_provider": "dashscope", "mode": "chat", "tiered_pricing": [
+                {"range": [0, 32000.0], "input_cost_per_token": 4e-07, "output_cost_per_token": 1.6e-06, "cache_read_input_token_cost": 8e-08},
+                {"range": [32000.0, 256000], "input_cost_per_token": 6e-07, "output_cost_per_token": 2.4e-06,
+                 "output_cost_per_reasoning_token": 4e-06}]},
+             "open": \(model("0, 1000", "1000, null")), "gap": \(model("0, 1000", "2000, 3000")), "late": \(model("1000, null")),
+             "unending": \(model("0, null", "1000, 2000")),
+             "gift": {"litellm_provider": "dashscope", "mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 1e-06}}
+            """
+        let (prices, skipped, ignored, free) = try PublicPriceList.read(
+            Array(file.utf8), providers: ["dashscope": "qwen"], validFrom: CalendarDay("2026-11-01")!)
+        #expect(prices.map(\.model) == ["qwen", "open", "gift"] && ignored.isEmpty)
+        #expect(skipped.map { $0.prefix { $0 != ":" } } == ["gap", "late", "unending"])
+        #expect(free == ["gift: its price of input or output is 0"])
+        #expect(prices[0].rates.cachedInput == .init(80_000) && prices[0].contextTiers.map(\.above) == [32_000])
+        let usage = TokenUsage(input: 31_000, cachedInput: 1_000, cacheWrite: 0, output: 10, reasoning: 0)
+        #expect(prices[0].cost(of: usage) == Nanodollars(31_000 * 400 + 1_000 * 80 + 10 * 1_600))
+        var longer = usage
+        longer.cachedInput = 1_001
+        longer.reasoning = 5
+        #expect(prices[0].cost(of: longer) == Nanodollars(32_001 * 600 + 10 * 2_400 + 5 * 4_000))
     }
 
     @Test("costs equal those of Python's decimal, to the last nanodollar")
