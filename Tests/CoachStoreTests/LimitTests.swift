@@ -50,6 +50,31 @@ struct LimitTests {
         #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
     }
 
+    @Test("of a hundred concurrent turns only those begin whose reservations of money fit, and a settled turn counts its cost")
+    func moneyBudget() async throws {
+        let store = try await StoreFixture.shared()
+        for budgets in [Tier.Budgets(costPerDay: Nanodollars(1_000)), .init(costPerMonth: Nanodollars(1_000))] {
+            let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(budgets: budgets, reserve: Nanodollars(130))))
+            @Sendable func begin() async throws -> TurnIdentity? {
+                let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
+                if case .begun(let context, _) = result { return context.identity }
+                #expect(try result.rejection.reason == .budgetExhausted)
+                return nil
+            }
+            let begun = try await withThrowingTaskGroup(of: TurnIdentity?.self) { group in
+                for _ in 0..<100 { group.addTask { try await begin() } }
+                return try await group.reduce(into: [TurnIdentity]()) { if let identity = $1 { $0.append(identity) } }
+            }
+            #expect(begun.count == 7)
+            // Each costs what was reserved for it.
+            for identity in begun { try await turns.finish(.complete(identity, of: caller, cost: Nanodollars(130))) }
+            let spent = try await store.value(
+                "select spent_usd || ' ' || reserved_usd from public.budgets where user_id = \(caller.userID.uuid)")
+            #expect(spent == "0.000000910 0.000000000")
+            #expect(try await begin() == nil)
+        }
+    }
+
     @Test("of a hundred concurrent turns only those begin whose reservations of tokens fit, and a settled turn counts its tokens")
     func tokenBudget() async throws {
         let store = try await StoreFixture.shared()

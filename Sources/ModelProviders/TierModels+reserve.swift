@@ -1,0 +1,24 @@
+import CoachCore
+
+extension TierModels {
+    /// The message that a turn may have at most (CONTRACT §2), in tokens: 8,000 ASCII characters.
+    private static let longestMessage = TokenEstimate.tokens(in: repeatElement(UInt8(ascii: "a"), count: 8_000))
+
+    /// The models of which a turn may cost more than is reserved for one in budgets of money, with that cost: turns that run at the same time may exceed a
+    /// budget by the difference, each. History and answer count as long as they may be; persona and profile would add to that.
+    public static func underreserved(
+        _ tiers: TierBook, at prices: PriceBook, in configuration: ModelConfiguration, on day: CalendarDay
+    ) -> [(name: ModelName, cost: Nanodollars)] {
+        guard let reserve = tiers.reservePerTurn else { return [] }
+        let input = longestMessage + (tiers.tiers.map(\.history.tokens).max() ?? 0)
+        let choices = configuration.routes.sorted { $0.key < $1.key }.flatMap(\.value.choices)
+        var seen: Set<ModelName> = []
+        return choices.compactMap { choice in
+            let usage = TokenUsage(input: input, cachedInput: 0, cacheWrite: 0, output: choice.maximumOutputTokens, reasoning: 0)
+            guard let cost = prices.cost(of: usage, at: choice.name, on: day), cost > reserve, seen.insert(choice.name).inserted else {
+                return nil
+            }
+            return (choice.name, cost)
+        }
+    }
+}
