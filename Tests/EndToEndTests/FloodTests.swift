@@ -26,6 +26,28 @@ struct FloodTests {
         Issue.record("\(measured)")
     }
 
+    @Test("that sends text and then 10 MB in one line: the text is kept, and many at once take no memory for the line")
+    func longLine() async throws {
+        let provider = try FloodingProvider()
+        let folder = try StateFolder()
+        let gateway = try await Gateway(
+            database: try await TestBed.shared().database.gatewayURL, simulator: provider.url, environment: folder.state())
+        @Sendable func flood() async throws {
+            let answer = try await gateway.testUser().chat("flood after text", timeout: 60)
+            #expect(answer.eventTypes == ["start", "token", "usage", "error"] && answer.content == "Kept.", "\(answer.text)")
+            let error = try #require(answer.first("error")).fields
+            #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == 5)
+        }
+        try await flood()
+        let before = try folder.peakResidentBytes()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 { group.addTask { try await flood() } }
+            try await group.waitForAll()
+        }
+        let growth = try folder.peakResidentBytes() - before
+        #expect(growth < 100 << 20, "\(growth) bytes, of 400 MB that were offered")
+    }
+
     private struct Pace {
         /// Between two tokens of a stream: the 99th percentile, and the longest.
         var gap99: Duration

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A provider that sends a word every 100 ms, or a flood if the message requests it. One thread for each connection.
+/// A provider that sends a word every 100 ms, or a flood, or a word and 10 MB in a line, if the message requests it. One thread for each connection.
 final class FloodingProvider: Sendable {
     let port: Int
     private let listener: Int32
@@ -58,12 +58,15 @@ final class FloodingProvider: Sendable {
             guard write(connection, "data: ") else { return }
             let block = String(repeating: "x", count: 1 << 18)
             for _ in 0..<(1 << 12) where !write(connection, block) { return }
+        } else if text.contains("flood after text") {
+            guard write(connection, #"data: {"choices":[{"index":0,"delta":{"content":"Kept."}}]}"# + "\n\ndata: ") else { return }
+            _ = write(connection, String(repeating: "x", count: 10 << 20))
         } else {
             for _ in 0..<words {
                 guard write(connection, #"data: {"choices":[{"index":0,"delta":{"content":"word "}}]}"# + "\n\n") else { return }
                 Thread.sleep(forTimeInterval: pace / .seconds(1))
             }
-            _ = write(connection, "data: [DONE]\n\n")
+            _ = write(connection, #"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"# + "\n\ndata: [DONE]\n\n")
         }
     }
 
