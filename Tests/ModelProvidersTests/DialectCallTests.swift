@@ -114,6 +114,20 @@ struct DialectCallTests {
         }
     }
 
+    @Test("a prompt that Azure's filter blocks is billed: the call counts as accepted, and no other provider is asked")
+    func blockedPrompt() async throws {
+        let azure = try #require(Dialect.named("azure-openai"))
+        try await CallBench.run(.refusing(400, code: "content_filter"), .quick(), dialect: azure) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted == ["one"] && record.unusedCalls.isEmpty && record.text.isEmpty, "\(record)")
+            #expect(record.fault?.detail == "one: HTTP 400 content_filter" && bench.providers[1].requests().isEmpty)
+        }
+        try await CallBench.run(.refusing(400), .quick(), dialect: azure) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted.isEmpty && record.fault?.kind == .refused, "\(record)")
+        }
+    }
+
     /// Two calls, of which only the first sends its request.
     private func expectRest(_ bench: CallBench) async throws {
         let first = try await bench.ask()

@@ -31,7 +31,7 @@ struct DialectErrorTests {
             ),
             (
                 "azure-openai", 400, #"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
-                ProviderError(code: "content_filter")
+                ProviderError(code: "content_filter", isBilled: true)
             ),
             (
                 "openai-compatible", 402, #"{"error":{"code":402,"message":"Insufficient credits"}}"#,

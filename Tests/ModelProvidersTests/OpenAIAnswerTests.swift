@@ -70,7 +70,16 @@ struct OpenAIAnswerTests {
         #expect(
             Reading.of(stream(chunk("a"), done: false) + frame.dropLast(3))
                 == Reading(text: "a", verdict: .broken(.cut, detail: "ended without its end mark")))
-        #expect(Reading.of(stream(chunk("a"), done: false) + "data: [DONE]").verdict == .ended(.stop))
+        let finish = #"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#
+        #expect(Reading.of(stream(chunk("a"), finish, done: false) + "data: [DONE]").verdict == .ended(.stop))
+    }
+
+    @Test("[DONE] without a finish reason is no end: what came before was cut")
+    func doneAlone() {
+        let cut = ParsedUpdate.Verdict.broken(.cut, detail: "ended without its end mark")
+        #expect(Reading.of(stream(chunk("a"))) == Reading(text: "a", verdict: cut))
+        #expect(Reading.of(stream()) == Reading(text: "", verdict: cut))
+        #expect(Reading.of(stream(chunk("a", finish: "stop"))) == Reading(text: "a", verdict: .ended(.stop)))
     }
 
     @Test("an error frame is an error, though [DONE] follows")

@@ -25,6 +25,8 @@ package struct ProviderError: Equatable {
     /// The provider's own code, fit for the log.
     var code: String?
     var kind = Kind.other
+    /// The provider bills the prompt all the same.
+    var isBilled = false
 }
 
 /// Codes of error objects. The message may quote the prompt or a piece of the key, so it never reaches a log.

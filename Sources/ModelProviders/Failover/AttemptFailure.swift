@@ -15,6 +15,8 @@ struct AttemptFailure: Equatable {
     var blamesProvider = false
     /// The request was at fault, or could not be recorded: no other provider is asked.
     var blamesRequest = false
+    /// The provider bills the prompt, although it made no answer.
+    var isBilled = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
     var keyRest: Duration?
     /// The key is of no use for any request, so it is not sent while it rests. A 403 that does not say so may concern the model alone.
@@ -60,7 +62,7 @@ extension AttemptFailure {
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             blamesProvider: usually || isAboutMoney || isAboutKey,
             blamesRequest: isModerated || [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
-            needsOperator: isAboutMoney || isAboutKey)
+            isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
             rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
         }

@@ -123,13 +123,17 @@ extension ModelCallMachine {
             return action(failover.refused(at: now))
         }
         guard failover.accepted() else { return .none }
+        noteAcceptance()
+        return .readAnswer(current.name)
+    }
+
+    private mutating func noteAcceptance() {
         var fields = pendingFields ?? Fields()
         fields.acceptedBy = current.name
         request?.isAccepted = true
         // The usage of an earlier provider is not this one's.
         if hasUnusedCalls { fields.usage = TokenUsage() }
         pendingFields = fields
-        return .readAnswer(current.name)
     }
 
     /// A part of an error response's body.
@@ -186,7 +190,10 @@ extension ModelCallMachine {
         }
     }
 
-    mutating func failed(_ failure: AttemptFailure, at now: MonotonicInstant) -> Action { action(failover.failed(failure, at: now)) }
+    mutating func failed(_ failure: AttemptFailure, at now: MonotonicInstant) -> Action {
+        if failure.isBilled, !isEnded { noteAcceptance() }
+        return action(failover.failed(failure, at: now))
+    }
 
     /// What the receiver returned. True when it changed, and the deadline with it.
     mutating func released(_ release: ReleaseState) -> Bool { failover.released(release) }

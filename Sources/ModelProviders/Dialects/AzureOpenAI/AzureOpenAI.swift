@@ -24,5 +24,10 @@ enum AzureOpenAI: WireFormat {
 
     static func makeReader(model: String) -> any AnswerReader { OpenAIChat.makeReader(model: model) }
 
-    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { OpenAIError.read(body) }
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
+        var error = OpenAIError.read(body)
+        // A prompt that the filter blocks is billed (Microsoft Learn, "Content streaming").
+        error.isBilled = head.status == 400 && error.code == "content_filter"
+        return error
+    }
 }

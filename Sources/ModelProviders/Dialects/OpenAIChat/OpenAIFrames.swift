@@ -3,8 +3,8 @@ import JSON
 
 /// The frames of a streamed Chat Completions answer.
 ///
-/// The end: `[DONE]`, or a stream that closes after a `finish_reason` was seen, is the model's end. A stream that closes without either was
-/// cut. An error frame is an error, whatever follows it; `[DONE]` alone does not make it a success.
+/// The end: `[DONE]` or the close of the stream, after a `finish_reason` was seen. Without one the answer was cut, also when `[DONE]` follows: servers send
+/// it after answers that they gave up. An error frame is an error, whatever follows it.
 struct OpenAIFrames: FrameReader {
     private var finish: OpenAIChunk.Finish?
     private var template = FrameTemplate()
@@ -25,7 +25,7 @@ struct OpenAIFrames: FrameReader {
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
         if data.elementsEqual("[DONE]".utf8) {
             if usage != UsageTally() { update.usage = usage.classes(OpenAIUsage.inclusion, isFinal: true) }
-            return finish == nil ? .ended(.stop) : verdictAtEnd
+            return verdictAtEnd
         }
         guard data.isJSONObject else { return nil }
         frame.removeAll(keepingCapacity: true)
