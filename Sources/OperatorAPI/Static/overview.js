@@ -9,7 +9,7 @@ const range = ({ from, to }) => ({ from, to });
 function tile(name, value, note, answer) {
   const calls = traceLink(answer?.meta?.trace, {})?.({});
   calls?.setAttribute("aria-label", `Calls behind ${name}`);
-  const remark = note && h("div", { class: "note" }, note, calls && " · ", calls);
+  const remark = note && h("div", { class: "note" }, note, calls && [" ", h("span", { class: "together" }, "· ", calls)]);
   return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
@@ -39,7 +39,7 @@ export async function overview(period) {
     tile("Cost", cost ? exact(cost, format.money(cost)) : "$0.00", change(cost, sum?.previous_cost_usd), costs),
     tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
     usage && tile("Active people", format.count(people?.active_users ?? 0),
-      people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet"),
+      people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet", usage),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),
     usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet", usage),

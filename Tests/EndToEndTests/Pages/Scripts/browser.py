@@ -80,12 +80,17 @@ class Browser:
             if (field) field.value = arguments[1];
             return Boolean(field);""", selector, text))
 
-    def answer_prompt(self, text):
-        """Answers the question of a dialog; None: cancels it."""
+    def click_and_answer(self, text, answer):
+        """Clicks a button that opens a dialog, and answers its question; None: cancels it."""
+        # A dialog that opens while a script of the driver runs ends the script.
+        self.wait(f"button {text}", lambda: self.script(
+            """const button = [...document.querySelectorAll("button")].find((button) => button.innerText === arguments[0] && button.offsetParent);
+            setTimeout(() => button?.click());
+            return Boolean(button);""", text))
         dialog = self.wait("a dialog", lambda: expected_conditions.alert_is_present()(self.driver))
-        if text is None:
+        if answer is None:
             return dialog.dismiss()
-        dialog.send_keys(text)
+        dialog.send_keys(answer)
         dialog.accept()
 
     def value(self, selector):

@@ -104,10 +104,8 @@ with Browser(origin) as browser:
     browser.fill("input[name=reason]", "the same limits")
     browser.click("Save a new version")
     browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
-    browser.click("Restore")
-    browser.answer_prompt(None)
-    browser.click("Restore")
-    browser.answer_prompt(" put back in a browser ")
+    browser.click_and_answer("Restore", None)
+    browser.click_and_answer("Restore", " put back in a browser ")
     browser.wait("version 3", lambda: "version 3" in browser.text(".editor header"))
     browser.wait("its reason", lambda: "put back in a browser" in browser.text("main"))
 
