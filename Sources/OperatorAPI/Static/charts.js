@@ -23,13 +23,13 @@ export function chart({ type, labels, series, unit, title, stacked = false, hori
     grid: { display: isValue, color: style("--line"), drawBorder: false, drawTicks: false },
     ticks: {
       color: style("--muted"), padding: 8, maxRotation: 0, autoSkipPadding: 24, maxTicksLimit: isValue ? 5 : innerWidth < 600 ? 4 : 8,
-      ...(isValue ? { callback: (value) => showAtAxis(value) } : { autoSkip: !horizontal }),
+      ...(isValue ? { callback: (value) => showAtAxis(value), ...(unit ? {} : { precision: 0 }) } : { autoSkip: !horizontal }),
     },
   });
   const isLine = type === "line";
   const datasets = series.map(({ label, values }, index) => ({
     label, data: values, borderColor: seriesColour(index), backgroundColor: seriesColour(index),
-    borderWidth: isLine ? 2 : 0, pointRadius: labels.length > 1 ? 0 : 4, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25,
+    borderWidth: isLine ? 2 : 0, pointRadius: values.map((_, place) => (isAlone(values, place) ? 4 : 0)), pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25,
     borderRadius: isLine || stacked ? 0 : 3, maxBarThickness: horizontal ? 22 : 36,
   }));
   Chart.defaults.font.family = style("--sans");
@@ -56,6 +56,9 @@ export function chart({ type, labels, series, unit, title, stacked = false, hori
   });
   return box;
 }
+
+/** A line needs two values beside one another. */
+const isAlone = (values, place) => [place - 1, place + 1].every((other) => (values[other] ?? null) === null);
 
 /** Frees the charts below an element, before it is replaced. */
 export function removeCharts(element) {

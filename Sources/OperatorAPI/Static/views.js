@@ -6,7 +6,7 @@ import { configuration } from "./editor.js";
 import { users } from "./users.js";
 import { h, askReason, card } from "./dom.js";
 import { figure, figureCard, grainLengths, notAvailable } from "./figures.js";
-import { share, day } from "./format.js";
+import { count, day, share } from "./format.js";
 
 const range = ({ from, to }) => ({ from, to });
 const grouped = (...groups) => (period) => ({ ...range(period), group_by: groups.join(",") });
@@ -54,7 +54,7 @@ async function retention(period) {
   const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
   const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
   const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, h("time", { datetime: cohort }, day(cohort))),
-    h("td", { class: "figure" }, String(answer.data.find((row) => row.cohort === cohort).cohort_users)),
+    h("td", { class: "figure" }, count(answer.data.find((row) => row.cohort === cohort).cohort_users)),
     weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : "")),
     h("td", { class: "action" }, callsOfWeek(cohort))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
