@@ -9,7 +9,7 @@ const range = ({ from, to }) => ({ from, to });
 function tile(name, value, note, answer) {
   const calls = traceLink(answer?.meta?.trace, {})?.({});
   calls?.setAttribute("aria-label", `Calls behind ${name}`);
-  const remark = note && h("div", { class: "note" }, note, calls && [" ", h("span", { class: "together" }, "· ", calls)]);
+  const remark = note && h("div", { class: "note" }, note, calls);
   return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
@@ -52,7 +52,7 @@ export async function overview(period) {
       chart: { type: "bar", stacked: true, by: "model", y: "cost_usd", unit: "money" },
     }, period),
     figureCard({
-      title: "Messages by domain", route: "domains", sort: "turns", totals: true, only: ["domain", "turns", "share", "cost_usd"],
+      title: "Messages by domain", route: "domains", sort: "turns", totals: true, only: ["domain", "turns", "cost_usd"],
       titles: { turns: "Messages" },
       query: (p) => ({ ...range(p), group_by: "domain" }), chart: { type: "bar", x: "domain", y: "turns" },
     }, period),
