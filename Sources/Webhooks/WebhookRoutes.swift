@@ -7,25 +7,20 @@ import Hummingbird
 /// `POST /functions/v1/webhook-…`: events of billing senders (CONTRACT §6). 401 stores nothing; a verified body is stored and answered 200
 /// whatever it holds; 503 while the database is away, so that the sender tries again.
 ///
-/// Chat comes first: a sender that delivers the events of a day at once is answered at a pace that leaves the processors to turns.
+/// Chat comes first: a sender that delivers the events of a day at once is answered at a pace that leaves the processors to turns (`IntakePace`).
 public struct WebhookRoutes: Feature {
     private typealias Reader = @Sendable (_ request: Request, _ body: [UInt8]) async throws -> IntakeEvent
 
     private let senders: BillingSenders
     private let inbox: BillingInbox
-    private let pacer: RequestPacer
+    private let pacer: IntakePacer
     private let now: @Sendable () -> Date
 
-    /// How long an event waits for its turn; senders wait for an answer for ten seconds (Stripe, App Store) and more.
-    private static let longestWait = Duration.seconds(5)
-
-    /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
-    public init(
-        senders: BillingSenders, inbox: BillingInbox, eventsPerSecond: Int, now: @escaping @Sendable () -> Date = { Date() }
-    ) {
+    /// - Parameter pacer: of this instance; it watches turns.
+    public init(senders: BillingSenders, inbox: BillingInbox, pacer: IntakePacer, now: @escaping @Sendable () -> Date = { Date() }) {
         self.senders = senders
         self.inbox = inbox
-        pacer = RequestPacer(interval: .seconds(1) / eventsPerSecond, burst: eventsPerSecond)
+        self.pacer = pacer
         self.now = now
     }
 
@@ -37,7 +32,7 @@ public struct WebhookRoutes: Feature {
                 guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
                 let body = try await request.collectBytes()
                 let event = try await reader(request, body)
-                guard try await pacer.wait(atMost: Self.longestWait) else {
+                guard try await pacer.wait() else {
                     throw GatewayError(.overloaded, "more events came than can be stored in time", retryAfter: 60)
                 }
                 _ = try await inbox.store(delivery(event, body))

@@ -36,7 +36,7 @@ struct PublicHTTP {
         let webhooks: [any Feature] = [
             WebhookRoutes(
                 senders: configuration.webhooks.senders(googleKeys: googleKeys?.keys), inbox: work.inbox,
-                eventsPerSecond: configuration.webhooks.eventsPerSecond)
+                pacer: turns.intakePacer)
         ]
         application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),

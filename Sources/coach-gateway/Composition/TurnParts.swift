@@ -5,10 +5,13 @@ import Logging
 import PostgresClient
 import Reactor
 import TokenRelay
+import Webhooks
 
 /// Running turns, and what begins, saves and recovers them.
 struct TurnParts {
     let budgets: SharedBudgets
+    /// Slows the intake of billing events down while turns are slow to begin.
+    let intakePacer: IntakePacer
     let repository: TurnRepository
     let recovery: TurnRecovery
     let records: CallRecordStore
@@ -28,10 +31,12 @@ struct TurnParts {
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
         let budgets = SharedBudgets(store: .postgres(client: database))
         self.budgets = budgets
+        intakePacer = IntakePacer(eventsPerSecond: configuration.webhooks.eventsPerSecond)
         repository = local.storage.watch(
-            .postgres(
-                client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
-                exhausted: { budgets.exhausted }))
+            intakePacer.watch(
+                .postgres(
+                    client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
+                    exhausted: { budgets.exhausted })))
         recovery = TurnRecovery.postgres(
             client: database, textClient: databases.texts, owner: owner, tiers: { tiers.current },
             consents: configuration.requiredConsents, exhausted: { budgets.exhausted })

@@ -4,13 +4,34 @@ import Testing
 
 @Suite("Rate of the intake of webhooks", .paced)
 struct WebhookRateTests {
-    @Test("events of one second are stored at once, the next ones at the configured rate, and the rest is 503 and not stored")
-    func rate() async throws {
-        let intake = WebhookGateway(
+    private func intake(rate: Int) async throws -> WebhookGateway {
+        WebhookGateway(
             gateway: try await TestBed.shared().anotherGateway([
                 "REVENUECAT_WEBHOOK_AUTH": WebhookGateway.authorization, "REVENUECAT_WEBHOOK_HMAC_SECRET": WebhookGateway.secret,
-                "COACH_WEBHOOK_RATE": "20",
+                "COACH_WEBHOOK_RATE": "\(rate)",
             ]))
+    }
+
+    @Test("while somebody chats, events that must wait anyway wait longer")
+    func yielding() async throws {
+        let intake = try await intake(rate: 5)
+        expectDone(try await intake.gateway.testUser().chat("Hello \(sim(["words": 2]))"))
+        let start = ContinuousClock.now
+        let statuses = try await withThrowingTaskGroup { group in
+            for _ in 0..<7 {
+                let body = try RevenueCatEvents.body("INITIAL_PURCHASE", WebhookGateway.newUser())
+                group.addTask { try await intake.send(body).status }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 7))
+        // Five need not wait; without the turn the last one would wait for 400 ms.
+        #expect(ContinuousClock.now - start >= .milliseconds(900))
+    }
+
+    @Test("events of one second are stored at once, the next ones at the configured rate, and the rest is 503 and not stored")
+    func rate() async throws {
+        let intake = try await intake(rate: 20)
         let ids = (0..<200).map { _ in UUID().uuidString }
         let start = ContinuousClock.now
         let answers = try await withThrowingTaskGroup { group in

@@ -39,7 +39,8 @@ def beside(testbed, peer, workload, delay, work):
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     figures = testbed.run(peer, workload)
-    thread.join(timeout=120)
+    # A replay of billing events is faster when the streams have ended.
+    thread.join(timeout=240)
     if failures or thread.is_alive():
         raise SystemExit(f"requests beside the streams: {failures or 'did not end'}")
     return figures

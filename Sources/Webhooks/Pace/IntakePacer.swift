@@ -1,0 +1,33 @@
+import CoachCore
+import Synchronization
+
+/// Holds events of billing senders back as `IntakePace` decides, by the turns of the repository that it watches.
+public final class IntakePacer: Sendable {
+    private let pace: Mutex<IntakePace>
+
+    /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
+    public init(eventsPerSecond: Int) {
+        pace = Mutex(IntakePace(eventsPerSecond: eventsPerSecond, at: .now))
+    }
+
+    /// The same repository, the time of whose `begin` is observed.
+    public func watch(_ repository: TurnRepository) -> TurnRepository {
+        var watched = repository
+        watched.begin = { [self] caller, request, assessment in
+            let start = ContinuousClock.now
+            let result = try await repository.begin(caller, request, assessment)
+            let now = ContinuousClock.now
+            pace.withLock { $0.turnBegan(at: now, after: now - start) }
+            return result
+        }
+        return watched
+    }
+
+    /// Until an event may be stored, in the order of calls. Returns false at once when that is too late for its sender.
+    func wait() async throws -> Bool {
+        let now = ContinuousClock.now
+        guard let pause = pace.withLock({ $0.admit(at: now) }) else { return false }
+        if pause > .zero { try await Task.sleep(until: now + pause, clock: .continuous) }
+        return true
+    }
+}

@@ -1,0 +1,36 @@
+/// How far events yield to turns, by the times that turns take to begin beside events and without them. It compares medians, so it needs to know
+/// neither the machine nor its database.
+struct TurnSlowdown {
+    /// Turns beside events that are compared at a time.
+    private static let sample = 16
+    /// Turns without events that are remembered: the last ones.
+    private static let remembered = 64
+    /// The goal: turns beside events take at most so many times as long.
+    private static let allowed = 1.1
+    private static let mostYield = 4.0
+
+    /// The factor by which events are slowed down: from 1 to 4. The greatest until turns beside events show that less is enough.
+    private(set) var yield = mostYield
+    private var usual: [Duration] = []
+    private var besideEvents: [Duration] = []
+
+    /// Adds the time that a turn took to begin.
+    mutating func record(_ duration: Duration, besideEvents isBeside: Bool) {
+        guard isBeside else {
+            if usual.count == Self.remembered { usual.removeFirst() }
+            usual.append(duration)
+            yield = Self.mostYield
+            return
+        }
+        besideEvents.append(duration)
+        guard besideEvents.count == Self.sample else { return }
+        let isSlow = usual.count < Self.sample || besideEvents.median > usual.median * Self.allowed
+        // Up faster than down: chat comes first.
+        yield = isSlow ? min(yield * 1.5, Self.mostYield) : max(yield / 1.25, 1)
+        besideEvents.removeAll(keepingCapacity: true)
+    }
+}
+
+extension [Duration] {
+    fileprivate var median: Duration { sorted()[count / 2] }
+}

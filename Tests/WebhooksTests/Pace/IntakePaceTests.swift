@@ -1,0 +1,91 @@
+import CoachCore
+import Foundation
+import Testing
+
+@testable import Webhooks
+
+@Suite("Pace of the intake")
+struct IntakePaceTests {
+    private static let rate = 540
+
+    @Test("500 events a second never wait, however slow turns are")
+    func ordinary() {
+        var chat = Simulation(rate: Self.rate)
+        chat.delayPerEvent = 0.01
+        chat.runTurns(for: .seconds(2))
+        let waits = chat.send(every: .seconds(1) / 500, for: .seconds(60))
+        #expect(waits.count == 30_000 && waits.allSatisfy { $0 == .zero })
+    }
+
+    @Test("a replay yields until turns begin almost as soon as without it, and is faster again when nobody chats")
+    func replay() {
+        var chat = Simulation(rate: Self.rate)
+        chat.runTurns(for: .seconds(2))
+        _ = chat.replay(connections: 32, for: .seconds(5))
+        let yielding = chat.replay(connections: 32, for: .seconds(20))
+        // At 540 a second a turn takes 1.3 times as long as alone; at 180 1.1 times.
+        #expect((Self.rate / 4...220).contains(yielding.count / 20), "\(yielding.count / 20) events a second")
+        chat.turnsPerSecond = 0
+        _ = chat.replay(connections: 32, for: .seconds(6))
+        let alone = chat.replay(connections: 32, for: .seconds(10))
+        #expect((530...550).contains(alone.count / 10), "\(alone.count / 10) events a second")
+    }
+
+    @Test("a replay that does not slow turns down soon has the whole rate")
+    func harmless() {
+        var chat = Simulation(rate: Self.rate)
+        chat.delayPerEvent = 0
+        chat.runTurns(for: .seconds(2))
+        _ = chat.replay(connections: 32, for: .seconds(5))
+        let events = chat.replay(connections: 32, for: .seconds(20))
+        #expect(events.count / 20 >= Self.rate - 40, "\(events.count / 20) events a second")
+    }
+
+    @Test("until it is known how long turns usually take, a replay yields as far as it may")
+    func unknown() {
+        var chat = Simulation(rate: Self.rate)
+        chat.delayPerEvent = 0
+        _ = chat.replay(connections: 32, for: .seconds(5))
+        let events = chat.replay(connections: 32, for: .seconds(20))
+        #expect((Self.rate / 4...Self.rate / 4 + 25).contains(events.count / 20), "\(events.count / 20) events a second")
+    }
+
+    @Test("an event waits at most half a second longer than without turns, and less than a second", arguments: [32, 64, 128, 256])
+    func manyConnections(connections: Int) {
+        var chat = Simulation(rate: Self.rate)
+        chat.delayPerEvent = 0.01
+        chat.runTurns(for: .seconds(2))
+        let waits = chat.replay(connections: connections, for: .seconds(25))
+        let limit = Duration.milliseconds(500) + .seconds(connections) / Self.rate
+        #expect(limit < .seconds(1) && waits.allSatisfy { $0 <= limit }, "\(waits.max() ?? .zero)")
+    }
+
+    @Test("of more events than the rate allows those of a second do not wait, the next wait at most five seconds, and the rest is refused")
+    func excess() {
+        let now = ContinuousClock.now
+        var pace = IntakePace(eventsPerSecond: 100, at: now)
+        let waits = (0..<1000).map { _ in pace.admit(at: now) }
+        #expect(waits.prefix(100).allSatisfy { $0 == .zero })
+        #expect(waits[100..<600] == (1...500).map { .milliseconds($0 * 10) }[...])
+        #expect(waits.suffix(400).allSatisfy { $0 == nil })
+        // Those that were refused have no place in the queue.
+        #expect(pace.admit(at: now + .seconds(1)) == .seconds(4) + .milliseconds(10))
+    }
+
+    @Test("the pacer learns of turns from the repository that it watches")
+    func watched() async throws {
+        let pacer = IntakePacer(eventsPerSecond: 5)
+        let turns = pacer.watch(
+            TurnRepository(
+                begin: { _, _, _ in .refused(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0)) },
+                finish: { _ in .finalized }))
+        let caller = Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture)
+        let start = ContinuousClock.now
+        _ = try await turns.begin(caller, TurnRequest(message: "Hi"), MessageAssessment(risk: .calm, domains: .zero))
+        // None of these waits.
+        for _ in 0..<5 { #expect(try await pacer.wait()) }
+        // After 200 ms, and after 800 ms more, which would be 200 without the turn.
+        for _ in 0..<2 { #expect(try await pacer.wait()) }
+        #expect(ContinuousClock.now - start >= .milliseconds(900))
+    }
+}
