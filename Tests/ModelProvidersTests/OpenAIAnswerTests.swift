@@ -50,11 +50,6 @@ struct OpenAIAnswerTests {
         #expect(Reading.of(stream(chunk("a", finish: "length"), done: false)).verdict == .ended(.length))
     }
 
-    @Test("a missing finish reason is forgiven when the end mark was seen")
-    func missingFinish() {
-        #expect(Reading.of(stream(chunk("a"))).verdict == .ended(.stop))
-    }
-
     @Test("a stream without either was cut")
     func cut() {
         #expect(
@@ -147,7 +142,8 @@ struct OpenAIAnswerTests {
 
     @Test("only the first choice speaks, wherever its index stands")
     func otherChoices() {
-        let frame = #"{"choices":[{"delta":{"content":"no"},"finish_reason":"length","index":1},{"delta":{"content":"yes"},"index":0}]}"#
+        let frame =
+            #"{"choices":[{"delta":{"content":"no"},"finish_reason":"length","index":1},{"delta":{"content":"yes"},"finish_reason":"stop","index":0}]}"#
         #expect(Reading.of(stream(frame)) == Reading(text: "yes", verdict: .ended(.stop)))
     }
 
@@ -204,7 +200,7 @@ struct OpenAIAnswerTests {
         func frame(_ n: Int) -> String {
             #"{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":\#(n)}}"#
         }
-        let reading = Reading.of(stream(frame(1), frame(2), frame(3)))
+        let reading = Reading.of(stream(frame(1), frame(2), frame(3), #"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#))
         #expect(reading == Reading(text: "xxx", usage: TokenUsage(input: 9, output: 3), verdict: .ended(.stop)))
     }
 }

@@ -20,7 +20,7 @@ public struct ConversationSummarizer: Sendable {
         budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {
         self.repository = repository
-        delivery = SummaryDelivery(finish: repository.finish)
+        delivery = SummaryDelivery(save: repository.finish)
         self.records = records
         self.budgets = budgets
         self.coaching = coaching

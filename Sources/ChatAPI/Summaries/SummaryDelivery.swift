@@ -3,15 +3,15 @@ import CoachCore
 /// Saves the receipts of summaries. The provider bills their calls, so a receipt is not given up while the database is unavailable.
 struct SummaryDelivery: Sendable {
     /// `SummaryRepository.finish`.
-    let finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
+    private let save: @Sendable (UserID, SummaryReceipt) async throws -> Bool
     /// Between two attempts; the last one repeats.
-    let pauses: [Duration]
+    private let pauses: [Duration]
 
     init(
         pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
-        finish: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
+        save: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
     ) {
-        self.finish = finish
+        self.save = save
         self.pauses = pauses
     }
 
@@ -26,7 +26,7 @@ struct SummaryDelivery: Sendable {
             let isLast = Task.isCancelled
             do {
                 // A task of its own, which is not cancelled with the job. It ends with the statement's timeout.
-                return try await Task { try await finish(userID, receipt) }.value
+                return try await Task { try await save(userID, receipt) }.value
             } catch {
                 if case StoreFault.unexpected? = error as? StoreFault { rejections += 1 }
                 if isLast || rejections == Self.maximumRejections { throw error }

@@ -59,6 +59,7 @@ struct AccessGround: Sendable {
             "insert into gateway.idempotent_requests (user_id, key, request_hash) values (\(owner), 'k', '')")
         try await store.admin.execute("insert into public.message_words values (\(owner), gen_random_uuid(), '')")
         try await store.admin.execute("insert into gateway.search_progress values (\(owner), 'simple', 0, gen_random_uuid())")
+        try await store.admin.execute("insert into gateway.running_summaries values (\(owner), now(), gen_random_uuid(), 1, 1000, 0, 0)")
         try await store.admin.execute("insert into public.consents values (\(owner), 1, 'memory', '1', true)")
         try await store.admin.execute(
             "insert into public.reports (user_id, persona_id, reason) values (\(owner), gen_random_uuid(), 'other')")
