@@ -63,7 +63,7 @@ struct CallListTests {
         #expect(try await calls([:]).count == 3)
         // A day on which nobody answered.
         try await store.move(failed, to: FigureSample.today.addingTimeInterval(-86_400))
-        try await store.admin.execute("select gateway.rebuild_rollups()")
+        try await store.admin.execute("call gateway.rebuild_rollups()")
         #expect(try await calls(["provider": nil]).count == 1)
     }
 

@@ -211,6 +211,14 @@ struct FigureTests {
         #expect(
             try await rows("errors", ["day"], ["day", "errors"], .hour, tz: "UTC")
                 == [[Timestamp(day.addingTimeInterval(18 * 3_600)).rfc3339, "1"]])
+        // Its hours, and those of a period that ends within one.
+        let hours = [0, 1, 23].map { Timestamp(midnight.addingTimeInterval($0 * 3_600)).rfc3339 }
+        for path in ["latency", "domains"] {
+            #expect(try await rows(path, ["day"], ["day", "first_token_p50_ms"], .hour) == hours.map { [$0, "115.098"] }, "\(path)")
+        }
+        #expect(try await rows("latency", ["day"], ["day", "turns"], hours: 23.75, .hour) == hours.dropLast().map { [$0, "1"] })
+        #expect(
+            try await rows("latency", ["day", "domain"], ["domain", "turns"], hours: 1.75, .hour) == [["mindset", "1"], ["mindset", "1"]])
         // Half an hour.
         #expect(try await rows("latency", [], ["turns", "first_token_p50_ms"], hours: 0.5) == [["1", "115.098"]])
         #expect(
@@ -225,6 +233,10 @@ struct FigureTests {
         #expect(try await source("hour", "Australia/Lord_Howe") == "(select * from gateway.usage_quarters where true)")
         #expect(try await source("hour", "Europe/Berlin") == "(select * from gateway.usage_hours where true)")
         #expect(try await source("day", "Australia/Lord_Howe").contains("gateway.usage_quarters where true and bucket = any"))
+        let latency: Query =
+            "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata')"
+        let shifted = "(select * from gateway.latency_hours where shift = 30 and bucket <> all"
+        #expect(try await store.value(latency)?.hasPrefix(shifted) == true)
         #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from gateway.key_hours where key = 'model')")
     }
 
@@ -262,7 +274,7 @@ struct FigureTests {
         #expect(try await providers() == expected)
         let usage = try await figures.table(admin, .all("usage"), FigureSample.query(["day"]))
         #expect(read(usage, .all("usage"), ["active_users", "conversations", "messages", "errors"]).last == ["1", "5", "5", "0"])
-        try await store.admin.execute("select gateway.rebuild_rollups()")
+        try await store.admin.execute("call gateway.rebuild_rollups()")
         #expect(try await providers() == expected)
     }
 

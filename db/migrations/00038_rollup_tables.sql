@@ -42,7 +42,8 @@ create table gateway.usage_days (
     like gateway.figures including defaults,
     unique nulls not distinct (day, tier, provider, model, domain));
 -- The same by one key alone, which `key` names: tier, model (with its provider), domain or persona_id; the others are NULL. Most figures need one
--- key at most, and the combinations of all keys are many times more rows.
+-- key at most, and the combinations of all keys are many times more rows. By days also by a persona and one key more: persona_tier, persona_model or
+-- persona_domain. By hours that would be nearly a row for each turn.
 create table gateway.key_quarters (
     bucket timestamptz not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
@@ -69,19 +70,23 @@ create table gateway.account_usage_days (
     day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (account_id, day, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
+    unique nulls not distinct (account_id, day, tier, provider, model, domain, persona_id)) with (fillfactor = 90);
 -- A row for each day on which an account had a turn; gateway.nobody is among the accounts.
 create table gateway.account_days (
-    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
+    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 90);
 create index idx_account_days_day on gateway.account_days (day);
 
 -- Conversations with a turn on a day, and the persona they had in it.
 create table gateway.conversation_days (
     account_id uuid not null, day date not null, conversation_id uuid not null, persona_id uuid, primary key (account_id, day, conversation_id));
+-- For the calls of a persona.
+create index idx_account_usage_days_persona on gateway.account_usage_days (day, persona_id, account_id) where persona_id is not null;
+create index idx_account_usage_days_day on gateway.account_usage_days (day);
 -- For the statistics that creators read.
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
-create index idx_key_days_persona on gateway.key_days (persona_id, day) include (turns, preview_turns) where persona_id is not null;
+create index idx_conversation_days_day on gateway.conversation_days (day);
+create index idx_key_days_persona on gateway.key_days (persona_id, day) include (turns, preview_turns) where key = 'persona_id';
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (
@@ -162,13 +167,16 @@ create table gateway.latency_quarters (
 create table gateway.domain_latency_quarters (
     bucket timestamptz not null, domain public.coaching_domain, measure gateway.latency_measure not null,
     turns bigint not null default 0, histogram numeric not null default 0, unique nulls not distinct (bucket, domain, measure));
--- A figure by hours has thousands of histograms, which would take longer to be read than to be summed up.
+-- A figure by hours has thousands of histograms, which would take longer to be read than to be summed up. `shift`: hours begin so many minutes after
+-- those of UTC. Each turn is in one with 0 and in one with 30, for the time zones of half hours.
 create table gateway.latency_hours (
-    like gateway.latency_quarters including all,
-    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored);
+    like gateway.latency_quarters including defaults,
+    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored,
+    shift smallint not null default 0, unique nulls not distinct (shift, bucket, provider, model, measure));
 create table gateway.domain_latency_hours (
-    like gateway.domain_latency_quarters including all,
-    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored);
+    like gateway.domain_latency_quarters including defaults,
+    percentiles numeric[] generated always as (gateway.latency_percentiles(histogram, turns)) stored,
+    shift smallint not null default 0, unique nulls not distinct (shift, bucket, domain, measure));
 create table gateway.latency_days (
     day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
     measure gateway.latency_measure not null, turns bigint not null default 0, histogram numeric not null default 0,
@@ -185,7 +193,9 @@ create table gateway.rollup_state (
     is_only boolean primary key default true check (is_only),
     watermark xid8 not null default '0',
     -- Every row that was booked before is in the rollups; NULL: not known yet.
-    as_of timestamptz);
+    as_of timestamptz,
+    -- Days whose rollups are to be made anew, and may lack what was booked before the watermark; as_of stays until there are none.
+    pending date[] not null default '{}');
 insert into gateway.rollup_state default values;
 
 -- At a time every transaction that had an id was below `before`. Once the watermark reaches it, rows booked until that time are in the rollups.

@@ -2,8 +2,8 @@
 -- and adds what it counts for now. So a rollup is always the sum over all turns of what they count for at the watermark, whatever the sizes of the
 -- steps were, and folding everything at once gives the same.
 
--- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows. A rebuild folds everything at once: from the
--- only day of $3 on; NULL: all days.
+-- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows. A rebuild folds all rows of one day up to $2: that of
+-- $3, which is a date then. It leaves out what depends on other days: activity, retention, and hours of latency that begin at half past.
 create function gateway.folding_statement(is_rebuild boolean) returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -20,16 +20,51 @@ declare
         || case when is_rebuild then '' else format(' on conflict (%%2$s) do update set %1$s', updates) end;
     -- The same for other tables: their keys, and a column that is counted.
     add constant text := case when is_rebuild then '' else ' on conflict (%1$s) do update set %2$I = t.%2$I + excluded.%2$I' end;
-    -- The same for histograms of `latency`: table, its keys, what they are made of.
+    -- The same for histograms of `latency`: table, its keys, what they are made of, and of what more.
     add_histograms constant text :=
-        'insert into gateway.%1$I as t (%2$s, turns, histogram) select %3$s, sum(l.sign), gateway.total(l.histogram) from latency l '
+        'insert into gateway.%1$I as t (%2$s, turns, histogram) select %3$s, sum(l.sign), gateway.total(l.histogram) from latency l %4$s '
         'group by %3$s having gateway.total(l.histogram) <> 0'
         || case when is_rebuild then ''
             else ' on conflict (%2$s) do update set turns = t.turns + excluded.turns, histogram = t.histogram + excluded.histogram' end;
+    -- The hours of both shifts; a rebuild adds up those that begin at half past from quarters.
+    shifts constant text := format('cross join unnest(%L::smallint[]) as h (shift)', case when is_rebuild then '{0}' else '{0, 30}' end);
+    hour constant text := 'date_bin(''1 hour'', bucket, timestamptz ''epoch'' + shift * interval ''1 minute'')';
+    -- What a call's rows add up to, with what is read of its first row, of its last one, of the last one in which it is known, and of the last one
+    -- with an end.
+    call_columns constant text := $sql$
+        bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, bool_or(l.purpose = 'judge') as is_judge,
+        max(l.tier) as tier,
+        greatest(l.day::timestamp at time zone 'UTC', least(
+            date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
+        {first persona_id}, {first conversation_id}, {last domain}, {known provider}, {known model},
+        count(l.finalized_by) > 0 as has_receipt, count(l.finalized_by) = 0 and count(l.status) = 0 as is_failed,
+        sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
+        sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
+        {known status}, {end error_code}, {end domain_confidence}, {end domain_source}, {end time_to_first_token_ms}, {end duration_ms} $sql$;
+    any_columns constant text := regexp_replace(regexp_replace(regexp_replace(regexp_replace(call_columns,
+        '{first (\w+)}', '(array_agg(l.\1 order by l.revision))[1] as \1', 'g'),
+        '{last (\w+)}', '(array_agg(l.\1 order by l.revision desc))[1] as \1', 'g'),
+        '{known (\w+)}', '(array_agg(l.\1 order by l.revision desc) filter (where l.\1 is not null))[1] as \1', 'g'),
+        '{end (\w+)}', '(array_agg(l.\1 order by l.revision desc) filter (where l.status is not null))[1] as \1', 'g');
+    -- The same for calls with a record (revision 0) and a receipt, or one of them, which nearly all are: PostgreSQL sorts the rows of each array_agg.
+    plain_columns constant text := regexp_replace(regexp_replace(call_columns,
+        '{first (\w+)}', 'coalesce((array_agg(l.\1) filter (where l.revision = 0))[1], (array_agg(l.\1))[1]) as \1', 'g'),
+        '{\w+ (\w+)}', 'max(l.\1) as \1', 'g');
+    keys constant text := 'l.account_id, l.day, l.turn_id, l.attempt, l.call';
+    -- A call that was not accepted has a provider alone.
+    is_call constant text := 'having count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0';
 begin
     return
         -- All rows of the turns and days that new rows belong to.
-        case when is_rebuild then 'with line as (select l.* from public.usage_logs l where l.booked_in < $2 and ($3::date[] is null or l.day >= $3[1]))'
+        case when is_rebuild then format(
+            $sql$
+            with line as not materialized (
+                select l.* from public.usage_logs l where l.booked_in < $2 and l.day = $3
+            ), corrected as materialized (
+                select distinct %s from line l
+                where l.revision > 1 or l.revision = 0 and (l.domain is not null or l.provider is not null or l.model is not null or l.status is not null)
+            )
+            $sql$, keys)
         else $sql$
             with touched as materialized (
                 select distinct l.account_id, l.day, l.turn_id from public.usage_logs l
@@ -41,32 +76,15 @@ begin
                     offset 0) as r
             )
         $sql$ end || $sql$
-        , call as (
+        , call as ($sql$ || case
+            when is_rebuild then format(
+                'select 1 as sign, %1$s, %2$s from line l where (%1$s) not in (select * from corrected) group by %1$s %4$s union all '
+                'select 1 as sign, %1$s, %3$s from line l where (%1$s) in (select * from corrected) group by %1$s %4$s',
+                keys, plain_columns, any_columns, is_call)
             -- Once as of now, and once as of before, to be subtracted.
-            select side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call,
-                bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, bool_or(l.purpose = 'judge') as is_judge,
-                max(l.tier) as tier,
-                greatest(l.day::timestamp at time zone 'UTC', least(
-                    date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
-                (array_agg(l.persona_id order by l.revision))[1] as persona_id,
-                (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
-                (array_agg(l.domain order by l.revision desc))[1] as domain,
-                (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
-                (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
-                count(l.finalized_by) > 0 as has_receipt, count(l.finalized_by) = 0 and count(l.status) = 0 as is_failed,
-                sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
-                sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
-                (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
-                (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
-                (array_agg(l.domain_confidence order by l.revision desc) filter (where l.status is not null))[1] as confidence,
-                (array_agg(l.domain_source order by l.revision desc) filter (where l.status is not null))[1] as source,
-                (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
-                (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration
-            from line l
-            join (values (1), (-1)) as side (sign) on side.sign = 1 or l.booked_in < $1
-            group by side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call
-            -- A call that was not accepted has a provider alone.
-            having count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0
+            else format(
+                'select side.sign, %1$s, %2$s from line l join (values (1), (-1)) as side (sign) on side.sign = 1 or l.booked_in < $1 '
+                'group by side.sign, %1$s %3$s', keys, any_columns, is_call) end || $sql$
         ), ranked as materialized (
             select c.*,
                 c.has_receipt and 1 = row_number() over (
@@ -93,9 +111,9 @@ begin
                 sum(r.sign * (r.status is not null)::integer) as attempts, sum(r.sign * (r.error_code is not null)::integer) as errors,
                 sum(r.sign * r.is_failed::integer) as failed_calls, sum(r.sign * r.is_message::integer) as messages,
                 sum(r.sign * (r.is_message and r.domain is not null)::integer) as routed,
-                coalesce(sum(r.sign * round(r.confidence::numeric * 1000000)) filter (where r.is_message and r.domain is not null), 0)
+                coalesce(sum(r.sign * round(r.domain_confidence::numeric * 1000000)) filter (where r.is_message and r.domain is not null), 0)
                     as confidence,
-                sum(r.sign * (r.is_message and r.source = 'abstained')::integer) as abstentions
+                sum(r.sign * (r.is_message and r.domain_source = 'abstained')::integer) as abstentions
             from ranked r
             group by 1, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
         ), key_delta as materialized (
@@ -105,10 +123,16 @@ begin
                 d.day, d.bucket, d.tier, d.provider, d.model, d.domain, d.persona_id, $sql$ || sums || $sql$
             from delta d
             group by d.day, d.bucket, grouping sets ((d.tier), (d.provider, d.model), (d.domain), (d.persona_id))
+        ), pair_delta as materialized (
+            select case
+                    when grouping(d.tier) = 0 then 'persona_tier' when grouping(d.model) = 0 then 'persona_model' else 'persona_domain' end as key,
+                d.day, d.tier, d.provider, d.model, d.domain, d.persona_id, $sql$ || sums || $sql$
+            from delta d
+            group by d.day, d.persona_id, grouping sets ((d.tier), (d.provider, d.model), (d.domain))
         ),
         $sql$ || format(
-            'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), persona_quarters as (%s),
-            persona_days as (%s), account_usage as (%s), account_day as (%s returning t.account_id, t.day, t.xmax = 0 as is_new),',
+            'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), pair_days as (%s),
+            persona_quarters as (%s), persona_days as (%s), account_usage as (%s), account_day as (%s',
             format(upsert, 'usage_quarters', 'bucket, tier, provider, model, domain', 'bucket, tier, provider, model, domain', 'delta'),
             format(upsert, 'usage_hours', 'bucket, tier, provider, model, domain',
                 'date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain', 'delta'),
@@ -119,16 +143,17 @@ begin
                 'key, date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain, persona_id', 'key_delta'),
             format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
                 'key, day, tier, provider, model, domain, persona_id', 'key_delta'),
+            format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
+                'key, day, tier, provider, model, domain, persona_id', 'pair_delta'),
             format(upsert, 'persona_quarters', 'bucket, tier, provider, model, domain, persona_id',
                 'bucket, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id',
                 'day, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'account_usage_days', 'account_id, day, tier, provider, model, domain, persona_id',
                 'account_id, day, tier, provider, model, domain, persona_id', 'delta'),
-            format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta')) || $sql$
-        new_day as materialized (
-            select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()
-        ), conversation as (
+            format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta'))
+        || case when is_rebuild then ')' else ' returning t.account_id, t.day, t.xmax = 0 as is_new)' end || $sql$
+        , conversation as (
             insert into gateway.conversation_days (account_id, day, conversation_id, persona_id)
             select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]
             from ranked r where r.conversation_id is not null and not r.is_failed
@@ -147,21 +172,24 @@ begin
             select r.sign, r.day, r.bucket, r.provider, r.model, r.domain, m.measure, r.sign * gateway.histogram(m.microseconds) as histogram
             from ranked r
             cross join lateral (values
-                ('first_token'::gateway.latency_measure, 1000.0 * r.first_token),
-                ('per_token', case when r.output_tokens > 1 and r.duration >= r.first_token
-                    then 1000.0 * (r.duration - r.first_token) / (r.output_tokens - 1) end),
-                ('whole_turn', case when r.status = 'complete' then 1000.0 * r.duration end)) as m (measure, microseconds)
+                ('first_token'::gateway.latency_measure, 1000.0 * r.time_to_first_token_ms),
+                ('per_token', case when r.output_tokens > 1 and r.duration_ms >= r.time_to_first_token_ms
+                    then 1000.0 * (r.duration_ms - r.time_to_first_token_ms) / (r.output_tokens - 1) end),
+                ('whole_turn', case when r.status = 'complete' then 1000.0 * r.duration_ms end)) as m (measure, microseconds)
             where r.has_receipt and m.microseconds is not null
         ),
         $sql$ || format(
-            'latency_quarter as (%s), latency_hour as (%s), domain_latency_quarter as (%s), domain_latency_hour as (%s), latency_day as (%s),',
-            format(add_histograms, 'latency_quarters', 'bucket, provider, model, measure', 'bucket, provider, model, measure'),
-            format(add_histograms, 'latency_hours', 'bucket, provider, model, measure',
-                'date_trunc(''hour'', bucket, ''UTC''), provider, model, measure'),
-            format(add_histograms, 'domain_latency_quarters', 'bucket, domain, measure', 'bucket, domain, measure'),
-            format(add_histograms, 'domain_latency_hours', 'bucket, domain, measure', 'date_trunc(''hour'', bucket, ''UTC''), domain, measure'),
-            format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure')) || $sql$
-        visited as (
+            'latency_quarter as (%s), latency_hour as (%s), domain_latency_quarter as (%s), domain_latency_hour as (%s), latency_day as (%s)',
+            format(add_histograms, 'latency_quarters', 'bucket, provider, model, measure', 'bucket, provider, model, measure', ''),
+            format(add_histograms, 'latency_hours', 'shift, bucket, provider, model, measure',
+                'shift, ' || hour || ', provider, model, measure', shifts),
+            format(add_histograms, 'domain_latency_quarters', 'bucket, domain, measure', 'bucket, domain, measure', ''),
+            format(add_histograms, 'domain_latency_hours', 'shift, bucket, domain, measure', 'shift, ' || hour || ', domain, measure', shifts),
+            format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure', ''))
+        || case when is_rebuild then '' else $sql$
+        , new_day as materialized (
+            select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()
+        ), visited as (
             -- Days of accounts with a new one, before (sign -1) and now. This statement does not see its own changes of account_days.
             select v.sign, v.account_id, v.day from (select distinct n.account_id from new_day n) as a
             cross join lateral (
@@ -199,8 +227,7 @@ begin
             select w.cohort, w.week, sum(w.sign) from week w group by 1, 2 having sum(w.sign) <> 0
             on conflict (cohort, week) do update set accounts = t.accounts + excluded.accounts
         )
-        select count(*) from ranked
-        $sql$;
+        $sql$ end || 'select count(*) from ranked';
 end $$;
 
 -- Folds the rows from one watermark to another, on these days. Planning the statement takes longer than folding a few hundred rows, so a function

@@ -52,7 +52,8 @@ begin
         perform gateway.fold_rows(state.watermark, next, days);
     end if;
     update gateway.rollup_state s
-    set watermark = next, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= next), s.as_of);
+    set watermark = next,
+        as_of = case when s.pending = '{}' then coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= next), s.as_of) else s.as_of end;
     delete from gateway.rollup_marks m where m.at < (select s.as_of from gateway.rollup_state s);
     return found_rows;
 end $$;

@@ -22,34 +22,45 @@ create function gateway.is_whole_days(starts timestamptz, ends timestamptz, grou
     return starts = date_trunc('day', starts, 'UTC') and ends = date_trunc('day', ends, 'UTC')
         and (not 'day' = any (group_by) or grain <> 'hour' and tz in ('UTC', 'Etc/UTC'));
 
--- Whether the hours of UTC are hours of the time zone throughout the period: not in India, nor through the half-hour change of Lord Howe Island.
-create function gateway.has_whole_hours(starts timestamptz, ends timestamptz, tz text) returns boolean
+-- The minutes after those of UTC at which hours of the time zone begin throughout the period: 0, or 30 as in India. NULL: others, or some of each, as
+-- through the half-hour change of Lord Howe Island.
+create function gateway.hour_shift(starts timestamptz, ends timestamptz, tz text) returns integer
     language sql stable set search_path = ''
-    return not exists (
-        select from generate_series(date_trunc('hour', starts, 'UTC'), ends, interval '1 day') as t
-        where t at time zone tz <> date_trunc('hour', t at time zone tz));
+begin atomic
+    select case when count(*) = 1 and min(s.shift) in (0, 30) then min(s.shift) end
+    from (
+        select distinct (60 - extract(minute from t at time zone tz)::integer) % 60 as shift
+        from generate_series(date_trunc('hour', starts, 'UTC'), ends, interval '1 day') as t) as s;
+end;
 
--- The hours of UTC within which the period begins or ends, or a day of the time zone where days are grouped by. No bucket of days or weeks has the
--- whole of them, while each of the others is within one.
-create function gateway.split_hours(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns timestamptz[]
+-- The hours, beginning at this shift, within which the period begins or ends, or a day of the time zone where days are grouped by. No bucket of days or
+-- weeks has the whole of them, while each of the others is within one.
+create function gateway.split_hours(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, shift integer) returns timestamptz[]
     language sql stable set search_path = ''
     return array(
-        select distinct date_trunc('hour', e.edge, 'UTC')
+        select distinct h.hour
         from (
             select unnest(array[starts, ends]) as edge
             union all
             select d at time zone tz
             from generate_series(date_trunc('day', starts at time zone tz), ends at time zone tz, interval '1 day') as d
             where 'day' = any (group_by) and grain <> 'hour') as e
-        where e.edge <> date_trunc('hour', e.edge, 'UTC')
+        cross join lateral (select date_bin('1 hour', e.edge, timestamptz 'epoch' + shift * interval '1 minute') as hour) as h
+        where e.edge <> h.hour
         order by 1);
 
 -- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
--- that the arguments allow. Days are read from hours, and from quarters where an hour is split.
+-- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the UTC days within it, and
+-- from quarters before and after those.
 create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
     language plpgsql stable set search_path = '' as $$
 declare
-    split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz);
+    is_latency constant boolean := family like '%latency';
+    -- Latency alone is kept by hours of two shifts.
+    zone_shift constant integer := gateway.hour_shift(starts, ends, tz);
+    shift constant integer := case when is_latency then coalesce(zone_shift, 0) else 0 end;
+    is_by_day constant boolean := 'day' = any (group_by);
+    split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz, shift);
     keys constant text[] := array_remove(group_by, 'day');
     key constant text := case
         when family <> 'usage' then null
@@ -57,21 +68,43 @@ declare
         when keys <@ array['provider', 'model'] then 'model'
         when keys <@ array['domain'] then 'domain'
         when keys <@ array['persona'] then 'persona_id' end;
+    -- Of days alone.
+    pair constant text := case
+        when family <> 'usage' or key is not null then null
+        when keys <@ array['persona', 'tier'] then 'persona_tier'
+        when keys <@ array['persona', 'provider', 'model'] then 'persona_model'
+        when keys <@ array['persona', 'domain'] then 'persona_domain' end;
     rollup constant text := case when key is not null then 'key' when family = 'usage' and 'persona' = any (keys) then 'persona' else family end;
-    rows constant text := format('select * from gateway.%%I where %s', case when key is null then 'true' else format('key = %L', key) end);
+    condition constant text := case when key is not null then format('key = %L', key) else 'true' end;
+    days constant text := case when pair is not null then 'key_days' else rollup || '_days' end;
+    of_pair constant text := case when pair is not null then format('key = %L', pair) else condition end;
+    first_day constant timestamptz := date_trunc('day', starts + interval '1 day' - interval '1 microsecond', 'UTC');
+    last_day constant timestamptz := date_trunc('day', ends, 'UTC');
+    quarters constant text := format('select * from gateway.%I where %s', rollup || '_quarters', condition);
+    hours constant text := format('select * from gateway.%I where %s', rollup || '_hours', case when is_latency then format('shift = %s', shift) else condition end);
+    columns text;
 begin
     if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
-        return '(' || format(rows, rollup || '_days') || ')';
-    elsif rollup in ('persona', 'error') or 'day' = any (group_by) and grain = 'hour' and not gateway.has_whole_hours(starts, ends, tz) then
-        return '(' || format(rows, rollup || '_quarters') || ')';
+        return format('(select * from gateway.%I where %s)', days, of_pair);
+    elsif family = 'usage' and not is_by_day and first_day < last_day then
+        select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into columns
+        from pg_attribute a
+        where a.attrelid = format('gateway.%I', rollup || '_quarters')::regclass and a.attnum > 0 and not a.attisdropped and a.attname not in ('bucket', 'key');
+        return format(
+            '(select day::timestamp at time zone ''UTC'' as bucket, %1$s from gateway.%2$I where %3$s and day >= %4$L and day < %5$L '
+            'union all select bucket, %1$s from gateway.%6$I where %7$s and bucket < %8$L '
+            'union all select bucket, %1$s from gateway.%6$I where %7$s and bucket >= %9$L)',
+            columns, days, of_pair, (first_day at time zone 'UTC')::date, (last_day at time zone 'UTC')::date, rollup || '_quarters', condition,
+            first_day, last_day);
+    elsif rollup in ('persona', 'error') or is_by_day and grain = 'hour' and shift is distinct from zone_shift then
+        return '(' || quarters || ')';
     elsif split = '{}' then
-        return '(' || format(rows, rollup || '_hours') || ')';
+        return '(' || hours || ')';
     end if;
     return format(
-        '(%s and bucket <> all (%L::timestamptz[]) union all %s and bucket = any (%L::timestamptz[]))',
-        format(rows, rollup || '_hours'), split,
-        -- Quarters have no percentiles.
-        case when family like '%latency' then replace(format(rows, rollup || '_quarters'), '*', '*, null') else format(rows, rollup || '_quarters') end,
+        '(%s and bucket <> all (%L::timestamptz[]) union all %s and bucket = any (%L::timestamptz[]))', hours, split,
+        -- Quarters have no percentiles, and no shift.
+        case when is_latency then replace(quarters, '*', '*, null, null') else quarters end,
         array(select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
 end $$;
 
@@ -81,7 +114,7 @@ create function gateway.figure_query(
     source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true') returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '%\_days%';
+    is_days constant boolean := source like '%\_days%' and source not like '%\_quarters%';
     is_hours constant boolean := source like '%\_hours%' and source not like '%\_quarters%';
     bucket constant text := case
         when not 'day' = any (group_by) then null
@@ -97,8 +130,9 @@ declare
     sums constant text := (
         select string_agg(
             case when m <> 'percentiles' then format('gateway.total(s.%1$I) as %1$I', m)
-                else format('%s gateway.latency_percentiles(gateway.total(s.histogram), gateway.total(s.turns)) %s as percentiles',
-                    case when is_hours then 'case when count(*) = 1 then min(s.percentiles) else' end, case when is_hours then 'end' end)
+                -- Those of an hour that is alone are kept; quarters have none.
+                else format('coalesce(%s gateway.latency_percentiles(gateway.total(s.histogram), gateway.total(s.turns))) as percentiles',
+                    case when source like '%\_hours%' then 'case when count(*) = 1 then min(s.percentiles) end,' end)
                 end, ', ')
         from unnest(measures) as m);
     -- Rows of one bucket become one before they are joined, except of histograms, of which there are few.

@@ -171,7 +171,7 @@ begin
     select count(distinct d.account_id), count(distinct d.conversation_id) into users, conversations
     from gateway.conversation_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
     select coalesce(sum(d.turns - d.preview_turns), 0) into turns
-    from gateway.key_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
+    from gateway.key_days d where d.key = 'persona_id' and d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
     if users < minimum then
         return jsonb_build_object('users', null, 'conversations', null, 'turns', null);
     end if;

@@ -16,7 +16,7 @@ declare
 begin
     perform pg_advisory_xact_lock(hashtext('gateway.make_usage_partitions'));
     select * into state from gateway.rollup_state for update skip locked;
-    if not found then
+    if not found or state.pending <> '{}' then
         return false;
     end if;
     select c.relname as name, to_date(right(c.relname, 8), 'YYYYMMDD') as day into oldest
@@ -35,61 +35,119 @@ begin
     return true;
 end $$;
 
--- Makes the rollups anew from the ledger, for the owner of the tables; folding waits meanwhile. Figures of days that the ledger has no more stay.
--- Returns the day from which on they are new; NULL: all are.
-create function gateway.rebuild_rollups() returns date
-    language plpgsql set search_path = '' set work_mem = '256MB' as $$
+-- Begins to make the rollups anew: what is booked until now is left to gateway.rebuild_day, for the days that it returns, newest first; what is booked from
+-- now on is folded as always. Figures of days that the ledger has no more stay.
+create function gateway.begin_rebuild() returns date[]
+    language plpgsql set search_path = '' as $$
 declare
-    upper xid8;
-    start date;
+    days date[];
+begin
+    perform from gateway.rollup_state for update;
+    update gateway.rollup_state s
+    set watermark = gateway.oldest_running(), pending = array(
+        select d.day
+        from (
+            select to_date(right(c.relname, 8), 'YYYYMMDD') as day
+            from pg_inherits i join pg_class c on c.oid = i.inhrelid
+            where i.inhparent = 'public.usage_logs'::regclass and c.relname ~ '^usage_logs_[0-9]{8}$'
+            union
+            select l.day from ledger.usage_logs_other l
+            union
+            select u.day from gateway.usage_days u) as d
+        where s.ledger_start is null or d.day >= s.ledger_start
+        order by d.day desc)
+    returning s.pending into days;
+    return days;
+end $$;
+
+-- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile.
+create function gateway.rebuild_day(day date) returns void
+    language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
+declare
+    starts constant timestamptz := day::timestamp at time zone 'UTC';
+    half_past constant timestamptz := starts - interval '30 minutes';
+    ends constant timestamptz := starts + interval '1 day';
+    state gateway.rollup_state;
     name text;
 begin
-    select s.ledger_start into start from gateway.rollup_state s for update;
-    upper := gateway.oldest_running();
+    select * into state from gateway.rollup_state for update;
     foreach name in array array[
-        'usage_quarters', 'usage_hours', 'key_quarters', 'key_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours',
-        'domain_latency_quarters', 'domain_latency_hours']
+        'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours', 'domain_latency_quarters',
+        'domain_latency_hours', 'key_quarters', 'key_hours']
     loop
-        execute format('delete from gateway.%I where $1 is null or bucket >= $1::timestamp at time zone ''UTC''', name) using start;
+        execute format(
+            'delete from gateway.%I where %s bucket >= $1 and bucket < $2', name,
+            -- The first column of their indexes.
+            case when name like 'key%' then 'key = any (''{tier, model, domain, persona_id}'') and'
+                when name like '%latency_hours' then 'shift = 0 and' end)
+            using starts, ends;
     end loop;
     foreach name in array array[
         'usage_days', 'key_days', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'error_days', 'latency_days']
     loop
-        execute format('delete from gateway.%I where $1 is null or day >= $1', name) using start;
+        execute format('delete from gateway.%I t where t.day = $1', name) using day;
     end loop;
-    truncate gateway.activity_days, gateway.retention_weeks;
-    execute gateway.folding_statement(true) using '0'::xid8, upper, case when start is not null then array[start] end;
-    if start is not null then
-        -- Activity of a day depends on days before: from all days of accounts.
-        truncate gateway.activity_days, gateway.retention_weeks;
-        insert into gateway.activity_days (day, active, weekly_change, monthly_change, conversations)
-        with span as (
-            select d.day as first, w.length,
-                least(d.day + w.length, lead(d.day) over (partition by d.account_id, w.length order by d.day)) as end
-            from gateway.account_days d cross join (values (7), (30)) as w (length)
-            where d.account_id <> gateway.nobody()
-        ), change as (
-            select s.first as day, 0 as active, (s.length = 7)::integer as weekly, (s.length = 30)::integer as monthly, 0 as conversations from span s
-            union all
-            select s.end, 0, -(s.length = 7)::integer, -(s.length = 30)::integer, 0 from span s
-            union all
-            select d.day, 1, 0, 0, 0 from gateway.account_days d where d.account_id <> gateway.nobody()
-            union all
-            select c.day, 0, 0, 0, 1 from gateway.conversation_days c
-        )
-        select c.day, sum(c.active), sum(c.weekly), sum(c.monthly), sum(c.conversations) from change c group by c.day;
-        insert into gateway.retention_weeks (cohort, week, accounts)
-        select w.cohort, w.week, count(*) from (
-            select distinct d.account_id, date_trunc('week', d.day::timestamp)::date as week,
-                date_trunc('week', (min(d.day) over (partition by d.account_id))::timestamp)::date as cohort
-            from gateway.account_days d where d.account_id <> gateway.nobody()) as w
-        group by 1, 2;
-    end if;
-    update gateway.rollup_state s
-    set watermark = upper, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= upper), s.as_of);
-    return start;
+    execute gateway.folding_statement(true) using null::xid8, state.watermark, day;
+    -- Hours of latency that begin at half past, from the quarters of their days.
+    delete from gateway.latency_hours h where h.shift = 30 and h.bucket >= half_past and h.bucket < ends;
+    insert into gateway.latency_hours (shift, bucket, provider, model, measure, turns, histogram)
+    select 30, date_bin('1 hour', q.bucket, half_past) as hour, q.provider, q.model, q.measure, sum(q.turns), gateway.total(q.histogram)
+    from gateway.latency_quarters q where q.bucket >= half_past and q.bucket < ends + interval '30 minutes'
+    group by hour, q.provider, q.model, q.measure;
+    delete from gateway.domain_latency_hours h where h.shift = 30 and h.bucket >= half_past and h.bucket < ends;
+    insert into gateway.domain_latency_hours (shift, bucket, domain, measure, turns, histogram)
+    select 30, date_bin('1 hour', q.bucket, half_past) as hour, q.domain, q.measure, sum(q.turns), gateway.total(q.histogram)
+    from gateway.domain_latency_quarters q where q.bucket >= half_past and q.bucket < ends + interval '30 minutes'
+    group by hour, q.domain, q.measure;
+    update gateway.rollup_state s set pending = array_remove(s.pending, day);
+end $$;
+
+-- Makes the activity of days and the retention anew from the days of accounts: they depend on days before.
+create function gateway.rebuild_activity() returns void
+    language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
+begin
+    perform from gateway.rollup_state for update;
+    delete from gateway.activity_days;
+    insert into gateway.activity_days (day, active, weekly_change, monthly_change, conversations)
+    select c.day, sum(c.active), sum(c.weekly), sum(c.monthly), sum(c.conversations)
+    from (
+        select s.*
+        from (
+            select d.day, lead(d.day) over (partition by d.account_id order by d.day) as next
+            from gateway.account_days d where d.account_id <> gateway.nobody()) as d
+        cross join lateral (values
+            (d.day, 1, 1, 1, 0), (least(d.day + 7, d.next), 0, -1, 0, 0), (least(d.day + 30, d.next), 0, 0, -1, 0)
+        ) as s (day, active, weekly, monthly, conversations)
+        union all
+        select v.day, 0, 0, 0, count(*) from gateway.conversation_days v group by v.day) as c
+    group by c.day;
+    delete from gateway.retention_weeks;
+    insert into gateway.retention_weeks (cohort, week, accounts)
+    select w.cohort, w.week, count(*) from (
+        select d.week, min(d.week) over (partition by d.account_id) as cohort
+        from (
+            select distinct a.account_id, date_trunc('week', a.day::timestamp)::date as week
+            from gateway.account_days a where a.account_id <> gateway.nobody()) as d) as w
+    group by 1, 2;
+end $$;
+
+-- Makes the rollups anew from the ledger, for the owner of the tables, a day at a time: each is committed, and read by operators from then on. One that was
+-- broken off is to be called again. Without settings of its own, because it commits.
+create procedure gateway.rebuild_rollups()
+    language plpgsql as $$
+declare
+    days constant date[] := gateway.begin_rebuild();
+    a_day date;
+begin
+    commit;
+    foreach a_day in array days loop
+        perform gateway.rebuild_day(a_day);
+        commit;
+    end loop;
+    perform gateway.rebuild_activity();
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-revoke all on function gateway.rebuild_rollups() from coach_gateway;
+revoke all on procedure gateway.rebuild_rollups() from public, anon, authenticated, coach_gateway;
+revoke all on function gateway.begin_rebuild(), gateway.rebuild_day(date), gateway.rebuild_activity() from coach_gateway;
 grant execute on function gateway.detach_usage_partition(integer) to coach_gateway;

@@ -102,7 +102,8 @@ struct AccessMatrixTests {
             regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer|consent_kind|usage_purpose|conversation_source|persona_versions)', 'public.\\1', 'g')
             """
         #expect(
-            try await ground.names("select \(qualified) \(ours)") == FunctionExpectation.forGateway.union(FunctionExpectation.forNobody))
+            try await ground.names("select \(qualified) \(ours)")
+                == FunctionExpectation.forGateway.union(FunctionExpectation.forNobody).union(FunctionExpectation.procedures))
         #expect(
             try await ground.names("select \(qualified) \(ours) and has_function_privilege('coach_gateway', p.oid, 'execute')")
                 == FunctionExpectation.forGateway)
@@ -115,15 +116,16 @@ struct AccessMatrixTests {
                 """
                 select \(qualified) \(ours) and p.prokind <> 'a'
                     and (p.prosecdef or (p.prosqlbody is null and not coalesce(p.proconfig @> array['search_path=""'], false)))
-                """) == FunctionExpectation.nested.union(FunctionExpectation.withOwnersRights))
+                """) == FunctionExpectation.nested.union(FunctionExpectation.withOwnersRights).union(FunctionExpectation.procedures))
     }
 
     @Test("every function rejects all roles but the gateway's", arguments: Server.allCases)
     func calls(server: Server) async throws {
         let ground = try await AccessGround.on(server)
-        for function in FunctionExpectation.forGateway.union(FunctionExpectation.forNobody) {
+        for function in FunctionExpectation.forGateway.union(FunctionExpectation.forNobody).union(FunctionExpectation.procedures) {
             let (name, arguments) = Self.parts(of: function)
-            let call = "select \(name)(" + arguments.map { "null::\($0)" }.joined(separator: ", ") + ")"
+            let verb = FunctionExpectation.procedures.contains(function) ? "call" : "select"
+            let call = "\(verb) \(name)(" + arguments.map { "null::\($0)" }.joined(separator: ", ") + ")"
             for actor in Actor.allCases where actor.role != "coach_gateway" {
                 let answer = try await ground.attempt(call, as: actor)
                 #expect(answer == .denied, "\(function) for \(actor) on \(server)")

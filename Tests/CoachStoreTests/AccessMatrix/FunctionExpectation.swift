@@ -215,19 +215,22 @@ enum FunctionExpectation {
         "gateway.deliver_alert(gateway.alerts, text)", "gateway.latency_bin(double precision)", "gateway.histogram(double precision)",
         "gateway.latency_percentiles(numeric, bigint)", "gateway.nobody()", "gateway.total(bigint)", "gateway.total(numeric)",
         "gateway.folding_statement(boolean)", "gateway.fold_rows(xid8, xid8, date[])", "gateway.oldest_running()",
-        "gateway.rebuild_rollups()", "gateway.circuits()",
+        "gateway.begin_rebuild()", "gateway.rebuild_day(date)", "gateway.rebuild_activity()", "gateway.circuits()",
         "gateway.linked_purchases(bigint[])", "gateway.purchase_changes(text[], text[])", "gateway.lock_subscription_rollup()",
         "gateway.add_subscription_changes(gateway.subscription_changes[], integer)", "gateway.rebuild_subscription_figures()",
         "gateway.check_figure(text[], text[], text, text)",
         "gateway.is_whole_days(timestamp with time zone, timestamp with time zone, text[], text, text)",
-        "gateway.has_whole_hours(timestamp with time zone, timestamp with time zone, text)",
-        "gateway.split_hours(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "gateway.hour_shift(timestamp with time zone, timestamp with time zone, text)",
+        "gateway.split_hours(timestamp with time zone, timestamp with time zone, text[], text, text, integer)",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_query(text, text[], text[], text[], text[], text, text)",
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text, gateway.latency_measure[])",
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
     ]
+
+    /// Executable by the owner alone. A procedure that commits can have no search path of its own.
+    static let procedures: Set<String> = ["gateway.rebuild_rollups()"]
 
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables
     /// that the gateway's role does not own or may not remove rows from.

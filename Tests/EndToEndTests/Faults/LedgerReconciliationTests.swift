@@ -162,7 +162,7 @@ struct LedgerReconciliationTests {
             ).isEmpty
         }
         let folded = try await database.rollups()
-        try await database.fresh.psql("select gateway.rebuild_rollups()")
+        try await database.fresh.psql("call gateway.rebuild_rollups()")
         #expect(try await database.rollups() == folded && folded.count > 10)
         #expect(sums.models.count == 8, "each dialect in both places: \(sums.models)")
         let count = ledger.turns.count
