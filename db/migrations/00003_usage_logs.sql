@@ -56,6 +56,8 @@ create table public.usage_logs (
 
 -- For the folder of the rollups.
 create index idx_usage_logs_booked_in on public.usage_logs (booked_in);
+-- For the calls of some hours. Rows are booked in the order of time.
+create index idx_usage_logs_booked_at on public.usage_logs using brin (booked_at) with (pages_per_range = 16, autosummarize = on);
 
 -- Partitions are in their own schema, to which no role has access: they are read and written through the table.
 create schema ledger;

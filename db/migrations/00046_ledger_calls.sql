@@ -23,15 +23,23 @@ declare
     account constant uuid := (select u.account_id from public.users u where u.id = (filter ->> 'user_id')::uuid);
     is_removed constant boolean := filter ? 'user_id' and filter ->> 'user_id' is null;
     known constant jsonb := filter - 'user_id';
-    condition constant text := coalesce((
-        select string_agg(format(' and %I is not distinct from %L', f.key, f.value), '') from jsonb_each_text(known) as f), '');
+    -- A condition by key.
+    terms constant jsonb := coalesce((
+        select jsonb_object_agg(f.key, format(case when f.value is null then ' and %I is null' else ' and %I = %L' end, f.key, f.value))
+        from jsonb_each_text(known) as f), '{}');
+    condition constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms) as t), '');
+    -- Of the keys that a call's record has, too, and of those of gateway.usage_quarters.
+    of_record constant text := coalesce((
+        select string_agg(t.value, '') from jsonb_each_text(terms) as t where t.key in ('persona_id', 'tier')), '');
+    of_quarter constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'persona_id') as t), '');
+    has_persona constant boolean := known ->> 'persona_id' is not null;
     of_removed constant text := case when is_removed then $sql$
         and l.account_id in (
             select d.account_id from gateway.account_days d
             where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)) $sql$ else '' end;
     -- Of the rows of a call.
     columns constant text := $sql$
-        $1 as day, min(l.purpose) as purpose, max(l.tier) as tier,
+        $1 as day, count(l.finalized_by) > 0 or count(l.status) > 0 as is_ended, min(l.purpose) as purpose, max(l.tier) as tier,
         (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
         (array_agg(l.persona_id order by l.revision))[1] as persona_id,
         (array_agg(l.domain order by l.revision desc))[1] as domain,
@@ -47,7 +55,32 @@ declare
         greatest($1::timestamp at time zone 'UTC', least(
             min(l.booked_at), ($1 + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as started_at,
         max(l.booked_at) as booked_at $sql$;
+    -- Rows of calls after the page before.
+    rows constant text := $sql$
+        l.day = $1 and l.purpose <> 'judge' and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || of_removed;
+    -- Calls with a row that fits; a correction may have changed that since.
+    ended constant text := rows || ' and (l.finalized_by is not null or l.status is not null)' || condition;
+    -- The keys of calls in their order, for a page: of all, or of an account; of a persona, one account after the other; of a small part of the day, those
+    -- with a row of its time, the first of which was booked when the call began.
+    of_day constant text :=
+        'select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l where ($6 is null or l.account_id = $6) and ' || ended;
+    of_persona constant text := format(
+        $sql$select a.account_id, c.turn_id, c.attempt, c.call
+        from (
+            select distinct s.account_id from gateway.account_usage_days s
+            where s.day = $1 and s.persona_id = %L and ($2 is null or s.account_id >= $2) and $6 is null
+            order by 1) as a
+        cross join lateral (
+            select distinct l.turn_id, l.attempt, l.call from public.usage_logs l where l.account_id = a.account_id and %s order by 1, 2, 3) as c$sql$,
+        known ->> 'persona_id', ended);
+    of_time constant text :=
+        'select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l '
+        'where $6 is null and l.booked_at >= $10 and l.booked_at < $11 and ' || rows || of_record;
     a_day date;
+    day_start timestamptz;
+    day_end timestamptz;
+    is_part boolean;
+    is_small_part boolean;
     found_rows integer := 0;
     more integer;
 begin
@@ -62,10 +95,23 @@ begin
         -- One day after the other, until the page is full.
         'select d::date from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where exists ('
             'select from gateway.%I s where s.day = d::date and (s.calls > 0 or s.attempts > 0) and ($3 is null or %s) %s)',
-        case when account is null then 'persona_days' else 'account_usage_days' end,
+        case when account is not null or has_persona then 'account_usage_days' when known ? 'persona_id' then 'persona_days' else 'usage_days' end,
         case when account is null then 'true' else 's.account_id = $3' end, condition)
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
     loop
+        day_start := a_day::timestamp at time zone 'UTC';
+        day_end := day_start + interval '1 day';
+        is_part := account is null and (starts > day_start or ends < day_end);
+        is_small_part := false;
+        if is_part then
+            -- Whether it is quicker to read all of it than, in their order, as many of the day's as have a page of those that fit.
+            execute
+                'select p.calls * p.fitting <= 2 * $4 * (select sum(d.calls + d.attempts) from gateway.key_days d where d.key = ''tier'' and d.day = $3) '
+                'from (select coalesce(sum(s.calls + s.attempts), 0) as calls, coalesce(sum(s.calls + s.attempts) filter (where true '
+                || of_quarter || '), 0) as fitting from gateway.usage_quarters s where s.bucket >= $1 and s.bucket < $2) as p'
+                into is_small_part
+                using date_bin('15 minutes', greatest(starts, day_start), 'epoch'), least(ends, day_end), a_day, at_most;
+        end if;
         if account is null and (a_day::text is distinct from after[1] or after[2]::uuid = gateway.nobody()) then
             return query execute $sql$
                 select $1, gateway.nobody(), null::uuid, 0, j.number::integer, 'judge'::public.usage_purpose, null::uuid, null::uuid,
@@ -97,22 +143,19 @@ begin
                 (select u.id from public.users u where u.account_id = k.account_id), c.conversation_id, c.persona_id, c.domain, c.tier,
                 c.provider, c.model, c.input_tokens, c.cached_input_tokens, c.output_tokens, c.cost, c.unpriced > 0, c.estimated, c.status,
                 c.error_code, c.first_token, c.duration, c.started_at, c.booked_at
-            from (
-                -- Calls with a row that fits; a correction may have changed that since.
-                select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l
-                where l.day = $1 and (l.finalized_by is not null or l.status is not null) and l.purpose <> 'judge'
-                    and ($6 is null or l.account_id = $6)
-                    and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || of_removed || $sql$
+            from ($sql$ || case when is_small_part then of_time when has_persona and account is null then of_persona else of_day end || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
                 select $sql$ || columns || $sql$ from public.usage_logs l
                 where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
-            where c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null) $sql$
+            where c.is_ended and c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null) $sql$
                 || condition || $sql$
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,
-                at_most - found_rows, starts, ends;
+                at_most - found_rows, starts, ends,
+                -- What was booked before or after the day counts as its first or last moment.
+                case when starts > day_start then starts else '-infinity' end, case when ends < day_end then ends else 'infinity' end;
         get diagnostics more = row_count;
         found_rows := found_rows + more;
         exit when found_rows >= at_most;
