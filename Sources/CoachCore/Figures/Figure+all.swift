@@ -9,7 +9,12 @@ extension Figure {
             Group("day"), Group("model"), Group("provider"), Group("domain"), Group("persona", column: "persona_id"),
             Group("user", column: "user_id"), Group("tier"),
         ],
-        isTraceable: true, needsUTCDays: { $0.contains("user") }, pageFunction: { $0.contains("user") ? "user_costs" : nil },
+        isTraceable: true, needsUTCDays: { $0.contains("user") },
+        pageFunction: { groups in
+            if groups.contains("user") { return "user_costs" }
+            // There are more buckets than fill a page.
+            return groups.contains("day") && (groups.count > 2 || groups.contains("persona")) ? "cost_page" : nil
+        },
         columns: [
             .key("day", .time), .key("model"), .key("provider"), .key("domain", .domain), .key("persona_id", .id), .key("user_id", .id),
             .key("tier"),

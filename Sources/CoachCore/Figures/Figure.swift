@@ -30,8 +30,8 @@ public struct Figure: Sendable {
     public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
     /// Whether a row of a week is of the whole week, also where the period has only a part of it.
     public var countsWholeWeeks: Bool
-    /// For groups with a row for each user: a function of the same columns that reads a page alone, in an order of its own, with two more
-    /// arguments, the number of its rows and the keys of the row before it. nil: `function` reads all rows.
+    /// For groups with many rows: a function of the same columns that reads a page alone, in an order of its own, with two more arguments, the
+    /// number of its rows and the keys of the row before it; by user a third one, the users. nil: `function` reads all rows.
     public var pageFunction: @Sendable (_ groups: [String]) -> String?
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool

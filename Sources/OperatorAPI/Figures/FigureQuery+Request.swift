@@ -27,7 +27,7 @@ extension FigureQuery {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
         let limit =
-            try request.integer("limit") ?? (figure.pageFunction(names) == nil ? FigureRoutes.longestTable : FigureRoutes.usersOfPage)
+            try request.integer("limit") ?? (names.contains("user") ? FigureRoutes.usersOfPage : FigureRoutes.longestTable)
         guard (1...FigureRoutes.longestTable).contains(limit) else {
             throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
         }

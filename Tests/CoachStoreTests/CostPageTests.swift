@@ -1,0 +1,84 @@
+import PostgresClient
+import Testing
+
+@Suite("Costs by many keys")
+struct CostPageTests {
+    /// A ledger of four days with each combination of keys, and its rollups.
+    private func ledger() async throws -> StoreFixture {
+        let store = try await StoreFixture()
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs (
+                account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, status, persona_id, domain, tier, provider, model,
+                input_tokens, output_tokens, cost_usd, unpriced, booked_at)
+            select md5((n % 11)::text)::uuid, '2031-03-01'::date + n / 150, gen_random_uuid(), 1, 1, 1, 'chat', 'owner', 'complete',
+                case when n % 7 < 3 then md5((n % 5)::text)::uuid end, case n % 4 when 0 then 'mindset' when 1 then 'fitness' end::public.coaching_domain,
+                case n % 3 when 0 then 'paid' else 'free' end, case n % 6 when 5 then 'Two' else 'one' end, case n % 2 when 0 then 'small' else 'Large' end,
+                n, 1, case when n % 9 > 0 then n / 1e9 end, (n % 9 = 0)::integer,
+                ('2031-03-01'::date + n / 150 + interval '1 minute' * (n * 577 % 1440)) at time zone 'UTC'
+            from generate_series(0, 599) as n
+            """)
+        try await store.admin.execute("call gateway.rebuild_rollups()")
+        return store
+    }
+
+    /// From the quarters of an hour by all keys.
+    private func expected(_ groups: Set<String>, _ grain: String, _ tz: String, _ starts: String, _ ends: String) -> String {
+        func key(_ group: String, _ column: String) -> String { groups.contains(group) ? column : "null" }
+        return """
+            select \(key("day", "date_trunc('\(grain)', q.bucket, '\(tz)')"))::timestamptz, \(key("model", "q.model"))::text,
+                \(key("provider", "q.provider"))::text, \(key("domain", "q.domain"))::text, \(key("persona", "q.persona_id"))::uuid, null::uuid,
+                \(key("tier", "q.tier"))::text, sum(q.turns)::bigint, sum(q.input_tokens)::bigint, null::bigint, sum(q.output_tokens)::bigint,
+                case when sum(q.priced_calls) > 0 then sum(q.cost_nanodollars) end::bigint, sum(q.unpriced_turns)::bigint
+            from gateway.persona_quarters q
+            where q.bucket >= '\(starts)' and q.bucket < '\(ends)' group by 1, 2, 3, 4, 5, 6, 7
+            """
+    }
+
+    @Test("pages of any size, and the whole table, are the sums of the quarters of an hour, whichever rollup they are read from")
+    func sums() async throws {
+        let store = try await ledger()
+        for (groups, grain, tz) in [
+            ("day,persona,model", "day", "UTC"), ("day,persona,model,provider", "day", "Asia/Kolkata"),
+            ("day,model,domain,tier", "hour", "UTC"), ("day,persona", "week", "Europe/Berlin"),
+            ("day,persona,domain", "hour", "Asia/Kathmandu"), ("persona,tier", "day", "UTC"), ("persona,domain", "day", "UTC"),
+            ("persona,model", "day", "UTC"), ("persona,domain,tier", "day", "UTC"), ("domain", "day", "UTC"), ("domain,tier", "day", "UTC"),
+            ("", "day", "UTC"),
+        ] {
+            // Whole days, and a period that begins and ends within hours.
+            for (starts, ends) in [("2031-03-01 00:00+00", "2031-03-05 00:00+00"), ("2031-03-01 10:15+00", "2031-03-04 20:45+00")] {
+                let period = "'\(starts)', '\(ends)', '{\(groups)}', '\(grain)', '\(tz)'"
+                let sums = expected(Set(groups.split(separator: ",").map(String.init)), grain, tz, starts, ends)
+                let whole = try await store.admin.query(
+                    Query(
+                        unsafeSQL: """
+                            select * from (\(sums)) as f (day, model, provider, domain, persona, account, tier)
+                            order by day, model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
+                            """)
+                ) { rows in (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } } }
+                #expect(!whole.isEmpty)
+                let table = try await store.operatorRows("costs(\(period))")
+                #expect(table.count == whole.count && Set(table) == Set(whole), "\(period)")
+                guard groups.hasPrefix("day") else { continue }
+                for size in [1, 7, 40, 10_000] where size > 1 || grain == "week" {
+                    var pages: [[String?]] = []
+                    while true {
+                        let page = try await store.operatorRows("cost_page(\(period), \(size), \(StoreFixture.after(pages.last)))")
+                        pages += page
+                        if page.count < size { break }
+                    }
+                    #expect(pages == whole, "pages of \(size): \(period)")
+                }
+            }
+        }
+    }
+
+    @Test("the first page of many hours reads a part of them")
+    func pages() async throws {
+        let store = try await ledger()
+        let period = "'2031-03-01+00', '2031-03-05+00', '{day,persona,domain,model}', 'hour', 'UTC'"
+        let first = try await store.operatorPages("cost_page(\(period), 5, null)")
+        let all = try await store.operatorPages("cost_page(\(period), 10000, null)")
+        #expect(first * 2 < all, "\(first) of \(all)")
+    }
+}

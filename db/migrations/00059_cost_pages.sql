@@ -1,0 +1,67 @@
+-- Tokens and cost by day and by many other keys: rows like those of operator.costs, a page of them, as in operator.user_costs. Summed up are some buckets
+-- after the others until the page is full, so `day` is among the keys.
+create function operator.cost_page(
+    starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[])
+    returns table (
+        bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
+        turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' set jit = off as $$
+declare
+    former constant timestamptz := timestamptz 'epoch' + after[1]::bigint * interval '1 microsecond';
+    -- A time within each; no day is shorter than an hour, and no hour than half of one.
+    buckets constant timestamptz[] := array(
+        select distinct date_trunc(grain, t, tz)
+        from generate_series(
+            greatest(starts, former), ends - interval '15 minutes', case grain when 'hour' then interval '30 minutes' else interval '1 hour' end) as t
+        order by 1);
+    first integer := 1;
+    length integer := 1;
+    part_start timestamptz;
+    part_end timestamptz;
+    -- A bucket alone needs no `day`.
+    groups text[];
+    missing bigint := at_most;
+    returned bigint;
+begin
+    perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
+    while first <= cardinality(buckets) and missing > 0 loop
+        part_start := greatest(starts, buckets[first]);
+        part_end := coalesce(buckets[first + length], ends);
+        groups := case when length = 1 then array_remove(group_by, 'day') else group_by end;
+        return query execute
+            'with k as materialized (' || gateway.figure_query(
+                gateway.figure_source('usage', part_start, part_end, groups, grain, tz), array['model', 'provider', 'domain', 'persona_id', 'tier'],
+                array['text', 'text', 'public.coaching_domain', 'uuid', 'text'], array_replace(groups, 'persona', 'persona_id'),
+                array['calls', 'turns', 'input_tokens', 'input_known', 'cached_input_tokens', 'cached_input_known', 'output_tokens', 'output_known',
+                    'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
+            || $sql$)
+                select coalesce(k.bucket, $5), k.model, k.provider, k.domain, k.persona_id, null::uuid, k.tier, k.turns,
+                    case when k.input_known > 0 then k.input_tokens end, case when k.cached_input_known > 0 then k.cached_input_tokens end,
+                    case when k.output_known > 0 then k.output_tokens end, case when k.priced_calls > 0 then k.cost_nanodollars end,
+                    k.unpriced_turns
+                from k
+                cross join lateral (
+                    -- Texts in the order of bytes; NULL after all others.
+                    select coalesce(k.model, chr(1114111)) collate "C" as model, coalesce(k.provider, chr(1114111)) collate "C" as provider,
+                        coalesce(k.domain::text, chr(1114111)) collate "C" as domain, coalesce(k.persona_id::text, chr(1114111)) collate "C" as persona,
+                        coalesce(k.tier, chr(1114111)) collate "C" as tier) as r
+                where k.calls > 0 and ($6 is null or coalesce(k.bucket, $5) > $7
+                    or (r.model, r.provider, r.domain, r.persona, r.tier) > (coalesce($6[2], chr(1114111)), coalesce($6[3], chr(1114111)),
+                        coalesce($6[4], chr(1114111)), coalesce($6[5], chr(1114111)), coalesce($6[7], chr(1114111))))
+                order by 1, r.model, r.provider, r.domain, r.persona, r.tier
+                limit $8 $sql$
+            using part_start, part_end, grain, tz, buckets[first], after, former, missing;
+        get diagnostics returned = row_count;
+        missing := missing - returned;
+        first := first + length;
+        -- As many as fill the page, by those before; the bucket of the page before may be nearly all in it.
+        length := case
+            when part_start <= former then 1
+            when returned = 0 then 8 * length
+            else greatest(1, least(8 * length, length * missing / returned)) end;
+    end loop;
+end $$;
+
+revoke all on all functions in schema operator from public, anon, authenticated;
+grant execute on function operator.cost_page(timestamptz, timestamptz, text[], text, text, bigint, text[]) to coach_gateway;
