@@ -21,6 +21,7 @@ extension Figures {
                     \(query.timeZone)
                     """)
                 if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(after?.keys)::text[]") }
+                if let users = query.users { statement.append(", \(Array(users))::uuid[]") }
                 statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
                 statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
                 statement.append(Query(unsafeSQL: " order by \(pageFunction == nil ? FigureCursor.order(figure) : "f.number") limit "))

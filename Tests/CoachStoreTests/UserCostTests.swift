@@ -4,25 +4,6 @@ import Testing
 
 @Suite("Costs by user, a page at a time")
 struct UserCostTests {
-    /// Rows of a function of schema `operator`, as an operator reads them.
-    private func rows(_ function: String, _ store: StoreFixture) async throws -> [[String?]] {
-        let caller = Caller.someone(role: .operator)
-        let claims: Query = """
-            select set_config('request.jwt.claims', \(caller.claims), true), \
-            set_config('request.jwt.claim.sub', \(caller.userID.description), true)
-            """
-        return try await store.gateway.batch([claims, Query(unsafeSQL: "select * from operator.\(function)")]) { rows in
-            (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } }
-        }
-    }
-
-    /// The argument that names the row before a page, from the text of that row.
-    private func after(_ row: [String?]?) -> String {
-        guard let row else { return "null" }
-        let day = row[0].map { "(extract(epoch from '\($0)'::timestamptz) * 1000000)::bigint::text" } ?? "null"
-        return "array[\(day), \(row[1..<7].map { $0.map { "'\($0)'" } ?? "null" }.joined(separator: ", "))]"
-    }
-
     /// All rows, from the rollup itself.
     private func expected(_ groups: Set<String>, _ year: Int, _ grain: String, _ store: StoreFixture) async throws -> [[String?]] {
         func key(_ group: String, _ column: String) -> String { groups.contains(group) ? column : "null" }
@@ -78,13 +59,20 @@ struct UserCostTests {
             for size in [1, 2, 3, 7, 1_000] {
                 var pages: [[String?]] = []
                 while true {
-                    let page = try await rows("user_costs(\(period), \(size), \(after(pages.last)))", store)
+                    let page = try await store.operatorRows("user_costs(\(period), \(size), \(StoreFixture.after(pages.last)))")
                     pages += page
                     if page.count < size { break }
                 }
                 #expect(pages == whole, "pages of \(size) by \(grain)")
             }
-            #expect(try await rows("user_costs(\(period), 5, \(after(whole.last)))", store).isEmpty)
+            // Of some users, and of those that are removed.
+            let some = whole.compactMap { $0[5] }.first
+            for users in [[some], [some, nil], [nil]] {
+                let list = users.map { $0.map { "'\($0)'" } ?? "null" }.joined(separator: ", ")
+                let rows = try await store.operatorRows("user_costs(\(period), 1000, null, array[\(list)]::uuid[])")
+                #expect(rows == whole.filter { users.contains($0[5]) } && !rows.isEmpty)
+            }
+            #expect(try await store.operatorRows("user_costs(\(period), 5, \(StoreFixture.after(whole.last)))").isEmpty)
         }
     }
 }

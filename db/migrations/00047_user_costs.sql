@@ -1,9 +1,9 @@
 -- Tokens and cost by user and other groups: rows like those of operator.costs, a page of them. There may be one for every user, so only those of the
 -- page are summed up: `at_most` rows in the order of day and user, then of the other keys, after the row of `after`: its {day, model, provider, domain,
 -- persona_id, user_id, tier}, the day in microseconds since 1970, each NULL as in that row; NULL: from the first row. Turns of removed users and calls
--- of the judge have no user_id, and come after those of users.
+-- of the judge have no user_id, and come after those of users. users: these users alone, NULL among them for rows without one; NULL: all.
 create function operator.user_costs(
-    starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[])
+    starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[], users uuid[] default null)
     returns table (
         bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
         turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
@@ -30,7 +30,7 @@ declare
         from gateway.%I d where d.day between $2 and $3 and %%s %s having sum(d.calls) > 0$sql$,
         columns, case when keys = '{}' then 'account_days' else 'account_usage_days' end,
         (select 'group by ' || string_agg(format('d.%I', k), ', ') from unnest(keys) as k having count(*) > 0));
-    -- $1 to $6: bucket, its first and last day, the user and the keys of the row before, the number of rows. %s: the user, and of what.
+    -- $1 to $7: bucket, its first and last day, the user and the keys of the row before, the number of rows, users. %s: the user, and of what.
     query constant text := format(
         $sql$select $1, k.model, k.provider, k.domain, k.persona_id, %%s, k.tier, k.turns, k.input_tokens, k.cached_input_tokens, k.output_tokens,
             k.cost, k.unpriced_turns
@@ -39,9 +39,9 @@ declare
             or (%1$s) > (coalesce($5[2], chr(1114111)), coalesce($5[3], chr(1114111)), coalesce($5[4], chr(1114111)),
                 coalesce($5[5], chr(1114111)), coalesce($5[7], chr(1114111)))
         order by 6, %1$s limit $6$sql$, ranks);
-    users constant text := format(query, 'p.id', $sql$(
+    of_users constant text := format(query, 'p.id', $sql$(
         select u.id, u.account_id from public.users u
-        where ($4 is null or u.id >= $4) and exists (
+        where ($4 is null or u.id >= $4) and ($7 is null or u.id = any ($7)) and exists (
             select from gateway.account_days d where d.account_id = u.account_id and d.day between $2 and $3 and d.calls > 0)
         order by u.id
         limit $6 + 1) as p
@@ -68,12 +68,13 @@ begin
     loop
         previous := case when part.bucket is not distinct from former then after end;
         if previous is null or previous[6] is not null then
-            return query execute users using part.bucket, part.first, part.last, previous[6]::uuid, previous, missing;
+            return query execute of_users using part.bucket, part.first, part.last, previous[6]::uuid, previous, missing, users;
             get diagnostics returned = row_count;
             missing := missing - returned;
             exit when missing <= 0;
             previous := null;
         end if;
+        continue when users is not null and array_position(users, null) is null;
         return query execute others using part.bucket, part.first, part.last, null::uuid, previous, missing;
         get diagnostics returned = row_count;
         missing := missing - returned;
@@ -82,4 +83,4 @@ begin
 end $$;
 
 revoke all on all functions in schema operator from public, anon, authenticated;
-grant execute on function operator.user_costs(timestamptz, timestamptz, text[], text, text, bigint, text[]) to coach_gateway;
+grant execute on function operator.user_costs(timestamptz, timestamptz, text[], text, text, bigint, text[], uuid[]) to coach_gateway;

@@ -50,6 +50,8 @@ public struct FigureQuery: Sendable, Hashable {
     public var limit: Int
     /// Names the last row of the page before; nil for the first page.
     public var cursor: String?
+    /// Of a figure by user: these users' rows alone, nil among them for rows without a user; nil: all rows.
+    public var users: Set<String?>?
 
     public init(
         period: Range<Date>, groups: [String], grain: Grain, timeZone: String = "UTC", limit: Int = 10_000, cursor: String? = nil

@@ -8,12 +8,14 @@ struct FigureComparison {
     let query: FigureQuery
     /// Seconds from the period before to the period: its length, in whole buckets.
     private let distance: Double
+    /// Seconds of a bucket.
+    private let bucket: Double
 
     init(_ figure: Figure, _ query: FigureQuery) {
         self.figure = figure
         self.query = query
         let length = query.period.upperBound.timeIntervalSince(query.period.lowerBound)
-        let bucket: Double =
+        bucket =
             switch query.grain {
             case _ where !query.groups.contains("day"): 1
             case .hour: 3_600
@@ -23,14 +25,28 @@ struct FigureComparison {
         distance = (length / bucket).rounded(.up) * bucket
     }
 
-    /// All of the period before: its rows have other places than those that they are compared with.
-    var previous: FigureQuery {
+    /// The period before, of which rows have other places than those of `table` that they are compared with: all of it, or by user what has the users
+    /// and days of a page, because a longer table is only one of users.
+    func previous(of table: FigureTable) -> FigureQuery {
         var previous = query
-        previous.period = query.period.lowerBound.addingTimeInterval(-distance)..<query.period.upperBound.addingTimeInterval(-distance)
+        var period = query.period
+        if isPage(table), let user = figure.columns.firstIndex(where: { $0.name == "user_id" }), query.groups.contains("user") {
+            previous.users = Set(table.rows.map { if case .text(let id) = $0[user] { id } else { nil } })
+            if let day = figure.columns.firstIndex(where: { $0.kind == .time }), query.groups.contains("day"),
+                case .time(let first) = table.rows.first?[day], case .time(let last) = table.rows.last?[day]
+            {
+                // Users' days are those of UTC.
+                period = max(period.lowerBound, first.date)..<min(period.upperBound, last.date.addingTimeInterval(bucket))
+            }
+        }
+        previous.period = period.lowerBound.addingTimeInterval(-distance)..<period.upperBound.addingTimeInterval(-distance)
         previous.limit = FigureRoutes.longestTable
         previous.cursor = nil
         return previous
     }
+
+    /// Whether there are rows before or after the table.
+    private func isPage(_ table: FigureTable) -> Bool { query.cursor != nil || table.nextCursor != nil }
 
     static func columns(of figure: Figure) -> [FigureColumn] {
         figure.columns.flatMap { column in
@@ -49,7 +65,7 @@ struct FigureComparison {
         var measures = Dictionary(
             former.rows.map { row in (keys.map { moved(row[$0]) }, row) }, uniquingKeysWith: { first, _ in first })
         var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys.map { row[$0] })) }
-        if query.cursor == nil, table.nextCursor == nil {
+        if !isPage(table) {
             for row in former.rows {
                 guard let row = measures.removeValue(forKey: keys.map { moved(row[$0]) }) else { continue }
                 rows.append(

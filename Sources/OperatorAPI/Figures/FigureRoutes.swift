@@ -82,7 +82,7 @@ public struct FigureRoutes: Feature {
             var columns = figure.columns
             if try request.comparesWithPrevious() {
                 let comparison = FigureComparison(figure, query)
-                let former = try await figures.table(context.caller, figure, comparison.previous)
+                let former = try await figures.table(context.caller, figure, comparison.previous(of: table))
                 // Rows beyond would seem to have no period before.
                 guard former.nextCursor == nil else {
                     throw GatewayError(.invalidInput, "the period before has more than \(Self.longestTable) rows: choose fewer groups")

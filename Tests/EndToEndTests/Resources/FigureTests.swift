@@ -99,6 +99,19 @@ struct FigureTests {
             if status == 422 { #expect(answer.error.object("details")["field"] == "compare") }
         }
 
+        // By user it is read for the users of the page, of however many there are.
+        try await database.fresh.psql(
+            """
+            with account as (insert into public.users (id, account_id) select gen_random_uuid(), gen_random_uuid() from generate_series(0, 10000) returning account_id)
+            insert into gateway.account_days (account_id, day, calls, turns)
+            select a.account_id, d, 1, 7 from (select account_id, row_number() over () as n from account) a
+            cross join unnest(array['2020-01-03', '2020-01-04']::date[]) as d where d = '2020-01-03' or n <= 3
+            """)
+        for groups in ["user", "day,user"] {
+            let page = try await get("costs?group_by=\(groups)&compare=previous&from=2020-01-04&to=2020-01-04&limit=2")
+            #expect(page.json.objects("data").map { $0.number("previous_turns") } == [7, 7], "\(page.text.prefix(300))")
+        }
+
         let trace = try #require(total.json.object("meta")["trace"])
         let calls = try await editor.browser.send("GET", trace + "&domain=fitness&limit=2")
         #expect(calls.json.objects("data").count == 2 && calls.json.object("pagination").flag("has_next") == true, "\(calls.text)")
