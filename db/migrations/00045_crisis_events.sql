@@ -60,7 +60,7 @@ end $$;
 -- were replaced. A count under 5 is NULL, so that no cell points to a person. An event happened within its ledger's day.
 create function operator.safety(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, tier bigint, category text, jurisdiction text, referrals bigint, replaced bigint)
-    language plpgsql stable security definer set search_path = '' as $$
+    language plpgsql stable security definer set search_path = '' set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'tier', 'category', 'jurisdiction'], grain, tz);
@@ -68,18 +68,22 @@ begin
         select c.bucket, c.tier, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
             case when c.replaced >= 5 then c.replaced end
         from (
-            select case when 'day' = any (group_by) then date_trunc(grain, e.happened_at, tz) end as bucket,
-                case when 'tier' = any (group_by) then e.tier::bigint end as tier,
-                case when 'category' = any (group_by) then e.category end as category,
-                case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction,
-                count(distinct e.turn_id) filter (where e.action <> 'replaced') as referrals,
-                count(distinct e.turn_id) filter (where e.action = 'replaced') as replaced
+            -- One row for each turn in a group first: hashed, where count(distinct) would sort.
+            select t.bucket, t.tier, t.category, t.jurisdiction, count(*) filter (where t.is_referral) as referrals,
+                count(*) filter (where t.is_replaced) as replaced
             from (
-                select s.*, greatest(s.day::timestamp at time zone 'UTC', least(
-                    s.created_at, (s.day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as happened_at
-                from gateway.crisis_events s
-                where s.day between (starts at time zone 'UTC')::date and (ends at time zone 'UTC')::date) e
-            where e.happened_at >= starts and e.happened_at < ends
+                select e.turn_id, bool_or(e.action <> 'replaced') as is_referral, bool_or(e.action = 'replaced') as is_replaced,
+                    case when 'day' = any (group_by) then date_trunc(grain, e.happened_at, tz) end as bucket,
+                    case when 'tier' = any (group_by) then e.tier::bigint end as tier,
+                    case when 'category' = any (group_by) then e.category end as category,
+                    case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction
+                from (
+                    select s.*, greatest(s.day::timestamp at time zone 'UTC', least(
+                        s.created_at, (s.day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as happened_at
+                    from gateway.crisis_events s
+                    where s.day between (starts at time zone 'UTC')::date and (ends at time zone 'UTC')::date) e
+                where e.happened_at >= starts and e.happened_at < ends
+                group by e.turn_id, 4, 5, 6, 7) t
             group by 1, 2, 3, 4) c
         order by 1, 2, 3, 4;
 end $$;
