@@ -20,17 +20,41 @@ COLUMNS = (
 MODELS = [("openai", "gpt-5-mini", 0.6), ("anthropic", "claude-haiku-4-5", 0.25), ("gemini", "gemini-2.5-flash", 0.1), ("simulator", "coach-sim", 0.05)]
 TURNS_A_DAY = 8
 """Of an account that is active on the day."""
+BESIDE = (
+    # What was found in one of a hundred turns.
+    """
+    insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at)
+    select l.account_id, l.day, l.turn_id, l.attempt, (array['grammar', 'model', 'state', 'judge'])[1 + n % 4]::gateway.detection_stage, 2 + n % 3,
+        (array['suicide', 'self_harm', 'abuse', 'violence', 'eating_disorder', 'psychosis', 'substance'])[1 + n % 7], '{}',
+        (array['card', 'opening', 'fixed_text', 'card', 'replaced'])[1 + n / 100 % 5]::gateway.crisis_action,
+        (array['US', 'DE', 'IN', 'GB', 'FR', 'BR', 'JP', null])[1 + n / 700 % 8], l.booked_at
+    from public.usage_logs l cross join abs(hashtext(l.turn_id::text)::bigint) as n
+    where l.revision = 1 and n % 10000 < 100
+    on conflict do nothing""",
+    # Without the trigger that locks and counts each user's.
+    """
+    set session_replication_role = replica;
+    insert into public.reports (user_id, persona_id, reason, comment, created_at)
+    select u.id, gen_random_uuid(), (enum_range(null::public.report_reason))[1 + n::integer % 6], 'It was harmful.', now() - n * interval '1 minute'
+    from (select u.id, row_number() over () as n from public.users u limit 100000) as u""",
+    """
+    insert into gateway.alerts (rule, measure, severity, threshold, value, started_at, resolved_at)
+    select 'errors', 'error_share', 'page', 0.1, 0.2, now() - n * interval '10 minutes', now() - n * interval '10 minutes' + interval '5 minutes'
+    from generate_series(10000, 1, -1) as n""",
+    """
+    select count(gateway.append_audit('user.suspend', 'account/' || gen_random_uuid(), null, null, 'spam', null)) from generate_series(1, 10000)""",
+)
+"""Other tables that operators read."""
 
 
 def draw_id(random_bits):
     return str(uuid.UUID(int=random_bits(128), version=4))
 
 
-def turn(draw, accounts, personas, domains, first_day, days):
+def turn(draw, accounts, personas, domains, date, day, days, second):
     """The rows of one turn, as text for COPY."""
     bits = draw.getrandbits
     # On each day another part of the accounts is active.
-    day = int(days * draw.random())
     active = max(1, accounts // 4)
     number = (day * 31 * active // 7 + int(active * draw.random())) % accounts
     account = str(uuid.UUID(int=number + (1 << 120)))
@@ -40,8 +64,6 @@ def turn(draw, accounts, personas, domains, first_day, days):
     domain = domains[int(len(domains) * draw.random() ** 1.5)] if draw.random() < 0.9 else "\\N"
     turn_id, message = draw_id(bits), draw_id(bits)
     conversation = str(uuid.UUID(int=(number << 40) + day * 3 + int(2 * draw.random())))
-    date = first_day + datetime.timedelta(days=day)
-    second = int(86390 * draw.random())
     begin = f"{date} {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}+00"
     key = [account, str(date), turn_id, "1", "1"]
     yield "\t".join(key + ["0", "chat", "\\N", conversation, message, persona, "\\N", tier] + ["\\N"] * 10 + ["0"] + ["\\N"] * 6 + [begin])
@@ -62,47 +84,66 @@ def turn(draw, accounts, personas, domains, first_day, days):
         str(first + tokens_out * 18), begin])
 
 
+class Ledger:
+    """The ledger of a database, by psql."""
+
+    def __init__(self, url):
+        self.psql = ["psql", "-q", "-v", "ON_ERROR_STOP=1", url]
+
+    def query(self, text):
+        return subprocess.run(self.psql + ["-At", "-c", text], check=True, capture_output=True, text=True).stdout.split()
+
+    def load(self, date, rows):
+        """Adds the rows of a day: into a table without indexes, which becomes its partition and gets them then, where there is none."""
+        table = f"ledger.usage_logs_{date:%Y%m%d}"
+        is_new = not self.query(f"select to_regclass('{table}')")
+        if is_new:
+            self.query(f"create table {table} (like public.usage_logs including all excluding indexes)")
+        copy = subprocess.Popen(self.psql + ["-c", f"copy {table} ({', '.join(COLUMNS)}) from stdin"], stdin=subprocess.PIPE, text=True)
+        for row in rows:
+            copy.stdin.write(row + "\n")
+        copy.stdin.close()
+        if copy.wait() != 0:
+            sys.exit("the rows could not be copied")
+        if is_new:
+            self.query(f"""
+                alter table {table} enable row level security;
+                alter table public.usage_logs attach partition {table} for values from ('{date}') to ('{date + datetime.timedelta(days=1)}')""")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the ledger; a turn has two")
     parser.add_argument("--days", type=int, default=90, help="they end with today (UTC)")
+    parser.add_argument("--personas", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
     turns = arguments.rows // 2
     accounts = max(1, 4 * turns // (TURNS_A_DAY * arguments.days))
     first_day = datetime.datetime.now(datetime.timezone.utc).date() - datetime.timedelta(days=arguments.days - 1)
-    psql = ["psql", "-q", "-v", "ON_ERROR_STOP=1", arguments.url]
-
-    def query(text):
-        return subprocess.run(psql + ["-At", "-c", text], check=True, capture_output=True, text=True).stdout.split()
-
+    ledger = Ledger(arguments.url)
+    query = ledger.query
     domains = query("select unnest(enum_range(null::public.coaching_domain))")
-    # Partitions of past days, as if the gateway had run then.
-    query(f"""
-        do $$ begin for n in 1..{arguments.days - 1} loop
-            execute format('create table if not exists ledger.%I partition of public.usage_logs for values from (%L) to (%L)',
-                to_char(current_date - n, '"usage_logs_"YYYYMMDD'), current_date - n, current_date - n + 1);
-        end loop; end $$""")
     query(f"""
         insert into public.users (id, account_id)
         select gen_random_uuid(), ('01000000-0000-0000-0000-' || lpad(to_hex(n), 12, '0'))::uuid from generate_series(0, {accounts - 1}) as n
         on conflict do nothing""")
-    personas = [draw_id(draw.getrandbits) for _ in range(50)]
+    personas = [draw_id(draw.getrandbits) for _ in range(arguments.personas)]
     start = time.monotonic()
-    copy = subprocess.Popen(psql + ["-c", f"copy public.usage_logs ({', '.join(COLUMNS)}) from stdin"], stdin=subprocess.PIPE, text=True)
-    for number in range(turns):
-        for row in turn(draw, accounts, personas, domains, first_day, arguments.days):
-            copy.stdin.write(row + "\n")
-    copy.stdin.close()
-    if copy.wait() != 0:
-        sys.exit("the rows could not be copied")
+    for day in range(arguments.days):
+        # In the order of time, as turns book them.
+        seconds = sorted(int(86390 * draw.random()) for _ in range(turns * (day + 1) // arguments.days - turns * day // arguments.days))
+        date = first_day + datetime.timedelta(days=day)
+        ledger.load(date, (
+            row for second in seconds for row in turn(draw, accounts, personas, domains, date, day, arguments.days, second)))
     query("analyze public.usage_logs")
     loaded = time.monotonic()
-    query("select gateway.rebuild_rollups()")
+    query("call gateway.rebuild_rollups()")
     folded = time.monotonic()
-    query("vacuum analyze public.usage_logs")
+    for statement in BESIDE:
+        query(statement)
     query("vacuum analyze")
     print(f"{2 * turns} rows of {accounts} accounts over {arguments.days} days: loaded in {loaded - start:.0f} s, folded in {folded - loaded:.0f} s")
 

@@ -7,7 +7,7 @@ import time
 import uuid
 
 from .. import tokens
-from . import dashboards, history, machine, peers, report
+from . import dashboards, history, machine, peers, report, webhooks
 from .reads import quantile
 from .testbed import progress
 from .workloads import Workload
@@ -16,16 +16,24 @@ PREFIX = "/api/v1/operator/"
 READS = 10
 # Rows of a page without a limit of its own, where there may be one for each user.
 USERS_OF_PAGE = 1000
+# Billing events.
+STORED = 200_000
 # Days of a period.
-PERIODS = (30, 1)
-# Beside the answer without parameters.
+PERIODS = (90, 30, 1)
+# Beside the answer without parameters. Those of an hour have the same one for all periods, so they are read once.
 VARIANTS = {
-    "costs": ("group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=user,model", "group_by=day,model&grain=hour", "compare=previous"),
-    "domains": ("group_by=day,domain&tz=Asia/Kolkata",),
+    "calls": (
+        "persona_id={persona}", "model=coach-sim", "domain=leadership&tier=pro", "{hour}", "{hour}&persona_id={persona}", "{hour}&model=coach-sim"),
+    "costs": (
+        "group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=user,model", "group_by=day,model&grain=hour", "compare=previous",
+        "group_by=user&compare=previous", "group_by=user,day&compare=previous", "group_by=day,model,domain,tier&grain=hour",
+        "group_by=persona,model", "group_by=day,persona,model", "group_by=day,persona,model&tz=Asia/Kolkata",
+        "group_by=day,persona,domain&tz=Europe/Berlin", "group_by=day,persona,tier&grain=hour&tz=Asia/Kolkata"),
+    "domains": ("group_by=day,domain&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata"),
     "errors": ("group_by=day,code&grain=hour",),
     "latency": (
         "group_by=day,model", "group_by=day,model&tz=Asia/Kolkata", "group_by=day,domain", "group_by=day,domain&tz=Asia/Kolkata",
-        "group_by=day,domain&grain=hour"),
+        "group_by=day,domain&grain=hour", "group_by=day,model&grain=hour&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata"),
     "providers": ("group_by=provider,model",),
     "subscriptions": ("grain=hour&tz=Asia/Kolkata",),
     "usage": ("grain=week",),
@@ -37,9 +45,10 @@ def goal(rows):
     return 100 if rows <= 10_000_000 else 300
 
 
-def requests(document, user):
+def requests(document, user, persona):
     """The paths of all routes, and of their variants, with the number of days of each period; None for a route without one."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
+    hour = f"from={today - datetime.timedelta(days=1)}T10:00:00Z&to={today - datetime.timedelta(days=1)}T11:00:00Z"
     for route, methods in sorted(document["paths"].items()):
         if "get" not in methods or not route.startswith(PREFIX):
             continue
@@ -53,6 +62,11 @@ def requests(document, user):
         for days in PERIODS:
             period = f"from={today - datetime.timedelta(days=days - 1)}&to={today}"
             for variant in ("", *VARIANTS.get(name, ())):
+                if "{hour}" in variant:
+                    if days == PERIODS[-1]:
+                        yield f"{path}?{variant.format(hour=hour, persona=persona)}", "an hour", parameters["limit"]["maximum"]
+                    continue
+                variant = variant.format(persona=persona)
                 longest = USERS_OF_PAGE if "user" in variant else parameters.get("limit", {}).get("maximum")
                 yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
@@ -82,24 +96,29 @@ def study(testbed, kinds):
     history.prepare(testbed)
     ledger = dashboards.fill(testbed, rows)
     progress(f"  {ledger}")
+    stored = min(STORED, rows // 10)
+    testbed.sql(webhooks.FILL.format(subscribers=stored // 10))
+    # One with about a call a day.
+    persona = testbed.sql(
+        "select persona_id from gateway.key_days where key = 'persona_id' and persona_id is not null group by 1 order by abs(sum(calls) - 90) limit 1")[0]
     user = testbed.sql("select id from public.users limit 1")[0]
     peer, body, refused = peers.Gateway(testbed), [], {}
     try:
         peer.start(Workload("operators", "reads of operators", 1, 0, 1, ramp=0))
         document = json.loads(machine.get(peer.port, "/openapi.json")[1])
-        for path, days, longest in requests(document, user):
+        for path, days, longest in requests(document, user, persona):
             times, status = read(peer.port, path, longest)
             if status != 200:
                 refused[path] = status
                 progress(f"  {status} {path}")
-            shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d&?", "", path).replace(user, "…").rstrip("?&")
+            shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d[^&]*&?", "", path).replace(user, "…").replace(persona, "…").rstrip("?&")
             body.append([f"`{shown}`", "–" if days is None else days, quantile(times, 0.5), max(times)])
     finally:
         peer.stop()
     body.sort(key=lambda line: -line[3])
     slowest = body[0]
     text = (
-        f"**operators**: {len(body)} reads of every GET of operators, {READS} times each, one after the other; ledger: {ledger}; the longest "
+        f"**operators**: {len(body)} reads of every GET of operators, {READS} times each, one after the other; ledger: {ledger}, and {stored:,} billing events; the longest "
         f"{report.number(slowest[3])} ms ({slowest[0]}), goal {goal(rows)} ms; {sum(line[3] > goal(rows) for line in body)} above it, "
         f"{len(refused)} refused\n\n" + report.rows(["route", "days", "p50 ms", "longest ms"], body))
     return {
