@@ -16,7 +16,7 @@ def arguments():
     parser = argparse.ArgumentParser()
     for name in (
             "root", "folder", "output", "command", "cluster", "password", "nginx", "haproxy", "litellm", "executable", "tool", "quick",
-            "only", "peers", "budgets"):
+            "only", "peers", "budgets", "explain"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("database-port", "rounds", "messages", "rows"):
         parser.add_argument(f"--{name}", type=int, required=True)

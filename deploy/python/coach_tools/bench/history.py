@@ -15,8 +15,7 @@ MESSAGES_PER_USER = 200
 CONVERSATION = 40
 USERS_PER_BATCH = 2500
 
-# `number` is the number of a user; coach-bench computes the same ids (Requests.swift). The rows are those of finished turns, without turns
-# and usage.
+# `number` is the number of a user; coach-bench computes the same ids (Requests.swift). The rows are those of finished turns, without usage.
 LOAD = """
 set session_replication_role = replica;
 set synchronous_commit = off;
@@ -27,16 +26,28 @@ create temporary table talks on commit drop as
     select p.user_id, place, case when place = 0
         then ('be9cc000-0000-4000-8000-' || lpad(to_hex(p.number), 12, '0'))::uuid else gen_random_uuid() end as id
     from people p, generate_series(0, {talks} - 1) place;
+-- `seq` is that of the user's message, `change` the number that the beginning took; the end took the next.
+create temporary table exchanges on commit drop as
+    select t.user_id, t.id as conversation_id, s as seq, t.place * {length} + s as change,
+        gen_random_uuid() as id, gen_random_uuid() as user_message_id, gen_random_uuid() as message_id
+    from talks t, generate_series(1, {length}, 2) s;
 insert into public.users (id) select user_id from people;
--- A change each, as turns number them.
 insert into public.change_counters (user_id, last_change) select user_id, {talks} * {length} from people;
 insert into public.conversations (user_id, id, title, domain, last_seq, change)
     select user_id, id, 'How do I start', 'mindset', {length}, (place + 1) * {length} from talks;
-insert into public.messages (user_id, conversation_id, seq, change, role, content, domain, token_count)
-    select t.user_id, t.id, s, t.place * {length} + s, (case when s % 2 = 1 then 'user' else 'assistant' end)::public.message_role,
-        md5(t.id::text || s) || ' What would be the smallest step that you could take before tomorrow evening, and who would notice first '
-            || 'that you have taken it? Say it in one sentence, and then tell me what usually keeps you from it. ' || md5(s::text), 'mindset', 64
-    from talks t, generate_series(1, {length}) s;
+insert into public.turns
+    (user_id, id, conversation_id, user_message_id, message_id, seq, status, finish_reason, idempotency_key, request_hash, conversation_named, tier,
+    locale, domain, domain_confidence, domain_source, finalized_by, time_to_first_token_ms, duration_ms, day, finished_at, change)
+    select user_id, id, conversation_id, user_message_id, message_id, seq, 'complete', 'stop', id::text, decode(md5(id::text), 'hex'), true, 'free',
+        'en', 'mindset', 0.8, 'message', 'owner', 300, 4000, current_date - (change / 2) % 30, now(), change + 1
+    from exchanges;
+insert into public.messages (user_id, id, conversation_id, turn_id, seq, change, role, content, domain, token_count)
+    select e.user_id, m.id, e.conversation_id, e.id, e.seq + m.part, e.change + m.part, m.role,
+        md5(e.conversation_id::text || (e.seq + m.part)) || ' What would be the smallest step that you could take before tomorrow evening, and who would '
+            || 'notice first that you have taken it? Say it in one sentence, and then tell me what usually keeps you from it. ' || md5((e.seq + m.part)::text),
+        m.domain, 64
+    from exchanges e cross join lateral (values
+        (0, e.user_message_id, 'user'::public.message_role, null::public.coaching_domain), (1, e.message_id, 'assistant', 'mindset')) m (part, id, role, domain);
 commit;
 """
 
