@@ -50,6 +50,44 @@ struct BeginTurnTests {
         #expect(context.region == Region(country: "DE", locale: "de-DE"))
     }
 
+    @Test(
+        "without memory consent, refused or required and not given, a turn has no profile and no summary, and needs none",
+        arguments: [(refused: true, required: false), (refused: false, required: true), (refused: true, required: true)])
+    func memoryConsent(refused: Bool, required: Bool) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let conversation = try await store.turns().talk(caller, "First").conversationID
+        for number in 0..<3 { try await store.turns().talk(caller, "\(number)", in: conversation) }
+        try await store.admin.execute(
+            "insert into public.context_profiles (user_id, goals) values (\(caller.userID.uuid), '[\"a new job\"]')")
+        try await store.admin.execute("update public.conversations set summary = 'So far.' where id = \(conversation.uuid)")
+        /// Of a tier that shows two earlier messages to the model.
+        func context(_ consents: RequiredConsents) async throws -> TurnContext {
+            let repository = TurnRepository.postgres(
+                client: store.gateway, owner: { TurnOwner(instance: UUID(), epoch: 1) },
+                tiers: { TierBook([Tier("free", history: Tier.History(tokens: 1_000, messages: 2))]) }, consents: consents)
+            let assessment = MessageAssessment(
+                risk: .calm, domains: DomainScores(values: Domain.allCases.map { _ in 0 }, none: 1, wordCount: 1))
+            let request = TurnRequest(message: "And now?", conversationID: conversation)
+            let context = try await repository.begin(caller, request, assessment).begun
+            try await store.turns().finish(.complete(context.identity, of: caller))
+            return context
+        }
+        let remembered = try await context(RequiredConsents())
+        #expect(remembered.profile?.goals == ["a new job"] && remembered.summary == "So far." && remembered.needsSummary)
+
+        if refused {
+            try await store.admin.execute("update public.users set consents = '{\"memory\": false}' where id = \(caller.userID.uuid)")
+        }
+        let forgotten = try await context(required ? RequiredConsents([.memory]) : RequiredConsents())
+        #expect(forgotten.profile == nil && forgotten.summary == nil && !forgotten.needsSummary)
+        // The conversation itself is not an earlier one.
+        #expect(forgotten.history.count == 2)
+
+        try await store.admin.execute("update public.users set consents = '{\"memory\": true}' where id = \(caller.userID.uuid)")
+        #expect(try await context(RequiredConsents([.memory])).profile?.goals == ["a new job"])
+    }
+
     @Test("history has the newest messages within the token budget, oldest first, without failed or superseded ones")
     func historyBudget() async throws {
         let store = try await StoreFixture.shared()
