@@ -47,6 +47,33 @@ struct TooLargeTests {
         #expect(try await testUser.browser.post(body + " ").status == 413)
     }
 
+    /// Within the limits of both bodies, and beyond them.
+    @Test("nested JSON of any size is refused: 413 beyond the limit of the body, otherwise VAL_3001", arguments: [250 << 10, 1 << 20])
+    func nesting(count: Int) async throws {
+        let testBed = try await TestBed.shared()
+        let user = TestUser(gateway: testBed.gateway, role: "creator")
+        let persona = try #require(try await user.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"])
+        let open = String(repeating: "[", count: count)
+        let closed = String(repeating: "[", count: count / 2) + String(repeating: "]", count: count / 2)
+        for (method, path) in [("POST", Browser.chatPath), ("PUT", "/api/v1/personas/\(persona)/card")] {
+            for text in [open, closed, #"{"message":\#(closed)}"#, #"{"message":\#(open)"#] {
+                let head = user.browser.head(
+                    method, path, bodyCount: text.utf8.count, headers: ["If-Match": "*", "Accept": "application/json"])
+                let answer = try await Wire.run {
+                    let wire = try Wire(port: testBed.gateway.port)
+                    // The response may come, and the connection end, before everything was sent.
+                    try? wire.send(head + Array(text.utf8))
+                    return try wire.readAnswer()
+                }
+                let isTooLarge = count > 512 << 10
+                #expect(
+                    isTooLarge ? answer.status == 413 : [400, 422].contains(answer.status), "\(path) \(text.prefix(20)): \(answer.status)")
+                #expect(answer.errorCode == (isTooLarge ? "VAL_3005" : "VAL_3001"), "\(path): \(answer.text)")
+            }
+        }
+        expectDone(try await user.chat("Hello \(sim(["words": 2]))"))
+    }
+
     @Test("a header of 64 KiB is 431, one of 20 KiB is accepted")
     func header() async throws {
         let testUser = try await TestBed.shared().testUser()
