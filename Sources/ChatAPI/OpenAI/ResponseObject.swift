@@ -11,9 +11,8 @@ struct ResponseObject: Sendable {
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
-    /// nil when the response was retrieved: this is not stored.
-    var isBackground: Bool?
-    var previous: TurnID?
+    let isBackground: Bool
+    var previous: ResponseID?
 
     enum Status: String {
         case inProgress = "in_progress"
@@ -41,7 +40,7 @@ struct ResponseObject: Sendable {
     func write(_ ending: TurnEnding?, isEmpty: Bool, to writer: inout JSONWriter) {
         let status = status(ending)
         writer.object { writer in
-            writer.member("id", ResponseID.text(turn.facts.identity.turnID))
+            writer.member("id", ResponseID(turn.facts.identity.turnID, isBackground: isBackground).text)
             writer.member("object", "response")
             writer.member("created_at", turn.facts.startedAt ?? 0)
             writer.member("status", status.rawValue)
@@ -59,7 +58,7 @@ struct ResponseObject: Sendable {
                 if !isEmpty { writeItem(ending, text: text, to: &writer) }
             }
             writer.member("parallel_tool_calls", false)
-            writer.member("previous_response_id", previous.map(ResponseID.text))
+            writer.member("previous_response_id", previous?.text)
             // Always: a request that says otherwise is rejected.
             writer.member("store", true)
             writer.key(literal: "text")

@@ -10,7 +10,7 @@ struct ResponseRequest: Sendable {
     /// Answers at once, while the turn runs.
     var isBackground: Bool
     /// The response whose conversation this one continues.
-    var previous: TurnID?
+    var previous: ResponseID?
 
     init(_ body: JSONReader) throws(JSONFinding) {
         model = try body.required("model", .text(1...200))
@@ -50,19 +50,33 @@ extension ClientMessage {
     }
 }
 
-/// The id of a response: `resp_` and the id of its turn.
-enum ResponseID {
-    static func text(_ id: TurnID) -> String { "\(prefix)\(id)" }
+/// The id of a response: `resp_` and the id of its turn, with `bg_` between them when it runs in the background. That is not stored, because it
+/// makes no difference to the turn.
+struct ResponseID: Sendable {
+    let turn: TurnID
+    let isBackground: Bool
 
-    static func parse(_ text: some StringProtocol) -> TurnID? {
-        text.hasPrefix(prefix) ? TurnID(validating: text.dropFirst(prefix.count)) : nil
+    init(_ turn: TurnID, isBackground: Bool) {
+        self.turn = turn
+        self.isBackground = isBackground
     }
 
+    init?(parsing text: some StringProtocol) {
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        let rest = text.dropFirst(Self.prefix.count)
+        isBackground = rest.hasPrefix(Self.background)
+        guard let turn = TurnID(validating: isBackground ? rest.dropFirst(Self.background.count) : rest) else { return nil }
+        self.turn = turn
+    }
+
+    var text: String { "\(Self.prefix)\(isBackground ? Self.background : "")\(turn)" }
+
     private static let prefix = "resp_"
+    private static let background = "bg_"
 }
 
-extension JSONField<TurnID> {
+extension JSONField<ResponseID> {
     fileprivate static var responseID: Self {
-        .parsed("the id of a response", placeholder: TurnID.random()) { ResponseID.parse($0) }
+        .parsed("the id of a response", placeholder: ResponseID(TurnID.random(), isBackground: false)) { ResponseID(parsing: $0) }
     }
 }

@@ -42,7 +42,9 @@ public struct ResponseRoutes: Feature {
         ) { try await inputItems($0, $1) }
         running.post(
             "/v1/responses/{id}/cancel",
-            .init("Stop a response", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
+            .init(
+                "Stop a response that runs in the background", parameters: [.init("id", in: .path, .text)],
+                response: .media("application/json"))
         ) { try await cancel($0, $1) }
         turns.delete(
             "/v1/responses/{id}",
@@ -63,7 +65,7 @@ public struct ResponseRoutes: Feature {
         let conversation = try await conversation(of: body, pipeline, http)
         // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
         if http.idempotencyKey == nil, let previous = body.previous,
-            try await inputs.input(http.caller, previous)?.isLatest == false
+            try await inputs.input(http.caller, previous.turn)?.isLatest == false
         {
             throw rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
@@ -87,7 +89,7 @@ public struct ResponseRoutes: Feature {
     ) async throws -> ConversationID? {
         guard let previous = body.previous else { return nil }
         do {
-            return try await pipeline.find(previous, http).facts.identity.conversationID
+            return try await pipeline.find(previous.turn, http).facts.identity.conversationID
         } catch let error as GatewayError where error.code == .notFound {
             throw rejection(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
         }
@@ -111,7 +113,8 @@ public struct ResponseRoutes: Feature {
         let streams = try request.flag("stream")
         let last = try request.integer("starting_after")
         if let last, last < 0 { throw GatewayError(.invalidInput, "starting_after must not be negative").naming(field: "starting_after") }
-        let object = object(try await pipeline.find(try turnID(context), http), pipeline)
+        let id = try responseID(context)
+        let object = object(try await pipeline.find(id.turn, http), id, pipeline)
         guard streams else { return .json(object.encoded()) }
         let format = ResponseStreamFormat(object, after: last)
         return try pipeline.relay(TurnSubscription(turn: object.turn), from: format.cursor, as: format, http)
@@ -119,7 +122,7 @@ public struct ResponseRoutes: Feature {
 
     /// The newest message alone: instructions and earlier items of a request are not stored.
     private func inputItems(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        guard let input = try await inputs.input(context.caller, try turnID(context)) else { throw GatewayError.notFound }
+        guard let input = try await inputs.input(context.caller, try responseID(context).turn) else { throw GatewayError.notFound }
         let id = "msg_\(input.messageID)"
         let list = OpenAIList.encode { writer in
             writer.object { writer in
@@ -149,33 +152,40 @@ public struct ResponseRoutes: Feature {
     private func cancel(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let pipeline = chat.pipeline
-        let turn = try await pipeline.stop(try turnID(context), http, waitingFor: Self.cancellation)
-        return .json(object(turn, pipeline).encoded())
+        let id = try responseID(context)
+        guard id.isBackground else {
+            // 404 for another user's.
+            _ = try await pipeline.find(id.turn, http)
+            throw GatewayError(.invalidInput, "only a response that was created with background: true can be cancelled")
+        }
+        let turn = try await pipeline.stop(id.turn, http, waitingFor: Self.cancellation)
+        return .json(object(turn, id, pipeline).encoded())
     }
 
     private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let id = try turnID(context)
-        guard try await chat.pipeline.stop(id, TurnHTTPRequest(request, context)).ending != nil else {
+        let id = try responseID(context)
+        guard try await chat.pipeline.stop(id.turn, TurnHTTPRequest(request, context)).ending != nil else {
             throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
         }
-        guard try await removal.delete(context.caller, id) else { throw GatewayError.notFound }
+        guard try await removal.delete(context.caller, id.turn) else { throw GatewayError.notFound }
         return .json(
             JSONWriter.encode { writer in
                 writer.object { writer in
-                    writer.member("id", ResponseID.text(id))
+                    writer.member("id", id.text)
                     writer.member("object", "response")
                     writer.member("deleted", true)
                 }
             })
     }
 
-    private func object(_ turn: LiveTurn, _ pipeline: TurnPipeline) -> ResponseObject {
-        ResponseObject(turn: turn, model: CoachModel.name(turn.facts.personaID), card: pipeline.cardText(of: turn))
+    private func object(_ turn: LiveTurn, _ id: ResponseID, _ pipeline: TurnPipeline) -> ResponseObject {
+        ResponseObject(
+            turn: turn, model: CoachModel.name(turn.facts.personaID), card: pipeline.cardText(of: turn), isBackground: id.isBackground)
     }
 
     /// 404 for a malformed id, too.
-    private func turnID(_ context: AuthenticatedContext) throws(GatewayError) -> TurnID {
-        guard let id = context.parameters.get("id").flatMap({ ResponseID.parse($0) }) else { throw .notFound }
+    private func responseID(_ context: AuthenticatedContext) throws(GatewayError) -> ResponseID {
+        guard let id = context.parameters.get("id").flatMap({ ResponseID(parsing: $0) }) else { throw .notFound }
         return id
     }
 }

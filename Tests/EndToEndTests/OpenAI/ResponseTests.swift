@@ -116,9 +116,22 @@ struct ResponseTests {
         #expect(cancelled.status == 200 && cancelled.json["status"] == "cancelled", "\(cancelled.text)")
         let read = try await user.send("GET", "\(Self.path)/\(id)").json
         #expect(read["status"] == "cancelled" && !outputText(read).isEmpty)
+        #expect(read["id"] == id && read.flag("background") == true)
         let stream = try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=3")
         #expect(stream.events.last?.type == "response.incomplete")
         #expect(try await user.send("POST", "\(Self.path)/\(id)/cancel").json["status"] == "cancelled")
+    }
+
+    @Test("that do not run in the background cannot be cancelled")
+    func foreground() async throws {
+        let user = try await TestBed.shared().testUser()
+        let created = try await create(user, "Hello \(sim(["words": 2]))")
+        let id = try #require(created.json["id"])
+        #expect(created.json.flag("background") == false)
+        let cancelled = try await user.send("POST", "\(Self.path)/\(id)/cancel")
+        #expect(cancelled.status == 400 && cancelled.json.object("error")["type"] == "invalid_request_error", "\(cancelled.text)")
+        #expect(try await user.send("GET", "\(Self.path)/\(id)").json["status"] == "completed")
+        #expect(try await TestBed.shared().testUser().send("POST", "\(Self.path)/\(id)/cancel").status == 404)
     }
 
     @Test("are cancelled also when they end between the request to stop and the next look at them")
