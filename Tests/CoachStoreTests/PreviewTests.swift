@@ -51,6 +51,13 @@ struct PreviewTests {
         #expect(try await turns.begin(other, preview(persona), risk: .danger(.high)).begun.persona == nil)
         try await store.admin.execute("update public.coaching_personas set status = 'withdrawn' where id = \(persona.uuid)")
         #expect(try await turns.begin(creator, preview(persona), risk: .calm).rejection.reason == .notFound)
+
+        let deleted = try await store.persona(status: "draft", of: creator.userID)
+        let begun = try await turns.begin(creator, preview(deleted), risk: .calm).begun.identity
+        try await turns.finish(.complete(begun, of: creator))
+        try await store.personas().delete(creator, deleted)
+        #expect(try await turns.begin(creator, preview(deleted), risk: .calm).rejection.reason == .notFound)
+        #expect(try await turns.begin(creator, preview(deleted), risk: .danger(.high)).begun.persona == nil)
     }
 
     @Test("a failed preview is tried again with its key; a repeated one is removed some minutes after it began, without a tombstone")
