@@ -14,7 +14,10 @@ public struct SyncRoutes: Feature {
         routes.authenticated("Synchronisation").get(
             "/api/v1/sync",
             .init(
-                "List what changed since an earlier answer, deleted conversations and personas included; without `since` everything",
+                """
+                List what changed since an earlier answer, deleted conversations and personas included; without `since` everything: the user's \
+                own rows in the order of their changes, then personas in an order of their own
+                """,
                 parameters: [.init("since", in: .query, .text), PageQuery.limitParameter], response: .data(SyncResource.schema))
         ) { request, context in
             let limit = try PageQuery.limit(request)

@@ -170,7 +170,7 @@ struct SyncTests {
     }
 
     /// A turn with a random end, and sometimes another one on its message. The other writer's turn may be running in the conversation.
-    private static func turn(
+    static func turn(
         in conversation: ConversationID, _ message: String, _ caller: Caller, _ store: StoreFixture, _ random: inout SeededGenerator
     ) async throws {
         let turns = store.turns()
