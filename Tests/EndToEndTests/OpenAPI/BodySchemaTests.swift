@@ -55,13 +55,14 @@ struct BodySchemaTests {
     /// The routes with a JSON body, but for those of foreign protocols, whose schemas name only what has an effect.
     private func routes(_ document: [String: Any]) throws -> [Route] {
         let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
-        return paths.flatMap { path, operations in
-            operations.compactMap { method, operation -> Route? in
+        return try paths.flatMap { path, operations in
+            try operations.compactMap { method, operation -> Route? in
                 let content = (operation["requestBody"] as? [String: Any])?["content"] as? [String: Any]
                 guard let body = content?["application/json"] as? [String: Any], !path.hasPrefix("/v1/"),
-                    !path.hasPrefix("/functions/v1/webhook-"),
-                    let schema = body["schema"] as? [String: Any], let example = body["example"] as? [String: Any]
+                    !path.hasPrefix("/functions/v1/webhook-")
                 else { return nil }
+                let schema = try #require(body["schema"] as? [String: Any], "\(method) \(path)")
+                let example = try #require(body["example"] as? [String: Any], "\(method) \(path) has no example")
                 return Route(
                     method: method.uppercased(), path: filled(path, operation["parameters"] as? [[String: Any]] ?? []),
                     role: operation["x-role"] as? String, schema: schema, example: example)

@@ -1,7 +1,7 @@
 """Tries generated requests on every route as three roles: cases.py URL CASES USER_TOKEN CREATOR_TOKEN OPERATOR_TOKEN.
 
-CASES is an upper bound for each role and route. Up to 2 the run is short: examples only. Beyond, schemathesis also covers boundaries and follows
-links from one answer into the next request, and the run fails with fewer than 5,000 requests in all. Fails on 5xx, on a status or a media type that
+CASES is an upper bound for each role and route. Links from one answer into the next request are followed. Up to 2 the run is short; beyond,
+schemathesis also covers examples and boundaries, and the run fails with fewer than 5,000 requests in all. Fails on 5xx, on a status or a media type that
 the document does not name, on a body that breaks its schema, and when a token is not accepted any more: 401 is a documented status.
 """
 
@@ -37,7 +37,7 @@ def run(role, token, report):
         os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", f"{url}/openapi.json",
         "--header", f"Authorization: Bearer {token}", "--seed", "1", "--max-examples", str(cases), "--warnings", "off",
         "--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
-        "--phases", "fuzzing" if cases <= 2 else "examples,coverage,fuzzing,stateful", "--report-json-path", report,
+        "--phases", "fuzzing,stateful" if cases <= 2 else "examples,coverage,fuzzing,stateful", "--report-json-path", report,
         "--suppress-health-check", "all", "--request-timeout", "30", "--no-color", "--continue-on-failure",
         "--exclude-path-regex", "/operator/(limits|prices|domain-configs|events)|/suspend|webhook",
     ]
