@@ -172,7 +172,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
-                "Webhooks", "WebhookTestSupport", "RelayTestSupport", "TokenRelay", "Reactor", .logging,
+                "CoachStore", "OperatorAPI", "Webhooks", "WebhookTestSupport", "RelayTestSupport", "TokenRelay", "Reactor", .logging,
             ],
             exclude: [
                 "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",

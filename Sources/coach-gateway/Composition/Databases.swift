@@ -8,8 +8,11 @@ import ServiceLifecycle
 /// The connections to the database. A statement on a shared connection waits for those before it, so those that take milliseconds and those
 /// that may take longer have connections of their own; and a thread of their own, because a thousand rows are decoded on it.
 struct Databases {
-    /// For turns, and for all that is answered in a few milliseconds.
+    /// For turns, and for what every request needs: statements of a few milliseconds with small results.
     let short: PostgresClient
+    /// For what is read and edited through the API. Statements as short, but a page of a creator's personas has 7 MB of JSON, one of versions of
+    /// documents 25 MB, and each is decoded on the thread of its connection.
+    let resources: PostgresClient
     /// For operators' figures, search, export, removal of users, and maintenance.
     let long: PostgresClient
     /// For the text of turns that run, or ran, on other instances: megabytes at once. Not `long`, because readers would wait for operators' figures.
@@ -43,6 +46,9 @@ struct Databases {
         options.sharedConnections = Self.longConnections
         longReactor = try Reactor(name: "long statements")
         long = PostgresClient(options, reactor: longReactor)
+        options.applicationName = "coach-gateway-resources"
+        options.sharedConnections = Self.resourceConnections
+        resources = PostgresClient(options, reactor: longReactor)
         options.applicationName = "coach-gateway-texts"
         options.sharedConnections = Self.textConnections
         texts = PostgresClient(options, reactor: longReactor)
@@ -51,6 +57,7 @@ struct Databases {
         intake = PostgresClient(options, reactor: longReactor)
     }
 
+    private static let resourceConnections = 4
     /// So that a slow statement does not stop the others.
     private static let longConnections = 4
     /// Of the three readers of such text, the first two: turns that are read already, those that are new, and orphans, of which there are few.
@@ -60,7 +67,9 @@ struct Databases {
     private static let intakeConnections = 4
 
     /// By the names of their metrics.
-    var all: [(name: String, client: PostgresClient)] { [("short", short), ("long", long), ("texts", texts), ("intake", intake)] }
+    var all: [(name: String, client: PostgresClient)] {
+        [("short", short), ("resources", resources), ("long", long), ("texts", texts), ("intake", intake)]
+    }
 
     var areReachable: Bool { all.allSatisfy { $0.client.status.isReachable } }
 

@@ -31,7 +31,7 @@ struct Gateway {
         (self.reactor, self.databases, self.outbound, self.local) = (reactor, databases, outbound, local)
 
         let documents = EditableDocuments(files)
-        let documentStore = VersionedDocuments.postgres(client: databases.short)
+        let documentStore = VersionedDocuments.postgres(client: databases.resources)
         let documentsAreLoaded = LiveValue(false)
         let models = ModelAccess(configuration, files.models, reactor: reactor, logger: logger)
         let turns = TurnParts(

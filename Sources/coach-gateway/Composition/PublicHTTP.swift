@@ -32,7 +32,7 @@ struct PublicHTTP {
             tiers: documents.tiers, figureEvents: figureEvents)
         let turnFeatures = TurnFeatures(
             coachingParts: files.coachingParts, documents: documents, models: models, turns: turns, counter: counter,
-            database: databases.short, personas: resources.personas)
+            database: databases.resources, personas: resources.personas)
         let webhooks: [any Feature] = [
             WebhookRoutes(
                 senders: configuration.webhooks.senders(googleKeys: googleKeys?.keys), inbox: work.inbox,

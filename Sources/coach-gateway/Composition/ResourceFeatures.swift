@@ -17,7 +17,7 @@ struct ResourceFeatures {
 
     var all: [any Feature] { account + creators + operators }
 
-    private var database: PostgresClient { databases.short }
+    private var database: PostgresClient { databases.resources }
 
     var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers] in tiers.current }) }
 

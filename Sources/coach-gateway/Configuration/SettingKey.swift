@@ -48,7 +48,7 @@ struct SettingKey: Sendable {
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
         meaning:
-            "shared pipelined connections; a user's statements keep to one. Four more serve figures, search and maintenance, two text of other instances' turns, four webhooks"
+            "shared connections of turns, a user's statements on one; 14 more: resources 4, figures and search 4, others' text 2, webhooks 4"
     )
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")

@@ -1,0 +1,143 @@
+import CoachCore
+import CoachStore
+import Foundation
+import Logging
+import OperatorAPI
+import Reactor
+import RelayTestSupport
+import TestSupport
+import Testing
+
+@testable import coach_gateway
+
+@Suite("Large results beside a stream")
+struct LargeResultTests {
+    @Test("8 MiB of text of other instances' turns, running and orphaned, delay no token by more than 5 ms")
+    func texts() async throws {
+        let database = try await Database.ofItsOwn()
+        let turns = (0..<128).map { _ in (user: UserID.random(), turn: TurnID.random()) }
+        try await insert(turns, database)
+        try await Parts.run(database) { parts in
+            try await parts.local.instance.registerWhenReachable()
+            let cursors = turns.map { TurnCursor(userID: $0.user, turnID: $0.turn, afterByte: 0) }
+            try await parts.expectNoDelay("running") {
+                let bytes = try await parts.turns.recovery.tail(cursors).reduce(0) { $0 + $1.text.utf8.count }
+                #expect(bytes == 8 << 20)
+            }
+            try await parts.expectNoDelay("orphaned") {
+                var (tried, bytes): ([TurnID], Int) = ([], 0)
+                while case let lot = try await parts.turns.recovery.orphans(tried), !lot.isEmpty {
+                    tried += lot.map(\.facts.identity.turnID)
+                    bytes += lot.reduce(0) { $0 + $1.content.utf8.count }
+                }
+                #expect(bytes == 8 << 20)
+            }
+        }
+    }
+
+    @Test("a page of a creator's personas, 6 MB of JSON, delays no token by more than 5 ms")
+    func personas() async throws {
+        let database = try await Database.ofItsOwn()
+        let creator = UserID.random()
+        try await database.fresh.psql(
+            """
+            insert into public.users (id) values ('\(creator)');
+            insert into public.coaching_personas (user_id, name, tone, methodology, personality)
+            select '\(creator)', 'Maya', content, content, content
+            from generate_series(1, 100), to_jsonb(array[repeat('x', 19000)]) as content;
+            """)
+        let caller = Caller(
+            userID: creator, role: .creator,
+            claims: #"{"sub":"\#(creator)","role":"authenticated","app_metadata":{"role":"creator"}}"#,
+            expiresAt: Date(timeIntervalSinceNow: 3_600))
+        try await Parts.run(database) { parts in
+            let personas = parts.resources.personas
+            try await parts.expectNoDelay("personas") {
+                #expect(try await personas.own(caller, PageRequest(limit: 100)).items.count == 100)
+            }
+        }
+    }
+
+    /// Turns of an instance that no longer exists, with 64 KiB of text each.
+    private func insert(_ turns: [(user: UserID, turn: TurnID)], _ database: Database) async throws {
+        let rows = turns.enumerated().map { "(\($0), '\($1.user)'::uuid, '\($1.turn)'::uuid)" }.joined(separator: ",")
+        try await database.fresh.psql(
+            """
+            create table public.example as
+                select *, gen_random_uuid() as owner from (values \(rows)) as row (n, user_id, turn_id);
+            update public.example set owner = (select owner from public.example where n = 0);
+            insert into gateway.running_turns (
+                user_id, conversation_id, turn_id, attempt, user_message_id, message_id, account_id, day, started_at, owner_instance,
+                owner_epoch, risk, saved_at)
+            select user_id, turn_id, turn_id, 1, turn_id, turn_id, user_id, current_date, now(), owner, 1,
+                '{"tier": 0, "categories": [], "subject": "user", "patterns": []}', now()
+            from public.example;
+            insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
+            select owner, 1, array_agg(turn_id order by n), array_agg(1), array_agg(0), array_agg(65536), array_agg(65536 * n order by n),
+                convert_to(repeat('x', 65536 * 128), 'UTF8')
+            from public.example group by owner;
+            """)
+    }
+}
+
+/// The parts of a gateway that read from the database, with a stream on the reactor that its turns share.
+private struct Parts {
+    let local: LocalInstance
+    let turns: TurnParts
+    let resources: ResourceFeatures
+    private let stream: ProbeStream
+
+    /// Runs `body` with the parts, and stops them.
+    static func run(_ database: Database, _ body: (Parts) async throws -> Void) async throws {
+        let folder = try Folder()
+        let environment = [
+            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": database.gatewayURL,
+            "COACH_ROOT": Program.root.path, "COACH_STATE_DIR": folder.path, "COACH_SIMULATOR_URL": "http://127.0.0.1:1/v1",
+        ]
+        let (read, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
+        let configuration = try #require(read, "\(findings)")
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let reactor = try Reactor(name: "relay")
+        reactor.start()
+        defer { reactor.stop() }
+        let databases = try Databases(configuration, url: database.gatewayURL, logger: logger, reactor: reactor)
+        databases.start()
+        defer { databases.stop() }
+        for (_, client) in databases.all { client.start() }
+        let failure: (any Error)?
+        do {
+            try await body(try Parts(configuration, environment, databases, reactor, logger))
+            failure = nil
+        } catch {
+            failure = error
+        }
+        for (_, client) in databases.all { await client.shutdown(grace: .zero) }
+        withExtendedLifetime(folder) {}
+        if let failure { throw failure }
+    }
+
+    private init(
+        _ configuration: GatewayConfiguration, _ environment: [String: String], _ databases: Databases, _ reactor: Reactor, _ logger: Logger
+    ) throws {
+        let documents = EditableDocuments(try #require(ProductFiles.load(root: configuration.root, environment: environment).files))
+        local = try LocalInstance(configuration, database: databases.short, logger: logger)
+        turns = TurnParts(
+            configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
+        resources = ResourceFeatures(
+            databases: databases, configuration: configuration, documents: documents,
+            documentStore: .postgres(client: databases.resources), tiers: documents.tiers,
+            figureEvents: FigureEvents(live: .postgres(client: databases.long), isOpen: { true }))
+        stream = try ProbeStream(reactor)
+    }
+
+    /// Expects that no token of the stream is delayed by more than 5 ms while `body` runs.
+    func expectNoDelay(_ what: String, during body: () async throws -> Void) async throws {
+        let stream = stream
+        try await eventually("the stream") { stream.tokens > 2 }
+        stream.reset()
+        try await body()
+        let tokens = stream.tokens
+        try await eventually("the next tokens") { stream.tokens > tokens + 1 }
+        #expect(stream.longest < .milliseconds(5), "\(what): \(stream.longest)")
+    }
+}
