@@ -56,7 +56,7 @@ commit;
 vacuum analyze public.coaching_personas, public.persona_versions, public.share_links, public.persona_redemptions,
     public.persona_avatars, public.usage_logs;
 -- The gateway folds what turns add, not two million rows at once.
-select gateway.rebuild_rollups();
+call gateway.rebuild_rollups();
 """
 
 
