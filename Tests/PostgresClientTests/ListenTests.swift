@@ -42,8 +42,8 @@ import Testing
                     event = await events.next()
                 }
                 #expect(event == .connected)
-                // A server that starts may be busy for a moment.
-                #expect(failures.first == .refused && Set(failures).count == failures.count, "\(failures)")
+                // Of several kinds, as while the server dies and starts, each once.
+                #expect(!failures.isEmpty && Set(failures).count == failures.count, "\(failures)")
                 try await eventually { client.status.isReachable }
                 try await client.execute("select pg_notify('turns', \("round \(round)"))")
                 guard case .notification("turns", "round \(round)", _) = await events.next() else {

@@ -199,6 +199,7 @@ enum FunctionExpectation {
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
         "gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan)",
+        "gateway.end_without_answer(uuid, gateway.ended_turn, timestamp with time zone)",
         "gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
         "gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
     ]
