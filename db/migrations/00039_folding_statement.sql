@@ -113,7 +113,7 @@ begin
                 sum(r.sign * (r.is_message and r.domain is not null)::integer) as routed,
                 coalesce(sum(r.sign * round(r.domain_confidence::numeric * 1000000)) filter (where r.is_message and r.domain is not null), 0)
                     as confidence,
-                sum(r.sign * (r.is_message and r.domain_source = 'abstained')::integer) as abstentions
+                sum(r.sign * (r.is_message and r.domain_source is not distinct from 'abstained')::integer) as abstentions
             from ranked r
             group by 1, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
         ), key_delta as materialized (
