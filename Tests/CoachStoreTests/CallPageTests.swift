@@ -30,7 +30,7 @@ struct CallPageTests {
         let days = "'2031-04-01+00', '2031-04-03+00'"
         let rare = "calls(\(days), jsonb_build_object('persona_id', md5('rare')::uuid), null, 101)"
         #expect(try await store.operatorRows(rare).count == 2)
-        #expect(try await store.operatorPages(rare) < 300)
+        #expect(try await store.operatorPages(rare) < 600)
         let quarter = "calls('2031-04-01 10:00+00', '2031-04-01 10:15+00', '{}', null, 101)"
         #expect(try await store.operatorRows(quarter).count == 101)
         #expect(try await store.operatorPages(quarter) < 2_000)
