@@ -5,6 +5,9 @@ import selectors
 import threading
 import time
 
+# Open at once. select(2) takes descriptors below 1,024.
+CONNECTIONS = 400
+
 
 def run(work):
     """Runs a coroutine on a loop that waits by select(2). asyncio's epoll rounds each wait up to whole milliseconds, which makes requests late by 0.7 ms
@@ -17,13 +20,14 @@ async def pace(rate, seconds, connect, send):
     """Sends requests at a rate, independent of the answers: one that waits for a free connection is late, which counts. `connect()` opens a
     connection, which is kept; `send(connection, number)` returns a function that is called with the seconds since the request was due."""
     # In turn, so that none is idle for so long that the server closes it.
-    idle, running, began = collections.deque(), set(), time.perf_counter()
+    idle, running, free, began = collections.deque(), set(), asyncio.Semaphore(CONNECTIONS), time.perf_counter()
 
     async def one(number):
-        connection = idle.popleft() if idle else await connect()
-        record = await send(connection, number)
-        record(time.perf_counter() - began - number / rate)
-        idle.append(connection)
+        async with free:
+            connection = idle.popleft() if idle else await connect()
+            record = await send(connection, number)
+            record(time.perf_counter() - began - number / rate)
+            idle.append(connection)
     for number in range(int(rate * seconds)):
         await asyncio.sleep(max(0, began + number / rate - time.perf_counter()))
         task = asyncio.ensure_future(one(number))

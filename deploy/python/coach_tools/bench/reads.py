@@ -42,14 +42,16 @@ insert into public.persona_redemptions (user_id, persona_id, link_id)
     select m.user_id, l.persona_id, l.id
     from made m join made other on other.n = {personas} - 1 - m.n join public.share_links l on l.persona_id = other.id where m.n % {per_creator} = 0;
 insert into public.usage_logs
-    (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, domain, tier, provider, model, input_tokens,
-    cached_input_tokens, cache_write_tokens, output_tokens, tokens_in, tokens_out, cost_usd, finalized_by, status, booked_at)
-    select u.account_id, t.day, t.id, 1, 1, r.revision, 'chat', t.conversation_id, t.message_id, 'mindset', 'free', r.provider, r.model, r.input, r.zero,
-        r.zero, r.output, r.input, r.output, r.cost, r.finalizer, r.status, t.day + time '12:00'
-    from public.users u join public.turns t on t.user_id = u.id cross join (values
-        (0, null, null, null::bigint, null::bigint, null::bigint, null::numeric, null::public.finalizer, null::public.turn_status),
-        (1, 'simulator', 'sim-coach-1', 900, 0, 64, 0.0004, 'owner', 'complete')) r (revision, provider, model, input, zero, output, cost, finalizer, status)
-    where u.id in (select user_id from made);
+    (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, tier, booked_at)
+    select u.account_id, t.day, t.id, 1, 1, 0, 'chat', t.conversation_id, t.message_id, 'free', t.day + time '12:00'
+    from public.users u join public.turns t on t.user_id = u.id where u.id in (select user_id from made);
+insert into public.usage_logs
+    (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, tier, booked_at, finalized_by, status, provider, model,
+    input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out, cost_usd, domain,
+    domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
+    select l.account_id, l.day, l.turn_id, 1, 1, 1, 'chat', l.conversation_id, l.message_id, 'free', l.booked_at, 'owner', 'complete', 'simulator',
+        'sim-coach-1', 900, 0, 0, 64, 0, 900, 64, 0.0004, 'mindset', 0.8, 'message', 300, 4000
+    from public.usage_logs l where l.revision = 0;
 update public.conversations c set persona_id = m.id, persona_version = 1 from made m
     where m.n % {per_creator} = 0 and c.user_id = m.user_id and c.id = ('be9cc000-0000-4000-8000-' || right(m.user_id::text, 12))::uuid;
 commit;
