@@ -119,9 +119,9 @@ struct RouteMatrixTests {
     private static let refused = ["limit=0", "limit=x", "cursor=%00", "updated_since=x", "since=%F0%9F%92%9B", "after=-1"]
 
     /// The path with ids of a persona, a conversation or a turn that the user makes; nil when it has another parameter.
-    private func ownPath(_ route: Route, of user: TestUser) async throws -> String? {
+    private func ownPath(_ route: Route, of user: TestUser, role: String?) async throws -> String? {
         var path = route.path
-        if path.hasPrefix("/api/v1/personas/{id}"), user.role == "creator" {
+        if path.hasPrefix("/api/v1/personas/{id}"), role == "creator" {
             path.replace("{id}", with: try #require(try await user.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"]))
         } else if path.hasPrefix("/api/v1/conversations/{id}") {
             path.replace("{id}", with: try #require(try await user.send("POST", "/api/v1/conversations", [:]).data["id"]))
@@ -145,7 +145,7 @@ struct RouteMatrixTests {
             requests += Self.queries.map { ("\(path)?\($0)", route.hasBody ? Array("{}".utf8) : nil) }
             if route.hasBody { requests += Self.bodies.map { (path, Array($0.utf8)) } }
             // With ids of the user's own, so that the queries are read.
-            if route.method == "GET", let path = try await ownPath(route, of: user) {
+            if route.method == "GET", let path = try await ownPath(route, of: user, role: role) {
                 requests += Self.queries.map { ("\(path)?\($0)", nil) }
                 for query in Self.refused where route.queries[String(query.prefix { $0 != "=" })] != nil {
                     let answer = try await user.browser.send("GET", "\(path)?\(query)", headers: ["Accept": "application/json"])

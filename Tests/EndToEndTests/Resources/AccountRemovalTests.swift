@@ -110,7 +110,8 @@ struct AccountRemovalTests {
             update conversations set summary = '\(canary)' where user_id = '\(user.id)'
             """)
         try await redeem(as: user)
-        #expect(try await user.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: try picture()).status == 200)
+        let picture = try picture()
+        #expect(try await user.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: picture).status == 200)
         // A safety state and, from a purchase, an entitlement.
         #expect(try await user.chat("I want to kill myself \(canary)").eventTypes.contains("safety"))
         let purchase = UUID().uuidString
@@ -133,7 +134,8 @@ struct AccountRemovalTests {
         let persona = try #require(try await creator.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"])
         #expect(try await creator.send("POST", "/api/v1/personas/\(persona)/publish").status == 200)
         let link = try await creator.send("POST", "/api/v1/personas/\(persona)/share-links", [:])
-        let redeemed = try await user.send("POST", "/api/v1/personas/redeem", ["share_token": try #require(link.data["token"])])
+        let token = try #require(link.data["token"])
+        let redeemed = try await user.send("POST", "/api/v1/personas/redeem", ["share_token": token])
         #expect(redeemed.status == 200, "\(redeemed.text)")
     }
 
