@@ -32,10 +32,9 @@ public struct WebhookRoutes: Feature {
                 guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
                 let body = try await request.collectBytes()
                 let event = try await reader(request, body)
-                guard try await pacer.wait() else {
+                guard try await pacer.store({ try await inbox.store(delivery(event, body)) }) != nil else {
                     throw GatewayError(.overloaded, "more events came than can be stored in time", retryAfter: 60)
                 }
-                _ = try await inbox.store(delivery(event, body))
                 return .envelope(context) { $0.object { _ in } }
             }
         }

@@ -1,8 +1,9 @@
-/// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and those that wait are
-/// stored down to four times as slowly while turns take longer to begin than without events.
+/// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and while turns take longer to
+/// begin than without events, those that come too fast are stored down to four times as slowly.
 ///
-/// Events below the rate never wait, whatever turns do. Those that wait for a quarter of a second already yield less, and from half a second on not
-/// at all: so a sender has its answers within a second (CONTRACT §6) over as many connections as half a second's events.
+/// Events below the rate never wait, whatever turns do, unless they pile up for seconds: then they come faster than this machine stores them. Those
+/// that wait for a quarter of a second already yield less, and from half a second on not at all: so a sender has its answers within a second (CONTRACT
+/// §6) over as many connections as half a second's events.
 struct IntakePace {
     typealias Instant = ContinuousClock.Instant
 
@@ -12,6 +13,9 @@ struct IntakePace {
     private static let longestYield = Duration.milliseconds(500)
     /// Without a turn for this long, there is nothing to yield to.
     private static let turnPause = Duration.seconds(5)
+    /// Of more events than this some wait for the database, and they pile up when there are more for this long. Pauses of a disk are shorter.
+    private static let mostAtOnce = 4
+    private static let longestPileUp = Duration.seconds(3)
     /// At this share of the rate, events are said to slow turns down.
     private static let busyShare = 10
     /// For how long that is said at most after the last event.
@@ -22,6 +26,10 @@ struct IntakePace {
     private let burst: Duration
     /// When the next event is due at even intervals.
     private var due: Instant
+    /// Events that came and are not answered.
+    private var unanswered = 0
+    /// When there were last at most `mostAtOnce` of them.
+    private var lastFew: Instant
     private var busyUntil: Instant
     private var lastTurn: Instant?
     private var slowdown = TurnSlowdown()
@@ -30,17 +38,27 @@ struct IntakePace {
     init(eventsPerSecond: Int, at now: Instant) {
         interval = .seconds(1) / eventsPerSecond
         burst = interval * (eventsPerSecond - 1)
-        (due, busyUntil) = (now, now)
+        (due, lastFew, busyUntil) = (now, now, now)
     }
 
-    /// How long an event waits that comes now; nil, and without effect, when that would be too long.
+    /// How long an event waits that comes now; nil, and without effect, when that would be too long. Each that waits is answered later.
     mutating func admit(at now: Instant) -> Duration? {
-        let moment = max(due, now)
+        if unanswered <= Self.mostAtOnce { lastFew = now }
+        let isPiledUp = now - lastFew > Self.longestPileUp
+        // Then the events of a second are no burst.
+        let moment = isPiledUp ? max(due, now + burst) : max(due, now)
         let pause = max(moment - burst - now, .zero)
         if pause > Self.longestWait { return nil }
-        due = moment + interval * stretch(after: pause, at: now)
+        due = moment + interval * (isPiledUp || pause > .zero ? stretch(after: pause, at: now) : 1)
+        unanswered += 1
         busyUntil = min(max(busyUntil, now) + interval * Self.busyShare, now + Self.longestBusy)
         return pause
+    }
+
+    /// An admitted event is stored, or failed to be.
+    mutating func answered(at now: Instant) {
+        unanswered -= 1
+        if unanswered <= Self.mostAtOnce { lastFew = now }
     }
 
     /// A turn began, after so long in the database.
@@ -49,9 +67,9 @@ struct IntakePace {
         slowdown.record(duration, besideEvents: now < busyUntil)
     }
 
-    /// By how much the interval after an event is longer than usual.
+    /// By how much the interval after an event that comes too fast is longer than usual.
     private func stretch(after pause: Duration, at now: Instant) -> Double {
-        guard pause > .zero, let lastTurn, now - lastTurn < Self.turnPause else { return 1 }
+        guard let lastTurn, now - lastTurn < Self.turnPause else { return 1 }
         return 1 + (slowdown.yield - 1) * min(max(0, 2 - 2 * (pause / Self.longestYield)), 1)
     }
 }

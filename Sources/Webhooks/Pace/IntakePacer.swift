@@ -23,11 +23,12 @@ public final class IntakePacer: Sendable {
         return watched
     }
 
-    /// Until an event may be stored, in the order of calls. Returns false at once when that is too late for its sender.
-    func wait() async throws -> Bool {
+    /// Stores an event when it may be stored, in the order of calls. Returns nil at once when that is too late for its sender.
+    func store<Receipt>(_ store: () async throws -> Receipt) async throws -> Receipt? {
         let now = ContinuousClock.now
-        guard let pause = pace.withLock({ $0.admit(at: now) }) else { return false }
+        guard let pause = pace.withLock({ $0.admit(at: now) }) else { return nil }
+        defer { pace.withLock { $0.answered(at: .now) } }
         if pause > .zero { try await Task.sleep(until: now + pause, clock: .continuous) }
-        return true
+        return try await store()
     }
 }

@@ -8,13 +8,26 @@ import Testing
 struct IntakePaceTests {
     private static let rate = 540
 
-    @Test("500 events a second never wait, however slow turns are")
+    @Test("500 events a second never wait, however slow turns are, also after a second in which the database stood still")
     func ordinary() {
         var chat = Simulation(rate: Self.rate)
         chat.delayPerEvent = 0.01
         chat.runTurns(for: .seconds(2))
-        let waits = chat.send(every: .seconds(1) / 500, for: .seconds(60))
+        var waits = chat.send(every: .seconds(1) / 500, for: .seconds(30))
+        chat.stopDatabase(for: .seconds(1))
+        waits += chat.send(every: .seconds(1) / 500, for: .seconds(30))
         #expect(waits.count == 30_000 && waits.allSatisfy { $0 == .zero })
+    }
+
+    @Test("a replay to a machine that cannot store as many events as the rate allows yields too")
+    func slowMachine() {
+        var chat = Simulation(rate: Self.rate)
+        chat.eventsPerSecond = 280
+        chat.delayPerEvent = 1.0 / 280
+        chat.runTurns(for: .seconds(2))
+        _ = chat.replay(connections: 32, for: .seconds(5))
+        let events = chat.replay(connections: 32, for: .seconds(20))
+        #expect((Self.rate / 4...Self.rate / 4 + 25).contains(events.count / 20), "\(events.count / 20) events a second")
     }
 
     @Test("a replay yields until turns begin almost as soon as without it, and is faster again when nobody chats")
@@ -82,10 +95,8 @@ struct IntakePaceTests {
         let caller = Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture)
         let start = ContinuousClock.now
         _ = try await turns.begin(caller, TurnRequest(message: "Hi"), MessageAssessment(risk: .calm, domains: .zero))
-        // None of these waits.
-        for _ in 0..<5 { #expect(try await pacer.wait()) }
-        // After 200 ms, and after 800 ms more, which would be 200 without the turn.
-        for _ in 0..<2 { #expect(try await pacer.wait()) }
+        // Five do not wait. The next one waits for 200 ms, and the last one for 800 ms more, which would be 200 without the turn.
+        for number in 0..<7 { #expect(try await pacer.store { number } == number) }
         #expect(ContinuousClock.now - start >= .milliseconds(900))
     }
 }
