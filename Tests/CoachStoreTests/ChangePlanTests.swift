@@ -76,6 +76,27 @@ struct ChangePlanTests {
         }
     }
 
+    /// Adds 50 users with 200 messages each, so that no table is so small that reading all of it costs less than its index.
+    private func addOthers(_ store: StoreFixture) async throws {
+        for statement in [
+            "insert into public.users (id) select gen_random_uuid() from generate_series(1, 50)",
+            """
+            insert into public.conversations (user_id, title, last_seq) select u.id, 'other', 40 from public.users u, generate_series(1, 5)
+            where not exists (select from public.conversations c where c.user_id = u.id)
+            """,
+            """
+            insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day, change)
+            select c.user_id, c.id, gen_random_uuid(), s, 'complete', '', true, 'free', current_date, s + 1
+            from public.conversations c, generate_series(1, 39, 2) s where c.title = 'other'
+            """,
+            """
+            insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, token_count, change)
+            select t.user_id, m.id, t.conversation_id, t.id, t.seq + m.part, 'user', 'text', 1, t.seq + m.part
+            from public.turns t, lateral (values (0, t.user_message_id), (1, t.message_id)) m (part, id) where t.request_hash = ''
+            """, "analyze",
+        ] as [Query] { try await store.admin.execute(statement) }
+    }
+
     @Test(
         "a page of a synchronisation looks up each message and each turn once, and one with nothing new none",
         .enabled(if: !isPooled))
@@ -85,7 +106,7 @@ struct ChangePlanTests {
         let conversation = try await store.turns().talk(caller, "Hello").conversationID
         for number in 0..<40 { try await store.turns().talk(caller, "\(number)", in: conversation) }
         for number in 0..<100 { _ = try await store.conversations.create(caller, title: "\(number)") }
-        try await store.admin.execute("analyze")
+        try await addOthers(store)
         let sync = SyncRepository.postgres(client: store.gateway)
 
         /// The page after a token, and the look-ups that it took.
