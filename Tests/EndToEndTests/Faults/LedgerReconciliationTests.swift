@@ -151,7 +151,8 @@ struct LedgerReconciliationTests {
         for turn in ledger.turns { try sums.add(turn, ledger, calls[ProviderJournal.mark(in: turn["content"] ?? "") ?? ""] ?? [], words) }
         try sums.addSummaries(ledger, journal.calls.filter { $0.purpose == .summary }, words)
         #expect(sums.booked == sums.counted)
-        #expect(sums.lost <= Self.kills, "finished summaries without a bill, and estimates without a call: \(sums)")
+        // An instance makes two at a time.
+        #expect(sums.lost <= 2 * Self.kills, "finished summaries without a bill, and estimates without a call: \(sums)")
         #expect(sums.lateJudges <= 2 + sums.judged / 20, "\(sums)")
         let marks = Set(ledger.turns.compactMap { ProviderJournal.mark(in: $0["content"] ?? "") })
         #expect(Set(calls.keys).subtracting(marks).isEmpty, "a call without a turn")
