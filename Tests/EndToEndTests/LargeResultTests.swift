@@ -16,9 +16,9 @@ struct LargeResultTests {
     func texts() async throws {
         let database = try await Database.ofItsOwn()
         let turns = (0..<128).map { _ in (user: UserID.random(), turn: TurnID.random()) }
-        try await insert(turns, database)
         try await Parts.run(database) { parts in
             try await parts.local.instance.registerWhenReachable()
+            try await insert(turns, of: parts.local.instance.id, database)
             let cursors = turns.map { TurnCursor(userID: $0.user, turnID: $0.turn, afterByte: 0) }
             try await parts.expectNoDelay("running") {
                 let bytes = try await parts.turns.recovery.tail(cursors).reduce(0) { $0 + $1.text.utf8.count }
@@ -59,24 +59,22 @@ struct LargeResultTests {
         }
     }
 
-    /// Turns of an instance that no longer exists, with 64 KiB of text each.
-    private func insert(_ turns: [(user: UserID, turn: TurnID)], _ database: Database) async throws {
+    /// Turns of an earlier process of an instance, with 64 KiB of text each.
+    private func insert(_ turns: [(user: UserID, turn: TurnID)], of instance: UUID, _ database: Database) async throws {
         let rows = turns.enumerated().map { "(\($0), '\($1.user)'::uuid, '\($1.turn)'::uuid)" }.joined(separator: ",")
         try await database.fresh.psql(
             """
-            create table public.example as
-                select *, gen_random_uuid() as owner from (values \(rows)) as row (n, user_id, turn_id);
-            update public.example set owner = (select owner from public.example where n = 0);
+            create table public.example as select * from (values \(rows)) as row (n, user_id, turn_id);
             insert into gateway.running_turns (
                 user_id, conversation_id, turn_id, attempt, user_message_id, message_id, account_id, day, started_at, owner_instance,
                 owner_epoch, risk, saved_at)
-            select user_id, turn_id, turn_id, 1, turn_id, turn_id, user_id, current_date, now(), owner, 1,
+            select user_id, turn_id, turn_id, 1, turn_id, turn_id, user_id, current_date, now(), '\(instance)', 1,
                 '{"tier": 0, "categories": [], "subject": "user", "patterns": []}', now()
             from public.example;
             insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
-            select owner, 1, array_agg(turn_id order by n), array_agg(1), array_agg(0), array_agg(65536), array_agg(65536 * n order by n),
+            select '\(instance)', 1, array_agg(turn_id order by n), array_agg(1), array_agg(0), array_agg(65536), array_agg(65536 * n order by n),
                 convert_to(repeat('x', 65536 * 128), 'UTF8')
-            from public.example group by owner;
+            from public.example;
             """)
     }
 }
