@@ -24,6 +24,7 @@ struct CallPageTests {
                     from unnest(array['2031-04-01', '2031-04-02']::date[]) as d cross join generate_series(1, 12000) as n order by d, n
                     """))
         try await store.admin.execute("call gateway.rebuild_rollups()")
+        try await store.foldRollups()
         for table in ["public.usage_logs", "gateway.account_usage_days", "gateway.key_days", "gateway.usage_quarters"] {
             try await store.admin.execute(Query(unsafeSQL: "vacuum analyze \(table)"))
         }
@@ -63,6 +64,7 @@ struct CallPageTests {
             }
         }
         try await store.admin.execute("call gateway.rebuild_rollups()")
+        try await store.foldRollups()
         try await store.admin.execute("analyze public.usage_logs")
         for (starts, ends) in [
             ("05-01 23:45", "05-02 00:15"), ("05-02 00:00", "05-02 00:15"), ("05-02 09:45", "05-02 10:00"), ("05-02 10:00", "05-02 10:15"),

@@ -44,7 +44,7 @@ declare
 begin
     perform from gateway.rollup_state for update;
     update gateway.rollup_state s
-    set watermark = gateway.oldest_running(), pending = array(
+    set watermark = greatest(s.watermark, gateway.oldest_running()), pending = array(
         select d.day
         from (
             select to_date(right(c.relname, 8), 'YYYYMMDD') as day
