@@ -51,9 +51,10 @@ struct AccountRemovalTests {
         #expect(try await testBed.database.rows(avatar).isEmpty)
     }
 
-    /// Where a user who has used everything has no row: of a running turn, of jobs that wait or have ended, and of an operator's session.
+    /// Where a user who has used everything has no row: of turns and summaries that run, of jobs that wait or have ended, and of an operator's
+    /// session.
     private static let empty: Set<String> = [
-        "gateway.done_jobs", "gateway.jobs", "gateway.operator_sessions", "gateway.running_turns",
+        "gateway.done_jobs", "gateway.jobs", "gateway.operator_sessions", "gateway.running_summaries", "gateway.running_turns",
     ]
 
     /// The tables with a user in which this one has no row, but for those of jobs, which come and go.
