@@ -44,7 +44,8 @@ struct LargeResultTests {
             insert into public.users (id) values ('\(creator)');
             insert into public.coaching_personas (user_id, name, tone, methodology, personality)
             select '\(creator)', 'Maya', content, content, content
-            from generate_series(1, 100), to_jsonb(array[repeat('x', 19000)]) as content;
+            from generate_series(1, 100),
+                (select to_jsonb(array_agg('Step ' || n)) from generate_series(1, 1300) n) as example (content);
             """)
         let caller = Caller(
             userID: creator, role: .creator,
@@ -69,11 +70,11 @@ struct LargeResultTests {
                 user_id, conversation_id, turn_id, attempt, user_message_id, message_id, account_id, day, started_at, owner_instance,
                 owner_epoch, risk, saved_at)
             select user_id, turn_id, turn_id, 1, turn_id, turn_id, user_id, current_date, now(), '\(instance)', 1,
-                '{"tier": 0, "categories": [], "subject": "user", "patterns": []}', now()
+                '{"tier": 0, "categories": [], "subject": "unclear", "patterns": []}', now()
             from public.example;
             insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
             select '\(instance)', 1, array_agg(turn_id order by n), array_agg(1), array_agg(0), array_agg(65536), array_agg(65536 * n order by n),
-                convert_to(repeat('x', 65536 * 128), 'UTF8')
+                convert_to(repeat('ü', 32768 * 128), 'UTF8')
             from public.example;
             """)
     }
@@ -85,6 +86,7 @@ private struct Parts {
     let turns: TurnParts
     let resources: ResourceFeatures
     private let stream: ProbeStream
+    private let thread: ThreadProbe
 
     /// Runs `body` with the parts, and stops them.
     static func run(_ database: Database, _ body: (Parts) async throws -> Void) async throws {
@@ -127,16 +129,20 @@ private struct Parts {
             documentStore: .postgres(client: databases.resources), tiers: documents.tiers,
             figureEvents: FigureEvents(live: .postgres(client: databases.long), isOpen: { true }))
         stream = try ProbeStream(reactor)
+        thread = ThreadProbe(reactor)
     }
 
     /// Expects that no token of the stream is delayed by more than 5 ms while `body` runs.
     func expectNoDelay(_ what: String, during body: () async throws -> Void) async throws {
-        let stream = stream
-        try await eventually("the stream") { stream.tokens > 2 }
+        let (stream, thread) = (stream, thread)
+        try await eventually("the stream") { stream.tokens > 2 && thread.rounds > 2 }
         stream.reset()
+        thread.reset()
         try await body()
-        let tokens = stream.tokens
-        try await eventually("the next tokens") { stream.tokens > tokens + 1 }
+        let (tokens, rounds) = (stream.tokens, thread.rounds)
+        try await eventually("the next tokens") { stream.tokens > tokens + 1 && thread.rounds > rounds + 1 }
         #expect(stream.longest < .milliseconds(5), "\(what): \(stream.longest)")
+        // Also when no token is on its way: the next would wait.
+        #expect(thread.longest < .milliseconds(5), "\(what): \(thread.longest)")
     }
 }
