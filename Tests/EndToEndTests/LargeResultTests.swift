@@ -35,7 +35,7 @@ struct LargeResultTests {
         }
     }
 
-    @Test("a page of a creator's personas, 6 MB of JSON, delays no token by more than 5 ms")
+    @Test("a page of a creator's personas, 5 MB of JSON, delays no token by more than 5 ms")
     func personas() async throws {
         let database = try await Database.ofItsOwn()
         let creator = UserID.random()
