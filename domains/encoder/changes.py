@@ -34,36 +34,60 @@ def technical():
 
 
 class Changes:
-    """Alters words at random: typing errors, greetings, technical text, and other messages before and after."""
+    """Alters words at random: typing errors, greetings, technical text, and other messages around them."""
+
+    # Words of a passage (MessageEncoder).
+    MOST_WORDS = 80
 
     def __init__(self, rows):
-        self.ordinary = {}
+        self.calm = {}
         for row in rows:
-            if row["form"] == "ordinary":
-                self.ordinary.setdefault(row["lang"], []).append(row["words"][:40])
+            # Others may allude to what they deny.
+            if row["form"] == "ordinary" or (row["plain"] and row["form"] == "hard_negative" and row["grammar"] == 0):
+                self.calm.setdefault(row["lang"], []).append((row["words"], row["form"] == "ordinary"))
 
     def __call__(self, row):
-        words = row["words"]
-        if len(words) > 2 and random.random() < 0.12:
-            words = [self.mistyped(word) if len(word) > 2 and random.random() < 0.25 else word for word in words]
-        if row["lang"] in self.ordinary and random.random() < 0.2:
-            before, after = random.choice([(1, 0), (1, 0), (0, 1), (0, 1), (1, 1)])
-            other = lambda: random.choice(self.ordinary[row["lang"]])
-            words = (other() if before else []) + words + (other() if after else [])
+        words = self.passage(row["words"])
+        if len(words) > 2 and random.random() < 0.15:
+            share = random.choice((0.15, 0.3, 0.4))
+            words = [self.mistyped(word) if len(word) > 1 and random.random() < share else word for word in words]
+        if row["lang"] in self.calm and random.random() < 0.3:
+            words = self.buried(words, row["lang"])
         if random.random() < 0.15:
             words = random.choice(GREETINGS).split() + words
-        if random.random() < 0.12:
+        if random.random() < 0.1:
             words = words + technical() if random.random() < 0.7 else technical() + words
+        return words
+
+    def passage(self, words):
+        start = random.randrange(max(len(words) - self.MOST_WORDS, 0) + 1)
+        return words[start : start + self.MOST_WORDS]
+
+    def buried(self, words, language):
+        """Among calm messages, up to the length of a passage; the outermost may be cut."""
+        room = max(self.MOST_WORDS - len(words), 10)
+        room = random.choice((room, room, random.randrange(5, room + 1)))
+        before = random.choice((0, room, random.randrange(room + 1), random.randrange(room + 1)))
+        return self.text(before, language)[-before:] * (before > 0) + words + self.text(room - before, language)[: room - before]
+
+    def text(self, count, language):
+        words = []
+        while len(words) < count:
+            other, is_ordinary = random.choice(self.calm[language])
+            if is_ordinary or random.random() < 0.15:
+                words += other
         return words
 
     @staticmethod
     def mistyped(word):
-        at = random.randrange(len(word) - 1)
+        at = random.randrange(len(word))
+        letter = random.choice("abcdefghijklmnopqrstuvwxyz")
         return random.choice(
             [
-                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-                word[:at] + word[at + 1 :],
-                word[:at] + random.choice("abcdefghijklmnopqrstuvwxyz") + word[at + 1 :],
+                word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :] or word,
+                word[:at] + letter + word[at + 1 :],
+                word[:at] + letter + word[at + 1 :],
                 word[:at] + word[at] + word[at:],
             ]
         )

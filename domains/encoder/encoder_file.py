@@ -1,4 +1,4 @@
-"""Writes encoder.bin; its format is described in TextEncoder+file.swift."""
+"""Writes and reads encoder.bin; its format is described in TextEncoder+file.swift."""
 
 import struct
 
@@ -8,6 +8,8 @@ import torch
 POSITIONS = 128
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
 VECTOR_COLUMNS = 64
+# Floats for the caller (MessageEncoder.Limits).
+LIMITS = 4
 
 
 def quantised(matrix, axis):
@@ -108,3 +110,71 @@ def write(model, pieces, outputs, limits, path):
         normalisation(layer + "output.LayerNorm")
     writer.projection(state["head.weight"].T, state["head.bias"])
     writer.finish(path)
+
+
+class Reader:
+    def __init__(self, path):
+        self.bytes, self.at = open(path, "rb").read(), 0
+        assert self.take(9) == b"COACHENC\x02"
+
+    def take(self, count):
+        self.at += count
+        return self.bytes[self.at - count : self.at]
+
+    def number(self, count=1):
+        return int.from_bytes(self.take(count), "little")
+
+    def floats(self, count):
+        return torch.from_numpy(np.frombuffer(self.take(4 * count), "<f4").copy())
+
+    def text(self):
+        return self.take(self.number()).decode()
+
+    def table(self, rows, columns):
+        scales = self.floats(rows)
+        return torch.from_numpy(np.frombuffer(self.take(rows * columns), np.int8).reshape(rows, columns).copy()) * scales[:, None]
+
+    def projection(self, inputs, outputs):
+        """Weights of a linear layer of torch, and the bias."""
+        filled = outputs + -outputs % VECTOR_COLUMNS
+        scales = self.floats(filled)
+        values = torch.from_numpy(np.frombuffer(self.take(inputs * filled), np.int8).reshape(inputs, filled).copy()) * scales
+        return values.T[:outputs].contiguous(), self.floats(filled)[:outputs]
+
+
+def read(path):
+    """Of a file its pieces and their vectors, and the other weights by their names in torch."""
+    reader = Reader(path)
+    count = reader.number()
+    for _ in range(count):
+        reader.text()
+        reader.floats(6)
+    reader.floats(LIMITS)
+    width, inner, _, positions = (reader.number(2) for _ in range(4))
+    layers = reader.number()
+    pieces = [reader.text() for _ in range(reader.number(4))]
+    vectors = reader.table(len(pieces), width)
+    state, embeddings = {}, "bert.embeddings."
+    state[embeddings + "position_embeddings.weight"] = reader.table(positions, width)
+
+    def normalisation(name):
+        state[name + ".weight"], state[name + ".bias"] = reader.floats(width), reader.floats(width)
+
+    def projection(inputs, outputs, *names):
+        weights, bias = reader.projection(inputs, outputs)
+        for number, name in enumerate(names):
+            part = slice(number * outputs // len(names), (number + 1) * outputs // len(names))
+            state[name + ".weight"], state[name + ".bias"] = weights[part], bias[part]
+
+    normalisation(embeddings + "LayerNorm")
+    for number in range(layers):
+        layer = f"bert.encoder.layer.{number}."
+        projection(width, 3 * width, *(layer + "attention.self." + part for part in ("query", "key", "value")))
+        projection(width, width, layer + "attention.output.dense")
+        normalisation(layer + "attention.output.LayerNorm")
+        projection(width, inner, layer + "intermediate.dense")
+        projection(inner, width, layer + "output.dense")
+        normalisation(layer + "output.LayerNorm")
+    projection(width, count, "head")
+    assert reader.at == len(reader.bytes) - 8
+    return dict(zip(pieces, vectors)), state

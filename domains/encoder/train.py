@@ -1,15 +1,17 @@
 """Trains the encoder of messages and writes encoder.bin. See README.md beside it.
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
-    python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--epochs 2] [--start WEIGHTS.pt]
+    python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--epochs 2] [--start ../encoder.bin]
 
-Needs torch and transformers. The base is a BERT model of Hugging Face's layout: vocab.txt, config.json and weights.
+Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
+other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English.
 """
 
 import argparse
 import json
 import random
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +20,7 @@ from transformers import BertModel
 
 from calibration import calibrate, calibrate_domains
 from changes import Changes
-from encoder_file import POSITIONS, rounded, write
+from encoder_file import POSITIONS, read, rounded, write
 from labels import CATEGORIES, DOMAINS, FORMS, OUTPUTS, targets
 
 # Weight of each output's error: the card decides.
@@ -34,18 +36,28 @@ LEFT_OUT = 0
 class Pieces:
     """WordPiece, longest first, over words that the gateway has folded."""
 
-    def __init__(self, base, rows):
+    def __init__(self, base, rows, glosses):
         self.all = [line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")]
         number = {piece: index for index, piece in enumerate(self.all)}
         self.special = [number[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
         self.known = number
+        self.cache = {}
+        # Of each word that the base does not know, the pieces of its glosses.
+        self.glosses = {
+            word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
+            for word, meanings in glosses.items()
+            if word not in number
+        }
+        self.base_count = len(self.all)
+        self.all += self.glosses
+        self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
         self.cache = {}
         seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
         used = {piece for word in seen for piece in self.split(word)}
         kept = [
             index
             for index, piece in enumerate(self.all)
-            if index in used or index in self.special or self.is_frequent(index, piece.removeprefix("##"))
+            if index in used or index in self.special or index >= self.base_count or self.is_frequent(index, piece.removeprefix("##"))
         ]
         self.kept = kept
         self.known = {self.all[index]: index for index in kept}
@@ -81,14 +93,57 @@ class Pieces:
         return numbers[: POSITIONS - 1] + [self.special[3]]
 
 
+class Vectors(nn.Module):
+    """Those of the base are frozen: words that no row has stay near their neighbours. Those of words with glosses are trained."""
+
+    def __init__(self, base, glosses):
+        super().__init__()
+        self.register_buffer("base", base)
+        self.added = nn.Parameter(torch.stack([self.meaning(meanings) for meanings in glosses]) if glosses else base[:0].clone())
+
+    def meaning(self, glosses):
+        """The mean, as long as the pieces are on average."""
+        means = [self.base[gloss] for gloss in glosses if gloss]
+        mean = torch.stack([vectors.mean(0) for vectors in means]).mean(0)
+        return mean / mean.norm() * torch.cat(means).norm(dim=1).mean()
+
+    def all(self):
+        return torch.cat([self.base, self.added])
+
+    def forward(self, numbers):
+        return nn.functional.embedding(numbers, self.all())
+
+
 class Encoder(nn.Module):
-    def __init__(self, base):
+    def __init__(self, base, pieces):
         super().__init__()
         self.bert = BertModel.from_pretrained(base, add_pooling_layer=False)
-        # Frozen: words that no row has stay near their neighbours.
-        self.bert.embeddings.word_embeddings.weight.requires_grad = False
+        vectors = self.bert.embeddings.word_embeddings.weight.detach()
+        self.bert.embeddings.word_embeddings = Vectors(vectors, list(pieces.glosses.values()))
         self.head = nn.Linear(self.bert.config.hidden_size, len(OUTPUTS) + len(DOMAINS))
         self.dropout = nn.Dropout(0.1)
+
+    def start(self, path, pieces):
+        """Takes over the weights of a file; pieces that it lacks keep theirs."""
+        vectors, state = read(path)
+        table = self.bert.embeddings.word_embeddings
+        with torch.no_grad():
+            for index, piece in enumerate(pieces.all):
+                if piece in vectors and index < pieces.base_count:
+                    table.base[index] = vectors[piece]
+                elif piece in vectors:
+                    table.added[index - pieces.base_count] = vectors[piece]
+        # The file has one table for positions and the first token type.
+        self.bert.embeddings.token_type_embeddings.weight.data.zero_()
+        positions = "bert.embeddings.position_embeddings.weight"
+        rest = self.state_dict()[positions][len(state[positions]) :]
+        state[positions] = torch.cat([state[positions], rest])
+        self.load_state_dict(state, strict=False)
+
+    def merged(self):
+        """With one table of vectors, as the file has it."""
+        self.bert.embeddings.word_embeddings = nn.Embedding.from_pretrained(self.bert.embeddings.word_embeddings.all().detach())
+        return self
 
     def forward(self, numbers, mask):
         # Half the time; scores are computed as the gateway does.
@@ -99,9 +154,17 @@ class Encoder(nn.Module):
 
 
 def weight(row):
-    """As CrisisTrainer weighs: oblique rows say less about how people write."""
-    known = 1 if row["plain"] or row["form"] not in FORMS else 0.5
-    return known * (1 if row["label"] != "not-crisis" else 1.5 if row["form"] == "ordinary" else 0.8)
+    return 1 if row["label"] != "not-crisis" else 1.5 if row["form"] == "ordinary" else 0.8
+
+
+def share(row):
+    """Oblique rows say less about how people write: as CrisisTrainer weighs them, half of them are taken in an epoch."""
+    return 1 if row["plain"] or row["form"] not in FORMS else 0.5
+
+
+def is_known(row):
+    """Nobody says in which passage of a long message its danger is."""
+    return len(row["words"]) <= Changes.MOST_WORDS or row["label"] == "not-crisis"
 
 
 def padded(texts):
@@ -111,35 +174,34 @@ def padded(texts):
     return numbers, mask
 
 
-def batches(indices, lengths):
-    """Messages of like length together, in random order."""
-    indices = np.random.permutation(indices)
+def epoch(rows, changes, pieces):
+    """Batches of row numbers and pieces: messages of like length together, in random order."""
+    chosen = [index for index, row in enumerate(rows) if row["fold"] != LEFT_OUT and is_known(row) and random.random() < share(row)]
+    random.shuffle(chosen)
     result = []
-    for start in range(0, len(indices), BATCH * 50):
-        group = indices[start : start + BATCH * 50]
-        group = group[np.argsort(lengths[group], kind="stable")]
+    for start in range(0, len(chosen), BATCH * 50):
+        group = [(index, pieces.numbers(changes(rows[index]))) for index in chosen[start : start + BATCH * 50]]
+        group.sort(key=lambda entry: len(entry[1]))
         result += [group[at : at + BATCH] for at in range(0, len(group), BATCH)]
     random.shuffle(result)
-    return result
+    return [([index for index, _ in batch], [text for _, text in batch]) for batch in result]
 
 
 def train(model, rows, pieces, epochs, rate):
     wanted = torch.tensor([targets(row) for row in rows])
     domains = torch.tensor([DOMAINS.index(row["domain"]) if row["domain"] else -1 for row in rows])
     weights = torch.tensor([weight(row) for row in rows])
-    lengths = np.array([len(row["words"]) for row in rows])
-    indices = np.array([index for index, row in enumerate(rows) if row["fold"] != LEFT_OUT])
     changes, costs = Changes([row for row in rows if row["fold"] != LEFT_OUT]), torch.tensor(COSTS)
-    plan = [batch for _ in range(int(np.ceil(epochs))) for batch in batches(indices, lengths)]
-    plan = plan[: int(epochs * len(indices) / BATCH)]
-    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
+    plan = [batch for _ in range(int(np.ceil(epochs))) for batch in epoch(rows, changes, pieces)]
+    plan = plan[: int(len(plan) * epochs / np.ceil(epochs))]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0)
     binary, several = nn.functional.binary_cross_entropy_with_logits, nn.functional.cross_entropy
     mean, start = 0, time.time()
     model.train()
-    for step, batch in enumerate(plan):
+    for step, (batch, texts) in enumerate(plan):
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1, (step + 1) / 150) * (len(plan) - step) / len(plan)
-        output = model(*padded([pieces.numbers(changes(rows[index])) for index in batch]))
+        output = model(*padded(texts))
         target = wanted[batch]
         errors = binary(output[:, : len(OUTPUTS)], target.clamp(min=0), reduction="none")
         loss = (errors * (target >= 0) * costs).mean(1)
@@ -153,6 +215,15 @@ def train(model, rows, pieces, epochs, rate):
         mean += 0.02 * (loss.item() - mean)
         if step % 50 == 0:
             print(f"step {step} of {len(plan)}, loss {mean:.4f}, {time.time() - start:.0f} s", flush=True)
+
+
+def glosses(path):
+    """Of words of other languages, folded, what they mean in English: a line for each language in which a word stands."""
+    result = {}
+    for line in open(path, encoding="utf-8"):
+        _, word, gloss = line.rstrip("\n").split("\t")
+        result.setdefault(word, []).append(gloss)
+    return result
 
 
 def scores(model, rows, pieces):
@@ -173,8 +244,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--rate", type=float, default=1e-4)
-    parser.add_argument("--start", help="weights to begin with, of --save")
-    parser.add_argument("--save", help="where to keep the weights")
+    parser.add_argument("--start", help="a file of --out to begin with")
     parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -182,14 +252,13 @@ def main():
     np.random.seed(options.seed)
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
-    pieces, model = Pieces(options.base, rows), Encoder(options.base)
+    pieces = Pieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
+    model = Encoder(options.base, pieces)
     if options.start:
-        model.load_state_dict(torch.load(options.start))
+        model.start(options.start, pieces)
     if options.epochs:
         train(model, rows, pieces, options.epochs, options.rate)
-    if options.save:
-        torch.save(model.state_dict(), options.save)
-    rounded(model)
+    rounded(model.merged())
     left_out = [row for row in rows if row["fold"] == LEFT_OUT]
     raw = scores(model, left_out, pieces)
     outputs, limits = calibrate(left_out, raw)

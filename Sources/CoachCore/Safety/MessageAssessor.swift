@@ -61,7 +61,7 @@ public struct MessageAssessor: Sendable {
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
         var risk = encoder.risk(
             passages[deciding], grammar: found.risk, linear: classifier.probabilities(features),
-            mayLower: deciding == passages.count - 1 && passages.allSatisfy(encoder.isCalm))
+            mayLower: deciding == passages.count - 1 && passages.allSatisfy { encoder.isCalm($0, despite: found.risk.categories) })
         // What the encoder takes for calm stays in the judge's grey zone.
         risk.score = [risk.score, first.risk.score].compactMap(\.self).max()
         return MessageAssessment(risk: risk, domains: domains(passages[0], found, features[0]) ?? first.domains)

@@ -49,7 +49,7 @@ struct CrisisDetectorTests {
     func mostStayCalm() throws {
         let lines = try Checkout.cases("must-stay-calm.txt")
         let shown = lines.filter { Shipped.assessor.assessFully($0).risk.tier >= .crisis }
-        #expect(Double(shown.count) <= 0.06 * Double(lines.count), "\(shown)")
+        #expect(Double(shown.count) <= 0.075 * Double(lines.count), "\(shown)")
     }
 
     @Test("every grammar entry has at least two positive and two negative cases, and all hold")

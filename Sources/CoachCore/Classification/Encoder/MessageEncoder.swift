@@ -57,20 +57,29 @@ public struct MessageEncoder: Sendable {
         (self.outputs, self.limits, self.encoder) = (outputs, limits, encoder)
     }
 
-    /// A short message whole; of a long one what surrounds its most dangerous windows, of which `windows` are the first words.
+    /// A short message whole; all of one that fits into two passages; of a longer one what surrounds its most dangerous windows, of which
+    /// `windows` are the first words.
     func passages(_ words: TokenSequence, windows: [Int]) -> [Passage] {
         let count = words.tokens.count
         guard count > MessageEncoder.passageLength else {
             let parts = scores(words, 0..<count)
             return parts.map { Passage(scores: $0, isWhole: parts.count == 1) }
         }
+        return starts(of: count, windows).flatMap { scores(words, $0..<($0 + MessageEncoder.passageLength)) }
+            .map { Passage(scores: $0, isWhole: false) }
+    }
+
+    /// The first words of the passages of a message of `count` words, which is longer than one passage.
+    private func starts(of count: Int, _ windows: [Int]) -> [Int] {
+        let last = count - MessageEncoder.passageLength
+        guard last > MessageEncoder.passageLength else { return [0, last] }
         var starts: [Int] = []
         for window in windows where starts.count < MessageEncoder.maximumPassages {
-            let start = max(0, min(window - MessageEncoder.wordsBefore, count - MessageEncoder.passageLength))
+            let start = max(0, min(window - MessageEncoder.wordsBefore, last))
             let isCovered = starts.contains { abs($0 - start) < MessageEncoder.passageLength - MessageEncoder.wordsBefore }
             if !isCovered { starts.append(start) }
         }
-        return starts.flatMap { scores(words, $0..<($0 + MessageEncoder.passageLength)) }.map { Passage(scores: $0, isWhole: false) }
+        return starts
     }
 
     /// In parts where the words have more pieces than the encoder has positions. It encodes at least one word at a time.
