@@ -47,8 +47,11 @@ struct CostPageTests {
             ("persona,model", "day", "UTC"), ("persona,domain,tier", "day", "UTC"), ("domain", "day", "UTC"), ("domain,tier", "day", "UTC"),
             ("", "day", "UTC"),
         ] {
-            // Whole days, and a period that begins and ends within hours.
-            for (starts, ends) in [("2031-03-01 00:00+00", "2031-03-05 00:00+00"), ("2031-03-01 10:15+00", "2031-03-04 20:45+00")] {
+            // Whole days, and periods that begin and end within hours, or soon after the beginning of the last hour or day.
+            for (starts, ends) in [
+                ("2031-03-01 00:00+00", "2031-03-05 00:00+00"), ("2031-03-01 10:15+00", "2031-03-04 20:45+00"),
+                ("2031-03-01 10:15+00", "2031-03-04 20:15+00"), ("2031-03-01 12:30+00", "2031-03-04 00:15+00"),
+            ] {
                 let period = "'\(starts)', '\(ends)', '{\(groups)}', '\(grain)', '\(tz)'"
                 let sums = expected(Set(groups.split(separator: ",").map(String.init)), grain, tz, starts, ends)
                 let whole = try await store.admin.query(

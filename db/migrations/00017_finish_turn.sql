@@ -326,12 +326,17 @@ begin
         change = turn.change
     where t.user_id = uid and t.id = $3
     returning t.user_message_id, t.retry_of into turn.user_message_id, turn.retry_of;
-    -- Its effects are written where the database accepts them.
+    -- Each of its effects is written where the database accepts it.
     begin
-        perform gateway.end_without_answer(uid, turn, moment);
         update public.budgets b
         set reserved_usd = b.reserved_usd - running.reserved_usd, reserved_tokens = b.reserved_tokens - running.reserved_tokens
         where b.user_id = uid and b.day = running.day;
+    exception
+        when lock_not_available or deadlock_detected then raise;
+        when others then null;
+    end;
+    begin
+        perform gateway.end_without_answer(uid, turn, moment);
     exception
         when lock_not_available or deadlock_detected then raise;
         when others then null;

@@ -13,6 +13,9 @@ declare
         select distinct date_trunc(grain, t, tz)
         from generate_series(
             greatest(starts, former), ends - interval '15 minutes', case grain when 'hour' then interval '30 minutes' else interval '1 hour' end) as t
+        -- The last one may be shorter than a step.
+        union
+        select date_trunc(grain, ends - interval '1 microsecond', tz) where ends > starts
         order by 1);
     first integer := 1;
     length integer := 1;

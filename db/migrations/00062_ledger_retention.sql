@@ -142,9 +142,11 @@ begin
     commit;
     foreach a_day in array days loop
         perform gateway.rebuild_day(a_day);
+        -- With the last day, after which nothing is pending: a rebuild that is broken off before it is seen to be.
+        if a_day = days[cardinality(days)] then perform gateway.rebuild_activity(); end if;
         commit;
     end loop;
-    perform gateway.rebuild_activity();
+    if cardinality(days) = 0 then perform gateway.rebuild_activity(); end if;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

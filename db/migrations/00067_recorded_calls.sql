@@ -61,12 +61,18 @@ declare
     ended integer;
 begin
     for lost in
-        delete from gateway.running_summaries s
-        where not exists (
-            select from gateway.jobs j
-            where j.user_id = s.user_id and (j.payload ->> 'turn_id')::uuid = s.turn_id
-                and j.kind = 'summarise_conversation' and j.state = 'ready' and j.lease_until > clock_timestamp())
-        returning s.*
+        -- Some at a time: their users' budgets are locked until all are done.
+        delete from gateway.running_summaries d
+        where d.ctid = any (array(
+            select s.ctid
+            from gateway.running_summaries s
+            where not exists (
+                select from gateway.jobs j
+                where j.user_id = s.user_id and (j.payload ->> 'turn_id')::uuid = s.turn_id
+                    and j.kind = 'summarise_conversation' and j.state = 'ready' and j.lease_until > clock_timestamp())
+            limit 100
+            for update skip locked))
+        returning d.*
     loop
         booked := null;
         if lost.estimate is not null then
@@ -113,6 +119,9 @@ begin
                 -- Booked after its record, so that both are few rows of one index.
                 and e.purpose = 'summary' and e.revision > 0 and e.booked_at > since and e.day >= first_day)
         and not exists (select from running r where r.account_id = l.account_id and r.turn_id = l.turn_id)
+        and not exists (
+            select from gateway.running_summaries s join public.users u on u.id = s.user_id
+            where u.account_id = l.account_id and s.turn_id = l.turn_id)
     on conflict do nothing;
     get diagnostics ended = row_count;
     return billed + ended;

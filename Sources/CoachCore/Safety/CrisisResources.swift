@@ -155,9 +155,11 @@ public struct CrisisResources: Sendable, Equatable {
             hours: "24/7", country: home == nil ? nil : region.countryCode)
     }
 
-    /// Spanish when only Spanish patterns matched, else the locale's language (English when there are no texts in it), else the country's.
+    /// Spanish when only Spanish patterns of the grammar matched, else the locale's language (English when there are no texts in it), else the
+    /// country's. The model's findings have no language.
     private func language(of risk: RiskAssessment, region: Region, home: Country?) -> String {
-        if !risk.patterns.isEmpty, risk.patterns.allSatisfy({ $0.hasPrefix("es.") }), texts["es"] != nil { return "es" }
+        let patterns = risk.patterns.filter { !$0.hasPrefix(CrisisClassifier.patternPrefix) }
+        if !patterns.isEmpty, patterns.allSatisfy({ $0.hasPrefix("es.") }), texts["es"] != nil { return "es" }
         if let language = region.language { return texts[language] == nil ? "en" : language }
         return home?.language ?? "en"
     }

@@ -15,10 +15,12 @@ public final class IntakePacer: Sendable {
         var watched = repository
         watched.begin = { [self] caller, request, assessment in
             let start = ContinuousClock.now
-            let result = try await repository.begin(caller, request, assessment)
-            let now = ContinuousClock.now
-            pace.withLock { $0.turnBegan(at: now, after: now - start) }
-            return result
+            // Those too that fail: a turn that runs into a time limit is the surest sign of too much work.
+            defer {
+                let now = ContinuousClock.now
+                pace.withLock { $0.turnBegan(at: now, after: now - start) }
+            }
+            return try await repository.begin(caller, request, assessment)
         }
         return watched
     }

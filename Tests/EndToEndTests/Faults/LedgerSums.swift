@@ -148,13 +148,15 @@ struct Sums: CustomStringConvertible {
         }
     }
 
+    /// Gemini does not report that nothing was cached.
     private static func figures(_ bill: JSONObject) -> [Int] {
-        ["input_tokens", "cached_input_tokens", "output_tokens"].map { bill.number($0) ?? -1 }
+        [bill.number("input_tokens") ?? -1, bill.number("cached_input_tokens") ?? 0, bill.number("output_tokens") ?? -1]
     }
 
-    /// An estimate's input is that of the messages, with a ratio that was learnt from reports between a half and twice as many tokens; what the provider
-    /// has reported at the beginning of its answer raises it.
+    /// An estimate's input is what the provider has reported at the beginning of its answer, or that of the messages, with a ratio that was learnt from
+    /// reports between a half and twice as many tokens; a report raises it.
     private func expectInput(_ figures: [Int], of call: ProviderJournal.Call) {
+        guard figures.prefix(2) != call.figures.prefix(2) else { return }
         let input = figures[0] + figures[1]
         let most = max(2 * (call.promptTokens + Self.promptRounding), call.figures[0]) + call.figures[1]
         #expect((max(1, (call.promptTokens - Self.promptRounding) / 2)...most).contains(input), "input \(figures) of \(call)")

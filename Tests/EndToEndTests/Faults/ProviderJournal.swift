@@ -44,7 +44,7 @@ final class ProviderJournal: Sendable {
 
     var calls: [Call] { state.withLock { Array($0.calls.values) } }
 
-    static func mark(in text: String) -> String? { text.matches(of: /mark[0-9a-f]{12}/).last.map { String($0.0) } }
+    static func mark(in text: String) -> String? { text.matches(of: /mark[a-z]{12}/).last.map { String($0.0) } }
 
     /// From the oldest call on that ran when it was read last.
     func read() async throws {
