@@ -50,19 +50,21 @@ struct LimitTests {
         #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
     }
 
+    /// nil when the budget rejects the turn.
+    private func beginWithinBudget(_ caller: Caller, _ turns: TurnPorts) async throws -> TurnIdentity? {
+        let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
+        if case .begun(let context, _) = result { return context.identity }
+        #expect(try result.rejection.reason == .budgetExhausted)
+        return nil
+    }
+
     @Test("of a hundred concurrent turns only those begin whose reservations of money fit, and a settled turn counts its cost")
     func moneyBudget() async throws {
         let store = try await StoreFixture.shared()
         for budgets in [Tier.Budgets(costPerDay: Nanodollars(1_000)), .init(costPerMonth: Nanodollars(1_000))] {
             let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(budgets: budgets, reserve: Nanodollars(130))))
-            @Sendable func begin() async throws -> TurnIdentity? {
-                let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
-                if case .begun(let context, _) = result { return context.identity }
-                #expect(try result.rejection.reason == .budgetExhausted)
-                return nil
-            }
             let begun = try await withThrowingTaskGroup(of: TurnIdentity?.self) { group in
-                for _ in 0..<100 { group.addTask { try await begin() } }
+                for _ in 0..<100 { group.addTask { try await self.beginWithinBudget(caller, turns) } }
                 return try await group.reduce(into: [TurnIdentity]()) { if let identity = $1 { $0.append(identity) } }
             }
             #expect(begun.count == 7)
@@ -71,7 +73,7 @@ struct LimitTests {
             let spent = try await store.value(
                 "select spent_usd || ' ' || reserved_usd from public.budgets where user_id = \(caller.userID.uuid)")
             #expect(spent == "0.000000910 0.000000000")
-            #expect(try await begin() == nil)
+            #expect(try await beginWithinBudget(caller, turns) == nil)
         }
     }
 
@@ -80,14 +82,8 @@ struct LimitTests {
         let store = try await StoreFixture.shared()
         for budgets in [Tier.Budgets(tokensPerDay: 1_000), .init(tokensPerMonth: 1_000)] {
             let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(budgets: budgets, reservedTokens: 130)))
-            @Sendable func begin() async throws -> TurnIdentity? {
-                let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
-                if case .begun(let context, _) = result { return context.identity }
-                #expect(try result.rejection.reason == .budgetExhausted)
-                return nil
-            }
             let begun = try await withThrowingTaskGroup(of: TurnIdentity?.self) { group in
-                for _ in 0..<100 { group.addTask { try await begin() } }
+                for _ in 0..<100 { group.addTask { try await self.beginWithinBudget(caller, turns) } }
                 return try await group.reduce(into: [TurnIdentity]()) { if let identity = $1 { $0.append(identity) } }
             }
             #expect(begun.count == 7)
@@ -97,11 +93,11 @@ struct LimitTests {
             for identity in begun.dropLast() { try await turns.finish(.complete(identity, of: caller)) }
             try await turns.finish(.failed(begun[6], of: caller))
             #expect(try await store.value(budget) == "750 0")
-            let last = try #require(try await begin())
-            #expect(try await begin() == nil)
+            let last = try #require(try await beginWithinBudget(caller, turns))
+            #expect(try await beginWithinBudget(caller, turns) == nil)
             try await turns.finish(.complete(last, of: caller))
             #expect(try await store.value(budget) == "875 0")
-            #expect(try await begin() == nil)
+            #expect(try await beginWithinBudget(caller, turns) == nil)
         }
     }
 
