@@ -211,6 +211,45 @@ struct RetryTests {
         #expect(try await storedMessages(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
     }
 
+    @Test("an answer that is visible again since a retry failed is replaced by its owner's late receipt")
+    func lateAfterFailedRetry() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.begin(caller, TurnRequest(message: "One?"), risk: .calm).begun.identity
+        var estimate = TurnReceipt.complete(first, of: caller, "Half")
+        estimate.status = .interrupted
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        try await turns.finish(.failed(second, of: caller))
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:interrupted:Half"])
+        #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Whole"])
+    }
+
+    @Test(
+        "what a user has deleted is not written again by the owner's late receipt, whose bill counts",
+        arguments: [TurnStatus.interrupted, .failed])
+    func lateAfterDeletion(recovered: TurnStatus) async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.begin(caller, TurnRequest(message: "One?", source: .openai), risk: .calm).begun.identity
+        var estimate = recovered == .failed ? TurnReceipt.failed(first, of: caller) : .complete(first, of: caller, "Half")
+        estimate.status = recovered
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        #expect(try await ResponseRemoval.postgres(client: store.gateway).delete(caller, first.turnID))
+        #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .superseded)
+        #expect(
+            try await store.count(
+                """
+                select count(*) from public.messages where turn_id = \(first.turnID.uuid) and (content <> '' or status <> 'superseded')
+                """) == 0)
+        #expect(
+            try await store.count(
+                "select count(*) from public.model_calls where turn_id = \(first.turnID.uuid) and finalized_by = 'owner'") == 1)
+    }
+
     @Test("a retry counts like a message, and a message at risk passes the limits again")
     func gates() async throws {
         let store = try await StoreFixture.shared()

@@ -114,7 +114,8 @@ begin
         on conflict (user_id, id) do update
             set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count,
                 updated_at = excluded.updated_at, change = excluded.change,
-                status = case when m.status = 'superseded' then m.status else excluded.status end
+                -- Visible, if a retry failed and restored it.
+                status = case when m.status = 'superseded' then m.status else turn.status::text::public.message_status end
     ), booking as (
         insert into public.usage_logs (
             account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
@@ -166,7 +167,8 @@ begin
     if not found or ended.attempt < nth then
         return 'unknown_turn';
     end if;
-    if ended.attempt > nth then
+    -- What the user has deleted stays so: only the ledger learns of it.
+    if ended.attempt > nth or ended.deleted_at is not null then
         perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
         if receipt ? 'calls' then
             perform gateway.book_calls(
@@ -219,7 +221,7 @@ end $$;
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
 -- result: {outcome: finalized}          written now
 --       | {outcome: already_finalized}  written before
---       | {outcome: superseded}         there is a later attempt; only the ledger was written
+--       | {outcome: superseded}         there is a later attempt, or the turn was deleted; only the ledger was written
 --       | {outcome: unknown_turn}       not a turn of this user, or removed with them
 create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb
     language plpgsql

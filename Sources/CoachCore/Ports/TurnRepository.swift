@@ -32,7 +32,7 @@ public enum ReceiptOutcome: String, Sendable, CaseIterable {
     case finalized
     /// The turn was finished before; nothing changed.
     case alreadyFinalized = "already_finalized"
-    /// There is a later attempt of the turn; only usage and cost were written.
+    /// There is a later attempt of the turn, or its user has deleted it; only usage and cost were written.
     case superseded
     /// The turn does not exist, because its user was erased. Retrying does not help.
     case unknownTurn = "unknown_turn"
