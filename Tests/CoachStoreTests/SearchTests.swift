@@ -101,7 +101,7 @@ struct SearchTests {
         #expect(try await store.count(missing) == 0)
         for (locale, language) in [
             ("fil-PH", "simple"), ("fi", "finnish"), ("nb-NO", "norwegian"), ("nn", "norwegian"), ("HU-hu", "hungarian"),
-            ("sr-Latn-RS", "serbian"), ("zh-Hant", "simple"),
+            ("sr-Latn-RS", "serbian"), ("zh-Hant", "simple"), ("de_DE", "german"), ("pt_BR", "portuguese"),
         ] {
             #expect(try await store.value("select gateway.search_language(\(locale))") == language, "\(locale)")
         }

@@ -18,10 +18,10 @@ create table gateway.search_progress (
     message_id uuid not null
 );
 
--- PostgreSQL's configuration for a BCP 47 locale: all that PostgreSQL 15 has.
+-- PostgreSQL's configuration for a BCP 47 locale, or one with underscores as iOS writes it: all that PostgreSQL 15 has.
 create function gateway.search_language(locale text) returns text
     language sql immutable
-    return case lower(split_part(locale, '-', 1))
+    return case lower(split_part(translate(locale, '_', '-'), '-', 1))
         when 'ar' then 'arabic' when 'ca' then 'catalan' when 'da' then 'danish' when 'de' then 'german' when 'el' then 'greek'
         when 'en' then 'english' when 'es' then 'spanish' when 'eu' then 'basque' when 'fi' then 'finnish' when 'fr' then 'french'
         when 'ga' then 'irish' when 'hi' then 'hindi' when 'hu' then 'hungarian' when 'hy' then 'armenian' when 'id' then 'indonesian'
