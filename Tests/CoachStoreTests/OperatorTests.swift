@@ -64,6 +64,21 @@ struct OperatorTests {
         }
     }
 
+    @Test("messages to route again are neither of ephemeral conversations nor of users who refused memory")
+    func routedMessages() async throws {
+        let store = try await StoreFixture.shared()
+        let (plain, ephemeral, refusing) = (Caller.someone(), Caller.someone(), Caller.someone())
+        let mark = UUID().uuidString
+        for (caller, word) in [(plain, "plain"), (ephemeral, "ephemeral"), (refusing, "refusing")] {
+            _ = try await store.turns().talk(caller, "\(word) \(mark)")
+        }
+        try await store.admin.execute("update public.conversations set ephemeral = true where user_id = \(ephemeral.userID.uuid)")
+        try await store.admin.execute(
+            "update public.users set consents = '{\"memory\": false}' where id = \(refusing.userID.uuid)")
+        let rows = try await call("operator.routed_messages(5000)", as: .someone(role: .operator), store)
+        #expect(rows.compactMap { $0[0] }.filter { $0.hasSuffix(mark) } == ["plain \(mark)"])
+    }
+
     @Test("the list of functions above is complete")
     func complete() async throws {
         let store = try await StoreFixture.shared()
