@@ -36,6 +36,14 @@ struct RouteTests {
             }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
         }
 
+        /// Whether the first model's circuit is open, and how many probes it had.
+        func circuit() async throws -> [Double] {
+            [
+                try await metric("coach_provider_circuit_open", of: "sim-first"),
+                try await metric("coach_provider_probes_total", of: "sim-first"),
+            ]
+        }
+
         /// Second calls that began because the first model was late, and those that the second one answered.
         func hedges() async throws -> (started: Double, won: Double) {
             (
@@ -124,6 +132,33 @@ struct RouteTests {
         #expect(try await ground.requests("sim-first", "answered") == 2)
         #expect(try await ground.requests("sim-second", "answered") == 2)
         #expect(try await ground.requests("sim-second", "failed") == 0)
+    }
+
+    @Test("a model that fails five times has an open circuit until a probe is answered, as the metrics say")
+    func circuit() async throws {
+        let ground = try await Ground()
+        #expect(try await ground.circuit() == [0, 0])
+        // Each turn calls it at least once, then the other.
+        for _ in 1...5 {
+            expectDone(try await ground.gateway.testUser().chat(message(marker(), first: ["http_error": ["status": 500]])))
+        }
+        #expect(try await ground.circuit() == [1, 0])
+        let skipping = try await ground.gateway.testUser().chat(message(marker()))
+        #expect(skipping.content == "This is sim-second.")
+        try await eventually(within: .seconds(20), "an answered probe") {
+            try await ground.gateway.testUser().chat(message(marker())).content == "This is sim-first."
+        }
+        #expect(try await ground.circuit() == [0, 1])
+    }
+
+    @Test("with weights each model is asked")
+    func weights() async throws {
+        let ground = try await Ground(["weight": 1])
+        let mark = marker()
+        for _ in 1...16 { expectDone(try await ground.gateway.testUser().chat(message(mark))) }
+        let asked = try await ground.simulator.requests(containing: mark).map { $0.entry["model"] ?? "-" }
+        // One of 32,768 runs asks one alone.
+        #expect(Set(asked) == ["sim-first", "sim-second"])
     }
 
     @Test("with least latency the faster model is asked, whatever the order of the route")

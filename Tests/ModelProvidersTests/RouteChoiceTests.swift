@@ -153,6 +153,18 @@ struct RouteChoiceTests {
         #expect(events.ends == CircuitBreaker.failuresToOpen + 3)
     }
 
+    @Test("a provider's models have circuits of their own")
+    func circuitsOfModels() {
+        let health = ProviderHealth()
+        let failing = choice("one")
+        var sound = failing
+        sound.name.model = "n"
+        let failure = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
+        let now = MonotonicInstant.now
+        for _ in 0...CircuitBreaker.failuresToOpen { health.noteFailure(of: failing.name, failure, at: now) }
+        #expect(health.order([failing, sound], at: now).map(\.name) == [sound.name, failing.name])
+    }
+
     @Test("a choice whose keys are all refused uses up no probe: it is passed over, and is probed once it has a key")
     func unusedProbe() async throws {
         try await CallBench.run(.quick(), .quick()) { bench in

@@ -3,6 +3,7 @@ enum MetricHelp {
     static let texts: [String: String] = [
         "coach_provider_circuit_open":
             "1 while the model is tried after the others: five failures in a row, no money, or no key that is accepted",
+        "coach_provider_probes_total": "calls that tried a model whose circuit was open",
         "coach_provider_requests_total":
             "requests that were answered (the first text came), have failed, or were rejected for a fault of their own; also those "
             + "that another provider's answer healed",

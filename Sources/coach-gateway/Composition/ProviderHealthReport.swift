@@ -22,6 +22,7 @@ final class ProviderHealthReport: Sendable {
         states = Mutex(Dictionary(uniqueKeysWithValues: names.map { ($0, CircuitState.closed) }))
         for name in names {
             Self.circuit(name).record(0)
+            Self.probes(name).increment(by: 0)
             for outcome in ProviderEvent.RequestOutcome.allCases {
                 Self.requests[RequestEnd(name: name, outcome: outcome)].increment(by: 0)
             }
@@ -33,13 +34,15 @@ final class ProviderHealthReport: Sendable {
         case .circuitOpened(let name, let needsOperator, let detail):
             note(name, .open)
             warn(name, needsOperator, detail)
-        case .circuitProbed(let name): note(name, .halfOpen)
+        case .circuitProbed(let name):
+            note(name, .halfOpen)
+            Self.probes(name).increment()
         case .circuitReopened(let name): note(name, .open)
         case .circuitClosed(let name):
             note(name, .closed)
             logger.notice("a provider answers again", metadata: ["provider": "\(name.provider)", "model": "\(name.model)"])
-        case .hedgeStarted(let name): Self.hedges("coach_hedges_started", name).increment()
-        case .hedgeWon(let name): Self.hedges("coach_hedges_won", name).increment()
+        case .hedgeStarted(let name): Self.counter("coach_hedges_started", name).increment()
+        case .hedgeWon(let name): Self.counter("coach_hedges_won", name).increment()
         case .requestEnded(let name, let outcome): Self.requests[RequestEnd(name: name, outcome: outcome)].increment()
         case .keyRefused(let provider, let detail):
             Self.refused(provider).increment()
@@ -81,6 +84,8 @@ final class ProviderHealthReport: Sendable {
         Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", name.provider), ("model", name.model)])
     }
 
+    private static func probes(_ name: ModelName) -> Counter { counter("coach_provider_probes", name) }
+
     private struct RequestEnd: Hashable {
         var name: ModelName
         var outcome: ProviderEvent.RequestOutcome
@@ -93,7 +98,7 @@ final class ProviderHealthReport: Sendable {
             dimensions: [("provider", end.name.provider), ("model", end.name.model), ("outcome", end.outcome.rawValue)])
     }
 
-    private static func hedges(_ label: String, _ name: ModelName) -> Counter {
+    private static func counter(_ label: String, _ name: ModelName) -> Counter {
         Counter(label: label, dimensions: [("provider", name.provider), ("model", name.model)])
     }
 
