@@ -32,10 +32,16 @@ struct AttemptFailureTests {
         #expect(failure.mayRetry == mayRetry && failure.blamesProvider == (kind != .request))
     }
 
-    @Test("errors of the request may not", arguments: [400, 404, 413, 422, 301, 204])
+    @Test("errors of the request may not", arguments: [400, 404, 413, 422])
     func notRetried(_ status: Int) {
         #expect(!failure(status).mayRetry)
         #expect(!failure(status).blamesProvider)
+    }
+
+    @Test("a redirect or an empty success is the provider's, and not tried again", arguments: [204, 301, 302, 308])
+    func noServer(_ status: Int) {
+        let failure = failure(status)
+        #expect(!failure.mayRetry && failure.blamesProvider && !failure.blamesRequest)
     }
 
     @Test("a wrong key says something about the provider, but asking again does not help", arguments: [401, 403])

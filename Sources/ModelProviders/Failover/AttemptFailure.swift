@@ -60,7 +60,8 @@ extension AttemptFailure {
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
-            blamesProvider: usually || isAboutMoney || isAboutKey,
+            // Below 400 stands no error of the request: what is called is no model's server, or not any more.
+            blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
             blamesRequest: isModerated || [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
