@@ -121,3 +121,12 @@ private struct AnthropicEvent {
         return usage
     }
 }
+
+/// Specialized for its frames.
+struct AnthropicAnswerReader: AnswerReader {
+    private var reader = EventStreamAnswerReader(AnthropicFrames())
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) { reader.read(bytes, into: &update) }
+
+    mutating func finish(into update: inout ParsedUpdate) { reader.finish(into: &update) }
+}

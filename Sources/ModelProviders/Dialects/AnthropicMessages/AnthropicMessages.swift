@@ -61,7 +61,7 @@ enum AnthropicMessages: WireFormat {
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { ("/messages", []) }
 
-    static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(AnthropicFrames()) }
+    static func makeReader(model: String) -> any AnswerReader { AnthropicAnswerReader() }
 
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { error(ErrorCode.object(in: body)) }
 

@@ -22,7 +22,7 @@ enum OpenAIChat: WireFormat {
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { (OpenAIRequest.path, []) }
 
-    static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(OpenAIFrames()) }
+    static func makeReader(model: String) -> any AnswerReader { OpenAIAnswerReader() }
 
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { OpenAIError.read(body) }
 }

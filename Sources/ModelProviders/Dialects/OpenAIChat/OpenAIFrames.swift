@@ -42,3 +42,12 @@ struct OpenAIFrames: FrameReader {
         return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
 }
+
+/// Specialized for its frames.
+struct OpenAIAnswerReader: AnswerReader {
+    private var reader = EventStreamAnswerReader(OpenAIFrames())
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) { reader.read(bytes, into: &update) }
+
+    mutating func finish(into update: inout ParsedUpdate) { reader.finish(into: &update) }
+}
