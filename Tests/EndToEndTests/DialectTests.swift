@@ -74,7 +74,7 @@ struct DialectTests {
         let (gateway, _) = try await Self.started.value
         let testBed = try await TestBed.shared()
         let word = marker()
-        let usage = ["prompt_tokens": 500, "completion_tokens": 30, "cached_tokens": 200]
+        let usage = ["prompt_tokens": 500, "completion_tokens": 30, "cached_tokens": 200, "reasoning_tokens": 10]
         let answer = try await gateway.testUser().chat(
             "\(word) \(sim(["text": "Grüß dich, schön.", "thinking": "a secret thought", "usage": usage]))", ["domain": dialect.domain])
         #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content == "Grüß dich, schön.", "\(answer.text)")
@@ -83,6 +83,12 @@ struct DialectTests {
         #expect(counted["provider"] == dialect.rawValue && counted["model"] == dialect.model)
         #expect(counted.number("input_tokens") == 500 && counted.number("cached_input_tokens") == 200)
         #expect(counted.number("output_tokens") == 30 && counted.flag("estimated") == false, "\(counted)")
+        let turn = try #require(answer.first("start")?["turn_id"])
+        let row = try await testBed.database.row(
+            "select output_tokens, reasoning_tokens from model_calls where turn_id = '\(turn)' and call = 1")
+        // Bedrock does not tell them apart.
+        let isTold = dialect.rawValue != "bedrock"
+        #expect(row.number("output_tokens") == (isTold ? 20 : 30) && row.number("reasoning_tokens") == (isTold ? 10 : nil), "\(row)")
         let requests = try await testBed.simulator.requests(containing: word)
         #expect(requests.map { $0.entry["path"] } == [dialect.path])
         #expect(requests.first?.system.isEmpty == false)

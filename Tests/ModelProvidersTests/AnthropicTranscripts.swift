@@ -52,6 +52,20 @@ extension Transcript {
                 text: "Grüß dich 👋🏽\u{2028}\"ok\"", usage: TokenUsage(input: 25, cachedInput: 100, cacheWrite: 7, output: 12, reasoning: 28),
                 verdict: .ended(.stop), reasoningBytes: 16)),
         Transcript(
+            "the end of the context window", AnthropicMessages.self,
+            #"""
+            event: content_block_delta
+            data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}
+
+            event: message_delta
+            data: {"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"output_tokens":3}}
+
+            event: message_stop
+            data: {"type":"message_stop"}
+
+
+            """#, Reading(text: "a", usage: TokenUsage(output: 3), verdict: .ended(.length))),
+        Transcript(
             "a refusal in the middle", AnthropicMessages.self,
             #"""
             event: message_start

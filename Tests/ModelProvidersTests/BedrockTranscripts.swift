@@ -40,6 +40,25 @@ extension Transcript {
                     payload: Array(#"{"message":"secret"}"#.utf8)
                 ).bytes, Reading(text: "a", verdict: .broken(.errorFrame, detail: "throttlingException", about: .rateLimit))),
         Transcript(
+            "an error that has no exception's type", BedrockConverse.self,
+            bytes: events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#))
+                + AmazonEvent(
+                    headers: [(":message-type", "error"), (":error-code", "throttlingException"), (":error-message", "secret")], payload: []
+                ).bytes, Reading(text: "a", verdict: .broken(.errorFrame, detail: "throttlingException", about: .rateLimit))),
+        Transcript(
+            "a model's output that cannot be read", BedrockConverse.self,
+            bytes: events(
+                ("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#),
+                ("messageStop", #"{"stopReason":"malformed_model_output"}"#)),
+            Reading(text: "a", verdict: .broken(.errorFrame, detail: "malformed_model_output"))),
+        Transcript(
+            "text behind the stop counts", BedrockConverse.self,
+            bytes: events(
+                ("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#), ("messageStop", #"{"stopReason":"end_turn"}"#),
+                ("metadata", #"{"usage":{"inputTokens":1,"outputTokens":2}}"#),
+                ("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"b"}}"#)),
+            Reading(text: "ab", usage: TokenUsage(input: 1, output: 2), verdict: .ended(.stop))),
+        Transcript(
             "an end without messageStop was a cut", BedrockConverse.self,
             bytes: events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#)), Reading(text: "a", verdict: .cut)),
     ]

@@ -98,6 +98,17 @@ struct DialectCallTests {
         }
     }
 
+    @Test("a key that met its rate limit is replaced by the next one, and rests", arguments: Dialect.all)
+    func limitedKeys(_ dialect: Dialect) async throws {
+        let second = Script.quick { $0.text = "second" }
+        try await CallBench.run(.quick { $0.text = "yes" }, second, dialect: dialect, sentKeys: "one, two") { bench in
+            try bench.providers[0].enqueue(.refusing(429))
+            let answer = try await bench.ask()
+            #expect(answer.text == "yes" && bench.providers[0].requests().count == 2, "\(answer)")
+            #expect(bench.providers[1].requests().isEmpty)
+        }
+    }
+
     @Test("a key that is refused is not sent again by the next call, whatever the status and wherever it is from", arguments: Dialect.all)
     func restingKeys(_ dialect: Dialect) async throws {
         try await CallBench.run(.quick(), key: "good", dialect: dialect, sentKeys: "bad") { try await expectRest($0) }

@@ -26,6 +26,19 @@ struct DialectErrorTests {
             ),
             ("openai", 429, #"{"error":{"code":"insufficient_quota"}}"#, ProviderError(code: "insufficient_quota", kind: .money)),
             (
+                "openai", 429, #"{"error":{"code":"credit_balance_exhausted"}}"#,
+                ProviderError(code: "credit_balance_exhausted", kind: .money)
+            ),
+            (
+                "anthropic", 400, #"{"type":"error","error":{"type":"billing_error","message":"x"}}"#,
+                ProviderError(code: "billing_error", kind: .money)
+            ),
+            (
+                "anthropic", 429,
+                #"{"type":"error","error":{"type":"rate_limit_error","message":"Your workspace has reached its Spend Limit"}}"#,
+                ProviderError(code: "rate_limit_error", kind: .money)
+            ),
+            (
                 "openai-responses", 429, #"{"error":{"code":"rate_limit_exceeded"}}"#,
                 ProviderError(code: "rate_limit_exceeded", kind: .rateLimit)
             ),
