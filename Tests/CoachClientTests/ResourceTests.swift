@@ -28,6 +28,24 @@ struct ResourceTests {
         CoachClient(baseURL: server.url, configuration: .init(sleep: { _ in try Task.checkCancellation() }, jitter: { 0 })) { "t" }
     }
 
+    @Test("an expired token is renewed once, and the request is sent with the new one")
+    func expiredToken() async throws {
+        let refusal = Envelope.failure(
+            ErrorBody(code: .tokenExpired, message: "expired", userMessage: "Please sign in.", action: .reauthenticate), meta: Self.meta)
+        let server = try ScriptedServer { request, _ in
+            request.headers["authorization"] == "Bearer token-1"
+                ? [ScriptedServer.response("401 Unauthorized", body: String(decoding: refusal, as: UTF8.self))]
+                : [Self.envelope { writer in writer.array { Self.conversation.write(to: &$0) } }]
+        }
+        defer { server.stop() }
+        let tokens = Mutex(0)
+        let client = CoachClient(baseURL: server.url, configuration: .init(sleep: { _ in try Task.checkCancellation() }, jitter: { 0 })) {
+            "token-\(tokens.withLock { number in number += 1; return number })"
+        }
+        #expect(try await client.conversations().elements == [Self.conversation])
+        #expect(tokens.withLock(\.self) == 2 && server.requests.count == 2)
+    }
+
     @Test("conversations are listed page by page")
     func conversations() async throws {
         let server = try ScriptedServer { _, number in

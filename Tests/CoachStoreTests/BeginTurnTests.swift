@@ -27,6 +27,24 @@ struct BeginTurnTests {
                 == "I want a new job")
     }
 
+    @Test("the title is made of the beginning of the first message, unless the user has given one")
+    func titles() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        func title(_ id: ConversationID) async throws -> String? {
+            try await store.value("select title from public.conversations where id = \(id.uuid)")
+        }
+        let long = try await store.turns().talk(caller, " \n" + String(repeating: "grün ", count: 30)).conversationID
+        #expect(try await title(long) == String(repeating: "grün ", count: 11) + "grün")
+        for (given, expected) in [(nil, "Hello there"), ("My own", "My own")] as [(String?, String)] {
+            let made = try await store.conversations.create(caller, title: given, domain: nil, personaID: nil)
+            for message in ["Hello  there", "Another one"] {
+                _ = try await store.turns().talk(caller, message, in: made.id)
+                #expect(try await title(made.id) == expected)
+            }
+        }
+    }
+
     @Test("a turn returns profile, history, conversation domain, country and locale")
     func context() async throws {
         let store = try await StoreFixture.shared()

@@ -53,6 +53,14 @@ struct PersonaContentTests {
         #expect(PersonaTextRules.problems(of: text, name: "Ada").contains(problem))
     }
 
+    @Test("is refused with any character that changes the direction of text")
+    func directions() {
+        for scalar: UInt32 in [0x61C, 0x200E, 0x200F] + Array(0x202A...0x202E) + Array(0x2066...0x2069) {
+            let text = "a\(Character(Unicode.Scalar(scalar) ?? "?"))b"
+            #expect(PersonaTextRules.problems(of: text, name: "Ada") == [.hiddenCharacters], "\(String(scalar, radix: 16))")
+        }
+    }
+
     @Test(
         "is refused as a claim of a profession",
         arguments: [

@@ -111,6 +111,9 @@ struct AccountTests {
         #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).errorCode == "BIZ_2006")
         let refused = try await user.chat("Hello \(word) \(sim(["words": 1]))", headers: ["Accept": "application/json"])
         #expect(refused.status == 403 && refused.errorCode == "BIZ_2006", "\(refused.text)")
+        let messages = [["role": "user", "content": "Hello \(word)"]]
+        #expect(try await user.send("POST", "/v1/chat/completions", ["model": "coach", "messages": messages]).status == 403)
+        #expect(try await user.send("POST", "/v1/responses", ["model": "coach", "input": "Hello \(word)"]).status == 403)
         let danger = try await user.chat("I want to kill myself \(word)")
         #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"] && danger.first("done")?["finish_reason"] == "safety")
         #expect(try await testBed.simulator.requests(containing: word).isEmpty)
