@@ -216,8 +216,9 @@ class Verdict:
         if any(count > 1 for count in per_attempt.values()) or any(attempt > row["attempt"] for attempt in per_attempt):
             self.table["billed twice"] += 1
             self.wrong("billed more often than called", turn, f"attempts {dict(per_attempt)}, of {row['attempt']}")
-        # The fixed text of a turn in danger, when no provider accepted its call.
-        is_free = row["finish_reason"] == "safety" and row["risk_tier"] >= 2 and not per_attempt and self.met(turn, ("kill -9 of the provider",), before=1, after=1)
+        # All of it is the gateway's own text for a turn in danger: no provider accepted the call, or it was stopped before the model's first word.
+        has_no_call = row["status"] == "stopped" or self.met(turn, ("kill -9 of the provider",), before=1, after=1)
+        is_free = row["risk_tier"] >= 2 and not per_attempt and has_no_call
         if content and per_attempt[row["attempt"]] != 1 and not is_free:
             self.wrong("text without a bill", turn, f"attempt {row['attempt']}, {row['status']}")
         if row["finalized_by"] == "recovery" and any(e["attempt"] == row["attempt"] and not e["estimated"] for e in usage):
