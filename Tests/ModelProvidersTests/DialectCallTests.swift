@@ -98,7 +98,7 @@ struct DialectCallTests {
         }
     }
 
-    @Test("a key that met its rate limit is replaced by the next one, and rests", arguments: Dialect.all)
+    @Test("a key that met its rate limit is replaced by the next one", arguments: Dialect.all)
     func limitedKeys(_ dialect: Dialect) async throws {
         let second = Script.quick { $0.text = "second" }
         try await CallBench.run(.quick { $0.text = "yes" }, second, dialect: dialect, sentKeys: "one, two") { bench in
