@@ -157,10 +157,14 @@ struct Sums: CustomStringConvertible {
     /// An estimate's input is what the provider has reported at the beginning of its answer, or that of the messages, with a ratio that was learnt from
     /// reports between a half and twice as many tokens; a report raises it.
     private func expectInput(_ figures: [Int], of call: ProviderJournal.Call) {
-        guard figures.prefix(2) != call.figures.prefix(2) else { return }
+        #expect(Self.mayBeInput(figures, of: call), "input \(figures) of \(call)")
+    }
+
+    private static func mayBeInput(_ figures: [Int], of call: ProviderJournal.Call) -> Bool {
+        guard figures.prefix(2) != call.figures.prefix(2) else { return true }
         let input = figures[0] + figures[1]
         let most = max(2 * (call.promptTokens + Self.promptRounding), call.figures[0]) + call.figures[1]
-        #expect((max(1, (call.promptTokens - Self.promptRounding) / 2)...most).contains(input), "input \(figures) of \(call)")
+        return (max(1, (call.promptTokens - Self.promptRounding) / 2)...most).contains(input)
     }
 
     private mutating func addExact(_ bill: JSONObject, _ figures: [Int], _ call: ProviderJournal.Call) {
@@ -208,13 +212,19 @@ struct Sums: CustomStringConvertible {
         var left = made.sorted { $0.tokens > $1.tokens }
         let estimates = bills.filter { $0.flag("estimated") == true }
             .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
-        for bill in bills.filter({ $0.flag("estimated") != true }) + estimates {
+        // An estimate whose input was reported at the beginning of an answer is that answer's.
+        let known = estimates.filter { bill in made.contains { $0.figures.prefix(2) == Self.figures(bill).prefix(2) } }
+        let unknown = estimates.filter { bill in !made.contains { $0.figures.prefix(2) == Self.figures(bill).prefix(2) } }
+        for bill in bills.filter({ $0.flag("estimated") != true }) + known + unknown {
             let (figures, isEstimated) = (Self.figures(bill), bill.flag("estimated") == true)
-            let index = left.firstIndex {
-                $0.isAccepted && $0.model == bill["model"]
+            func fits(_ call: ProviderJournal.Call) -> Bool {
+                call.isAccepted && call.model == bill["model"]
                     && (isEstimated
-                        ? figures[2] <= words.estimate(of: $0.tokens) + Self.rounding : $0.isFinished && figures == $0.figures)
+                        ? figures[2] <= words.estimate(of: call.tokens) + Self.rounding : call.isFinished && figures == call.figures)
             }
+            let index =
+                left.firstIndex { fits($0) && figures.prefix(2) == $0.figures.prefix(2) }
+                ?? left.firstIndex { fits($0) && Self.mayBeInput(figures, of: $0) } ?? left.firstIndex(where: fits)
             if index == nil, bill["finalized_by"] == "recovery" {
                 // Killed before the first provider accepted its request, or when another one was asked.
                 lost += 1
