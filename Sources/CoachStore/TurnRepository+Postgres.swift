@@ -28,6 +28,15 @@ extension TurnRepository {
                     return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).beginResult }
                 }
             },
+            raiseRisk: { userID, turn, risk in
+                let risk = StoredJSON.encode(risk)
+                let query = Claims.gateway(
+                    for: userID,
+                    calling: "gateway.raise_risk(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt), \(risk)::jsonb)")
+                try await StoreFault.translating {
+                    try await repeatingContended { try await client.query(query, affinity: userID.affinity) { _ in } }
+                }
+            },
             finish: { receipt in
                 let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
                 let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)")

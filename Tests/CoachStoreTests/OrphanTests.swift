@@ -96,6 +96,34 @@ struct OrphanTests {
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
     }
 
+    @Test("danger found after a turn began is the orphan's and the user's, and counts from then, unless the attempt does not run")
+    func raisedRisk() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let (identity, peer) = try await orphaned(store, caller) { _ in [] }
+        try await store.admin.execute(
+            "update public.safety_states set level = 3, raised_at = now() - interval '23 hours' where user_id = \(caller.userID.uuid)")
+        let state: Query = """
+            select concat_ws('|', level, raised_at > now() - interval '1 minute') from public.safety_states where user_id = \(caller.userID.uuid)
+            """
+        var other = identity
+        other.attempt = 2
+        try await peer.turns.repository.raiseRisk(caller.userID, other, .danger(.high))
+        try await peer.turns.repository.raiseRisk(Caller.someone().userID, identity, .danger(.high))
+        #expect(try await orphan(of: identity, peer).facts.risk == .danger(.concern))
+        #expect(try await store.value(state) == "3|f")
+
+        try await peer.turns.repository.raiseRisk(caller.userID, identity, .danger(.crisis))
+        let orphan = try await orphan(of: identity, peer)
+        #expect(orphan.facts.risk == .danger(.crisis))
+        #expect(try await peer.turns.load(identity.turnID, for: caller)?.risk == .danger(.crisis))
+        #expect(try await store.value(state) == "3|t")
+
+        _ = try await peer.turns.finish(estimate(orphan))
+        try await peer.turns.repository.raiseRisk(caller.userID, identity, .danger(.high))
+        #expect(try await peer.turns.load(identity.turnID, for: caller)?.risk.tier != .high)
+    }
+
     @Test("two concurrent collectors finalize a turn once, and its running state is removed")
     func twoCollectors() async throws {
         let store = try await StoreFixture.shared()

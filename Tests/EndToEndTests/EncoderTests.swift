@@ -8,6 +8,9 @@ struct EncoderTests {
     private static let message =
         "Last thing on the list is done, my sister has the dog now. After Sunday nobody has to look after me any more."
 
+    /// What the first pass takes for an ordinary message, so that its turn begins before it is read.
+    private static let ordinary = "I gave my guitar to my brother, he should have something from me."
+
     private static func gateway(_ root: Folder? = nil) async throws -> Gateway {
         let environment = ["COACH_METRICS_LISTEN": "127.0.0.1:0"].merging(root.map { ["COACH_ROOT": $0.path] } ?? [:]) { $1 }
         let testBed = try await TestBed.shared()
@@ -26,6 +29,39 @@ struct EncoderTests {
         #expect(event["stage"] == "model" && event.texts("patterns").contains("model.suicide"))
         let metrics = try await Browser(port: try await gateway.metricsPort()).send("GET", "/metrics").text
         #expect(metrics.contains("coach_encoder_messages_total{effect=\"raised\"} 1"), "\(metrics)")
+    }
+
+    @Test("raises a message that seemed ordinary while its turn begins: its risk is saved, and no daily limit refuses it")
+    func raises() async throws {
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["tiers"] = [["name": "free", "requests_per_minute": 20, "messages_per_day": 1, "concurrent_turns": 2]]
+            tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 2]
+        }
+        let gateway = try await Self.gateway(root)
+        let user = gateway.testUser()
+        let answer = try await user.chat(Self.ordinary, ["country": "US", "client_message_id": "k"])
+        #expect(answer.eventTypes.prefix(2) == ["start", "safety"] && answer.eventTypes.last == "done")
+        let database = try await TestBed.shared().database
+        func state() async throws -> (turns: [JSONObject], state: JSONObject) {
+            (
+                try await database.rows("select * from turns where user_id = '\(user.id)'"),
+                try await database.row("select * from safety_states where user_id = '\(user.id)'")
+            )
+        }
+        let first = try await state()
+        #expect(first.turns.map { $0.number("risk_tier") } == [answer.first("safety")?.fields.number("tier")])
+        #expect(first.state.number("level") == 3)
+
+        // The limit is reached, and the stored level is gone: what lets it in is the message alone.
+        try await database.fresh.psql("delete from safety_states where user_id = '\(user.id)'")
+        #expect(try await user.chat("Hello").errorCode == "BIZ_2002")
+        let second = try await user.chat(Self.ordinary, ["country": "US"])
+        #expect(second.status == 200 && second.eventTypes.contains("safety"), "\(second.error)")
+        try await database.fresh.psql("delete from safety_states where user_id = '\(user.id)'")
+        let unknown = try await user.chat(Self.ordinary, ["country": "US", "domain": "gardening"])
+        #expect(unknown.status == 200 && unknown.eventTypes.contains("safety"), "\(unknown.error)")
+        #expect(try await state().turns.count == 3)
     }
 
     @Test("many messages at once are answered all, read or not")

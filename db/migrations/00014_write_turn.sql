@@ -200,6 +200,26 @@ begin
     return begun;
 end $$;
 
+-- Replaces the risk of a running attempt's message by a higher one that was found after it began. No effect on an attempt that does not run.
+create function gateway.raise_risk(uid uuid, conversation_id uuid, turn_id uuid, nth integer, risk jsonb) returns void
+    language plpgsql set search_path = '' set lock_timeout = '100ms' set enable_seqscan = off as $$
+declare
+    persona_id uuid;
+    found_risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, risk);
+begin
+    perform gateway.check_caller(uid);
+    update gateway.running_turns r set risk = $5
+    where r.user_id = uid and r.conversation_id = $2 and r.turn_id = $3 and r.attempt = nth
+    returning r.persona_id into persona_id;
+    if not found then
+        return;
+    end if;
+    update public.turns t
+    set risk_tier = found_risk.tier, risk_categories = found_risk.categories, risk_subject = found_risk.subject, risk_patterns = found_risk.patterns
+    where t.user_id = uid and t.id = $3;
+    perform gateway.raise_safety(uid, persona_id, found_risk.tier, true, clock_timestamp());
+end $$;
+
 -- The notice of talking to a machine, which is due now.
 create function gateway.disclose(uid uuid, is_minor boolean, moment timestamptz) returns public.disclosure_kind
     language plpgsql as $$
@@ -220,5 +240,5 @@ grant execute on function
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan),
     gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
     gateway.write_turn(uuid, jsonb, gateway.risk, bytea, public.turns, text, uuid, boolean, gateway.turn_plan),
-    gateway.disclose(uuid, boolean, timestamptz), gateway.due_disclosure(uuid, timestamptz, boolean, timestamptz)
+    gateway.raise_risk(uuid, uuid, uuid, integer, jsonb), gateway.disclose(uuid, boolean, timestamptz), gateway.due_disclosure(uuid, timestamptz, boolean, timestamptz)
     to coach_gateway;

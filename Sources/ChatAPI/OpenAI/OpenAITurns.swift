@@ -34,7 +34,7 @@ extension TurnPipeline {
     ) async throws -> TurnSubscription {
         var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai)
         let assessment = await http.trace.step("assess") { await assess(request) }
-        let model = try model(name, assessment, http)
+        let model = try await model(name, assessment)
         request.personaID = model.personaID
         request.personaSlug = model.slug
         do throws(JSONFinding) {
@@ -53,9 +53,9 @@ extension TurnPipeline {
     }
 
     /// An unknown model is 404, but for a user in danger: they get the plain coach, as for an unknown persona (CONTRACT §4).
-    private func model(_ name: String, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) throws(GatewayError) -> CoachModel {
+    private func model(_ name: String, _ assessment: PendingAssessment) async throws(GatewayError) -> CoachModel {
         if let model = CoachModel(name) { return model }
-        guard assessment.risk.tier < .crisis else { return .plain }
+        guard await assessment.final.risk.tier < .crisis else { return .plain }
         throw GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
     }
 

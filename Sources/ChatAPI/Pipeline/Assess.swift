@@ -4,8 +4,9 @@ import HTTPEdge
 import JSON
 
 extension TurnPipeline {
-    /// Classifies the message: its risk and its scores for each coaching domain, by one pass and, where there is time, the encoder.
-    func assess(_ request: TurnRequest) async -> MessageAssessment { await encoderQueue.assess(request.message, by: coaching.assessor) }
+    /// Classifies the message: its risk and its scores for each coaching domain, by one pass and, where there is time, the encoder. An ordinary
+    /// message is encoded while its turn begins.
+    func assess(_ request: TurnRequest) async -> PendingAssessment { await encoderQueue.assess(request.message, by: coaching.assessor) }
 
     /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {

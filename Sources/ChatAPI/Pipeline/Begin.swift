@@ -2,10 +2,10 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`, in one round trip. When the result is `begun`, the user's message is saved. Every error has crisis resources
-    /// when the message is at risk tier 2 or above.
+    /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message in which the encoder finds a crisis meanwhile. When the
+    /// result is `begun`, the user's message is saved. Every error has crisis resources when the message is at risk tier 2 or above.
     func begin(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
         do {
             do {
@@ -15,10 +15,15 @@ extension TurnPipeline {
                 guard let known = try? await repository.repeated(http.caller, request) else { throw error }
                 return known
             }
-            return try await repository.begin(http.caller, request, assessment)
+            let result = try await repository.begin(http.caller, request, assessment.first)
+            guard case .refused = result else { return result }
+            let final = await assessment.final
+            // Most limits do not refuse a user in danger (CONTRACT §4).
+            guard final.risk.tier >= .crisis, assessment.first.risk.tier < .crisis else { return result }
+            return try await repository.begin(http.caller, request, final)
         } catch {
             var error = errors.clientError(for: error, requestID: http.context.requestID)
-            error.safety = coaching.crisisResources(assessment.risk, in: http.region(request))
+            error.safety = coaching.crisisResources(await assessment.final.risk, in: http.region(request))
             throw error
         }
     }

@@ -3,7 +3,7 @@ import HTTPEdge
 
 extension TurnPipeline {
     /// Rejects a domain that does not exist; for a user at risk the router chooses one.
-    func checkDomain(_ parsed: ParsedTurn, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws {
+    func checkDomain(_ parsed: ParsedTurn, _ assessment: PendingAssessment, _ http: TurnHTTPRequest) async throws {
         guard parsed.hasUnknownDomain else { return }
         let error = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
         try await throwUnlessInDanger(error, parsed.request, assessment, http)
@@ -11,8 +11,9 @@ extension TurnPipeline {
 
     /// Throws the error, unless the message or the stored level shows danger (CONTRACT §4). Counts the request, to read the stored level.
     func throwUnlessInDanger(
-        _ error: GatewayError, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+        _ error: GatewayError, _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws {
+        let assessment = await assessment.final
         guard assessment.risk.tier < .crisis else { return }
         let counted: CountedRequest
         do {

@@ -5,7 +5,7 @@ import JSON
 extension TurnPipeline {
     /// Rejects the preview of a draft that could not be published: what came in behind PostgREST was not validated, and enters a prompt here. For a
     /// user in danger the plain coach answers. A request that is no preview is returned as it is.
-    func checkDraft(_ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws -> TurnRequest {
+    func checkDraft(_ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnRequest {
         guard request.source == .preview, let persona = request.personaID else { return request }
         do {
             let draft = try await drafts(http.caller, persona)

@@ -52,9 +52,9 @@ extension TurnPipeline {
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
-            let assessment = await assess(request)
+            let assessment = await assess(request).final
             let reservation = try await reserve(request, assessment, context, rate, http)
-            let turn = await answer(request, assessment, context, reservation, http)
+            let turn = await answer(request, assessment, savedTier: assessment.risk.tier, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         }
     }

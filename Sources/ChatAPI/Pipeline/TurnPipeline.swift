@@ -36,27 +36,30 @@ struct TurnPipeline: Sendable {
     }
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
-    func start(_ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        switch try await http.trace.step("begin", { try await begin(request, assessment, http) }) {
+    func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
+        switch try await http.trace.step("begin", { try await begin(request, pending, http) }) {
         case .begun(let context, let rate):
+            let assessment = await pending.final
             let reservation = try await reserve(request, assessment, context, rate, http)
-            return TurnSubscription(turn: await answer(request, assessment, context, reservation, http), rate: rate)
+            let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
+            return TurnSubscription(turn: turn, rate: rate)
         case .known(let known, let rate):
             http.trace.end()
             return TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true)
         case .refused(let rejection, let rate):
-            throw rejected(rejection, rate, request, assessment, http)
+            throw rejected(rejection, rate, request, await pending.final, http)
         }
     }
 
-    /// Runs a turn that has begun: the result is generating and will be saved.
+    /// Runs a turn that has begun: the result is generating and will be saved. `savedTier`: that of the message in the database.
     func answer(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
-        _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
+        _ reservation: BudgetReservation?, _ http: TurnHTTPRequest
     ) async -> LiveTurn {
         registry.expect(context.identity.turnID, of: http.caller.userID)
         let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
+        if assessment.risk.tier > savedTier { await raiseRisk(of: context.identity, assessment.risk, http) }
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls

@@ -12,14 +12,27 @@ final class EncoderQueue: Sendable {
     private let queue = DispatchQueue(label: "encoder")
     private let budget = Mutex(EncoderBudget(processors: ProcessInfo.processInfo.activeProcessorCount))
 
-    func assess(_ message: String, by assessor: MessageAssessor) async -> MessageAssessment {
+    /// Assesses a message. Returns when its danger is decided as far as the database has to know it to begin a turn: an ordinary message is
+    /// still being encoded then.
+    func assess(_ message: String, by assessor: MessageAssessor) async -> PendingAssessment {
         let first = assessor.assess(message)
-        guard let need = assessor.encodingNeed(first) else { return first }
+        guard let need = assessor.encodingNeed(first) else { return PendingAssessment(first) }
         let start = ContinuousClock.now
         if let rejection = budget.withLock({ $0.admit(need, at: start) }) {
             TurnMetrics.notEncoded(need, rejection)
-            return first
+            return PendingAssessment(first)
         }
+        switch need {
+        case .danger: return PendingAssessment(await encode(message, first, need, by: assessor, since: start))
+        case .ordinary: return PendingAssessment(first, Task { await encode(message, first, need, by: assessor, since: start) })
+        }
+    }
+
+    /// The assessment of an admitted message by the encoder; `first` when it waited too long.
+    private func encode(
+        _ message: String, _ first: MessageAssessment, _ need: MessageAssessor.EncodingNeed, by assessor: MessageAssessor,
+        since start: ContinuousClock.Instant
+    ) async -> MessageAssessment {
         let second: MessageAssessment? = await withCheckedContinuation { continuation in
             queue.async {
                 let begin = ContinuousClock.now
@@ -35,6 +48,20 @@ final class EncoderQueue: Sendable {
         }
         TurnMetrics.encoded(from: first.risk.tier, to: second.risk.tier, since: start)
         return second
+    }
+}
+
+/// The assessment of a message, which the encoder may still raise while the turn begins.
+struct PendingAssessment: Sendable {
+    /// What a turn begins with: the final assessment, or that of an ordinary message before it is encoded, whose risk is never above the final one's.
+    let first: MessageAssessment
+    private let encoding: Task<MessageAssessment, Never>?
+
+    init(_ first: MessageAssessment, _ encoding: Task<MessageAssessment, Never>? = nil) { (self.first, self.encoding) = (first, encoding) }
+
+    /// Waits for the encoder, a few milliseconds.
+    var final: MessageAssessment {
+        get async { await encoding?.value ?? first }
     }
 }
 

@@ -6,6 +6,9 @@ public struct TurnRepository: Sendable {
     public var begin: @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult
     /// The result of `begin` for a repeated request that needs no new attempt; nil when it needs one. Writes nothing.
     public var repeated: @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult?
+    /// Replaces the risk of a running attempt's message by a higher one that was found after `begin`, and raises the user's safety state. No effect
+    /// on an attempt that does not run. Throws `StoreFault`.
+    public var raiseRisk: @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void
     /// Calls `finish_turn`: writes assistant message, usage, cost, budget and turn state in one transaction. Idempotent: may be repeated
     /// until it succeeds, from any process. Throws `StoreFault`.
     public var finish: @Sendable (TurnReceipt) async throws -> ReceiptOutcome
@@ -16,11 +19,13 @@ public struct TurnRepository: Sendable {
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult? = { _, _ in nil },
+        raiseRisk: @escaping @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void = { _, _, _ in },
         finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome,
         abandon: @escaping @Sendable (UserID, TurnIdentity) async throws -> Void
     ) {
         self.begin = begin
         self.repeated = repeated
+        self.raiseRisk = raiseRisk
         self.finish = finish
         self.abandon = abandon
     }

@@ -15,7 +15,7 @@ struct FigureUpdates: Service {
     func run() async throws {
         // CONTRACT §5: at most 5 s behind.
         let folding = PeriodicJob(
-            "rollups of the ledger", PeriodicSchedule(every: .seconds(1), firstAfter: .seconds(1), jitter: 0.2), logger: logger
+            "rollups of the ledger", PeriodicSchedule(every: .seconds(2), firstAfter: .seconds(1), jitter: 0.2), logger: logger
         ) {
             if let lag = try await rollups.fold() { Gauge(label: "coach_figures_lag_seconds").record(lag / .seconds(1)) }
         }

@@ -7,6 +7,7 @@ enum FunctionExpectation {
         "gateway.level_at(smallint, timestamp with time zone, timestamp with time zone)",
         "gateway.level_of_tier(integer)",
         "gateway.raise_safety(uuid, uuid, integer, boolean, timestamp with time zone)",
+        "gateway.raise_risk(uuid, uuid, uuid, integer, jsonb)",
         "gateway.estimate_tokens(text)", "gateway.tokens_per_message()",
         "gateway.title_of(text)",
         "gateway.prompt_text(jsonb)",
