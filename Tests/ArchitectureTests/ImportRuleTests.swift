@@ -101,6 +101,34 @@ struct ImportRuleTests {
         }
     }
 
+    @Test(
+        "no file of ModelProviders but the list of dialects names a type of one dialect; those that speak OpenAI's formats may use its types"
+    )
+    func dialects() throws {
+        let path = "Sources/ModelProviders/Dialects"
+        let folders = try Set(Package.swiftFiles(under: path).map { $0.deletingLastPathComponent() }).filter {
+            $0.lastPathComponent != "Dialects"
+        }
+        #expect(folders.count >= 7)
+        let sharing = ["OpenAIChat": ["AzureOpenAI", "OpenAICompatible", "OpenAIResponses"]]
+        for folder in folders {
+            let dialect = folder.lastPathComponent
+            let types = try Package.swiftFiles(under: "\(path)/\(dialect)").flatMap { file in
+                try String(contentsOf: file, encoding: .utf8)
+                    .matches(of: /(?m)^(?:public |package |final )*(?:enum|struct|class|protocol|typealias) (\w+)/).map { String($0.1) }
+            }
+            #expect(!types.isEmpty, "\(dialect)")
+            for file in try Package.swiftFiles(under: "Sources/ModelProviders") where file.lastPathComponent != "Dialect.swift" {
+                let place = file.deletingLastPathComponent().lastPathComponent
+                guard place != dialect, sharing[dialect]?.contains(place) != true else { continue }
+                let words = try Set(
+                    String(contentsOf: file, encoding: .utf8).split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
+                #expect(
+                    words.isDisjoint(with: types), "\(file.lastPathComponent) names \(words.intersection(types).sorted()) of \(dialect)")
+            }
+        }
+    }
+
     @Test("CoachCore uses neither network nor files")
     func pureCore() throws {
         let forbidden = ["FileManager", "URLSession", "FileHandle", "contentsOfFile", "ProcessInfo", "Task {", "Task.detached"]

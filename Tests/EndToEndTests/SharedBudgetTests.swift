@@ -74,6 +74,61 @@ struct SharedBudgetTests {
         withExtendedLifetime(gateway) {}
     }
 
+    @Test("the budget of a tier refuses its users alone, that of a persona those who talk to it, each as what it is; both are debited")
+    func tierAndPersona() async throws {
+        let database = try await Database.ofItsOwn()
+        let simulator = try await Simulator()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["tiers"] = [
+                ["name": "free", "requests_per_minute": 60, "concurrent_turns": 9, "shared_usd_per_day": "0.003"],
+                ["name": "paid", "entitlements": ["paid"], "requests_per_minute": 60, "concurrent_turns": 9],
+            ]
+            tiers["persona_usd_per_day"] = "0.003"
+            tiers["usd_reserved_per_turn"] = "0.001"
+        }
+        let persona = UUID().uuidString.lowercased()
+        try await database.fresh.psql(
+            """
+            insert into coaching_personas (id, user_id, name, tone)
+                values ('\(persona)', '00000000-0000-4000-8000-000000000001', 'Ada', to_jsonb('calm'::text));
+            select gateway.publish_persona('00000000-0000-4000-8000-000000000001', '\(persona)', 'listed')
+            """)
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
+        func user(isPaid: Bool) async throws -> TestUser {
+            let user = gateway.testUser()
+            if isPaid {
+                try await database.fresh.psql("insert into gateway.user_entitlements values ('\(user.id)', 'paid', false, 'infinity')")
+            }
+            return user
+        }
+        // Answers of 50 words, whose usage costs more than a third of the budget, until one is refused.
+        func spend(_ body: [String: Any], isPaid: Bool) async throws -> Answer {
+            let usage = ["prompt_tokens": 2_000, "completion_tokens": 1_000]
+            for _ in 0..<9 {
+                let answer = try await user(isPaid: isPaid).chat("Hello \(sim(["words": 5, "usage": usage]))", body)
+                if answer.status != 200 { return answer }
+                expectDone(answer)
+            }
+            return try #require(nil, "no turn was refused")
+        }
+        let refused = try await spend(["persona_id": persona], isPaid: true)
+        #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "wait", "\(refused.text)")
+        expectDone(try await user(isPaid: true).chat("Hello \(sim(["words": 2]))"))
+
+        let free = try await spend([:], isPaid: false)
+        #expect(free.status == 429 && free.errorCode == "BIZ_2002" && free.error["action"] == "upgrade", "\(free.text)")
+        expectDone(try await user(isPaid: true).chat("Hello \(sim(["words": 2]))"))
+
+        let budgets = try await database.rows(
+            "select scope, id, (taken between 1 and 3000000)::text as fits from gateway.shared_budgets order by scope")
+        #expect(budgets.map { $0["scope"] } == ["persona", "tier"] && budgets.map { $0["id"] } == [persona, "free"])
+        #expect(budgets.allSatisfy { $0["fits"] == "true" }, "\(budgets)")
+        let danger = try await user(isPaid: false).chat("I want to kill myself \(sim(["words": 2]))")
+        #expect(danger.status == 200 && danger.first("safety") != nil)
+    }
+
     @Test("a summary is not made of a budget that is spent")
     func summary() async throws {
         let database = try await Database.ofItsOwn()
