@@ -22,6 +22,7 @@ struct AccountRemovalTests {
         try await eventually("the running turn") {
             try await testBed.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").count == 1
         }
+        let account = try #require(try await testBed.database.row("select account_id from users where id = '\(user.id)'")["account_id"])
         let removed = try await user.send("DELETE", "/api/v1/me?confirmation=\(token)")
         #expect(removed.status == 202 && removed.data["status"] == "removing", "\(removed.text)")
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").errorCode == "AUTH_1003")
@@ -31,6 +32,16 @@ struct AccountRemovalTests {
             try await testBed.database.rows("select id from users where id = '\(user.id)'").isEmpty
         }
         #expect(try await user.send("GET", "/api/v1/me").errorCode == "AUTH_1003")
+        // The ledger is kept, of an account that leads to nobody; what remains of the user is a hash that nobody can make without the key.
+        let calls = "select 1 as n from usage_logs where account_id = '\(account)' and revision = 1 and purpose = 'chat'"
+        #expect(try await testBed.database.rows(calls).count == 3)
+        let tombstones = try await testBed.database.row(
+            """
+            select count(*) filter (where r.user_hash = gateway.user_hash('\(user.id)')) as keyed,
+                count(*) filter (where r.user_hash in (sha256('\(user.id)'), sha256(uuid_send('\(user.id)')))) as plain
+            from gateway.removed_users r
+            """)
+        #expect(tombstones.number("keyed") == 1 && tombstones.number("plain") == 0)
         try await sendIgnoredEvent(of: user, canary)
         let tables = try await testBed.database.rows(
             """
