@@ -65,6 +65,7 @@ extension Script {
         headers = try json.optional("headers", .texts)
         noUsage = try json.optional("no_usage")
         cachedTokens = try json.optional("cached_tokens", count)
+        cacheWriteTokens = try json.optional("cache_write_tokens", count)
         prefixCache = try json.optional("prefix_cache")
         usage = try json.optional("usage", .object(UsageOverride.init))
         try json.rejectUnknown()
@@ -89,7 +90,7 @@ extension Script {
             ("chunk_bytes", .number(chunkBytes)), ("tokens_per_write", .number(tokensPerWrite)),
             ("headers", headers.map { .object($0.sorted { $0.key < $1.key }.map { JSONMember($0.key, .string($0.value)) }) }),
             ("no_usage", .flag(noUsage)), ("cached_tokens", .number(cachedTokens)),
-            ("prefix_cache", .flag(prefixCache)), ("usage", usage?.value))
+            ("cache_write_tokens", .number(cacheWriteTokens)), ("prefix_cache", .flag(prefixCache)), ("usage", usage?.value))
     }
 }
 

@@ -79,10 +79,10 @@ public struct Script: Sendable, Equatable {
     public var noUsage: Bool?
     /// Prompt tokens reported as read from the cache.
     public var cachedTokens: Int?
+    /// Prompt tokens reported as written to the cache, by the dialects that report it.
+    public var cacheWriteTokens: Int?
     /// Counts as read from the cache what an earlier request for the model began with, as the provider would (`PrefixCache`).
     public var prefixCache: Bool?
-    /// What `prefixCache` finds to be written.
-    var cacheWriteTokens: Int?
     /// Token counts to report instead of the actual ones.
     public var usage: UsageOverride?
 

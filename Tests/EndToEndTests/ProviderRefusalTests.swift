@@ -13,7 +13,10 @@ struct ProviderRefusalTests {
             #"{"http_error":{"status":409}}"#, #"{"http_error":{"status":529}}"#, #"{"error_after_tokens":0,"bare_error":true}"#,
             #"{"comments":true,"error_after_tokens":0}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
             #"{"http_error":{"status":429,"retry_after":120}}"#, #"{"http_error":{"status":503,"body":"<html>bad gateway</html>"}}"#,
-            #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"cut_after_tokens":0}"#,
+            #"{"http_error":{"status":400}}"#, #"{"http_error":{"status":413}}"#, #"{"http_error":{"status":422}}"#,
+            #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"error_after_tokens":0,"error_then_done":true}"#,
+            #"{"cut_after_tokens":0}"#,
+            #"{"cut_after_tokens":0,"cut":"reset"}"#, #"{"cut_after_tokens":0,"cut_inside_frame":true}"#, #"{"empty":true}"#,
         ])
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()

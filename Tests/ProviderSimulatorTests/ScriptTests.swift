@@ -13,7 +13,7 @@ struct ScriptTests {
             "http_error":{"status":429,"code":"c","type":"t","message":"m","retry_after":1.5,"body":"b"},"error_after_tokens":7,
             "error":{"type":"t","code":"c","message":"m"},"error_then_done":true,"cut_after_tokens":8,"cut":"reset",
             "cut_inside_frame":true,"no_done":true,"no_finish":true,"bytewise":true,"chunk_bytes":9,"tokens_per_write":10,
-            "headers":{"x":"y"},"no_usage":true,"cached_tokens":11,
+            "headers":{"x":"y"},"no_usage":true,"cached_tokens":11,"cache_write_tokens":12,
             "usage":{"prompt_tokens":1,"completion_tokens":2,"cached_tokens":3,"reasoning_tokens":4}}
             """
         let script = try Script(json: json.utf8)

@@ -33,7 +33,8 @@ public struct TokenUsage: Hashable, Sendable {
             reasoning: bounded(reasoning))
     }
 
-    /// An estimate with what a provider has counted before the end: its prompt, and its part of the answer where that is longer.
+    /// An estimate with what a provider has counted before the end: its prompt, and text and reasoning each where it has counted more. Text was sent
+    /// after its last count, too.
     public func raised(to report: TokenUsage) -> TokenUsage {
         let report = report.storable
         var usage = self
@@ -41,8 +42,13 @@ public struct TokenUsage: Hashable, Sendable {
         if let counted = report.totalInput, counted > 0 {
             (usage.input, usage.cachedInput, usage.cacheWrite) = (report.input, report.cachedInput, report.cacheWrite)
         }
-        let (output, reasoning) = (report.output ?? 0, report.reasoning ?? 0)
-        if output + reasoning > totalOutput ?? 0 { (usage.output, usage.reasoning) = (output, reasoning) }
+        if let reasoning = report.reasoning {
+            usage.output = max(output ?? 0, report.output ?? 0)
+            usage.reasoning = max(self.reasoning ?? 0, reasoning)
+        } else if let counted = report.output, counted > totalOutput ?? 0 {
+            // It may have the reasoning in it.
+            (usage.output, usage.reasoning) = (counted, 0)
+        }
         return usage
     }
 

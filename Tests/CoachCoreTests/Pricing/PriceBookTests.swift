@@ -90,9 +90,14 @@ struct PriceBookTests {
         #expect(bill(TokenUsage()).usage == TokenUsage(input: 40, cachedInput: 0, cacheWrite: 0, output: 36, reasoning: 0))
         #expect(bill(TokenUsage()).cost == Nanodollars(76))
         let long = bill(TokenUsage(input: 5, output: 20, reasoning: 40, isPartial: true), .init(1_000))
-        #expect(long.estimated && long.usage == TokenUsage(input: 5, output: 20, reasoning: 40))
+        #expect(long.estimated && long.usage == TokenUsage(input: 5, output: 30, reasoning: 40))
+        let written = bill(TokenUsage(input: 5, output: 50, reasoning: 2, isPartial: true), .init(1_000))
+        #expect(written.usage == TokenUsage(input: 5, output: 50, reasoning: 6))
+        let together = bill(TokenUsage(input: 5, output: 50, isPartial: true), .init(1_000))
+        #expect(together.usage == TokenUsage(input: 5, output: 50, reasoning: 0))
         let thinking = bill(TokenUsage(input: 5, reasoning: 90, isPartial: true), .init(1_000))
-        #expect(thinking.estimated && thinking.usage == TokenUsage(input: 5, output: 0, reasoning: 90))
+        // Gemini, cut after it has counted its thoughts: the text that was sent is billed as well.
+        #expect(thinking.estimated && thinking.usage == TokenUsage(input: 5, output: 30, reasoning: 90))
     }
 
     @Test("all findings of a file are reported")

@@ -16,7 +16,8 @@ struct LedgerReconciliationTests {
     private static let turnsPerConversation = 6
     private static let mostWords = 300
 
-    private static let domains = ["", "mindset", "fitness", "creativity"]
+    /// The first has no route of its own.
+    private static let domains = ["leadership", "mindset", "fitness", "creativity"]
 
     /// Each route has two dialects, and each dialect is in two routes.
     private static func root(_ simulator: Simulator) throws -> Folder {
@@ -35,7 +36,7 @@ struct LedgerReconciliationTests {
                     if dialect == "bedrock" { provider.merge(["region": "us-east-1", "api_key_env": "AWS_KEY"]) { $1 } }
                     return ("sim-\(dialect)", provider)
                 })
-            let names = domains.map { $0.isEmpty ? "default" : "domain.\($0)" }
+            let names = ["default"] + domains.dropFirst().map { "domain.\($0)" }
             file["routes"] = Dictionary(uniqueKeysWithValues: zip(names, routes)).merging(["judge": [choice(0, ProviderJournal.judgeModel)]]
             ) {
                 $1
@@ -80,13 +81,18 @@ struct LedgerReconciliationTests {
             // What a gateway would estimate, so that no ratio is learnt and estimates can be compared with what was sent; anything where it is too
             // short to be learnt from.
             let estimate = sample.estimate(of: words)
-            let cached = Int.random(in: 0...500)
+            let (cached, written) = (Int.random(in: 0...500), Int.random(in: 0...500))
+            let isLearnt = estimate >= 32
+            let reasoning = isLearnt ? 0 : Int.random(in: 0...300)
             let usage = [
-                "prompt_tokens": Int.random(in: 1...5_000) + cached,
-                "completion_tokens": estimate >= 32 ? estimate : .random(in: 1...2_000),
-                "cached_tokens": cached, "reasoning_tokens": 0,
+                "prompt_tokens": Int.random(in: 1...5_000) + cached + written,
+                "completion_tokens": isLearnt ? estimate : .random(in: 1...2_000) + reasoning,
+                "cached_tokens": cached, "reasoning_tokens": reasoning,
             ]
-            var script: [String: Any] = ["model": model, "words": words, "pace_ms": isLong ? 8 : Int.random(in: 0...8), "usage": usage]
+            var script: [String: Any] = [
+                "model": model, "words": words, "pace_ms": isLong ? 8 : Int.random(in: 0...8), "usage": usage,
+                "cache_write_tokens": written,
+            ]
             guard Int.random(in: 0..<10) < faults else { return script }
             switch Int.random(in: 0..<7) {
             case 0: script["cut_after_tokens"] = Int.random(in: 1..<words)
@@ -151,6 +157,7 @@ struct LedgerReconciliationTests {
         for turn in ledger.turns { try sums.add(turn, ledger, calls[ProviderJournal.mark(in: turn["content"] ?? "") ?? ""] ?? [], words) }
         try sums.addSummaries(ledger, journal.calls.filter { $0.purpose == .summary }, words)
         #expect(sums.booked == sums.counted)
+        #expect(sums.booked.cacheWrite > 0 && sums.booked.reasoning > 0, "\(sums)")
         // An instance makes two at a time.
         #expect(sums.lost <= 2 * Self.kills, "finished summaries without a bill, and estimates without a call: \(sums)")
         #expect(sums.lateJudges <= 2 + sums.judged / 20, "\(sums)")
@@ -219,7 +226,7 @@ struct LedgerReconciliationTests {
                 (domain, user, conversation, turns) = (domains.randomElement() ?? "", nil, nil, 0)
             }
             var hasBegun = false
-            var more: [String: String] = domain.isEmpty ? [:] : ["domain": domain]
+            var more = ["domain": domain]
             more["conversation_id"] = conversation
             do {
                 let present = try place.user(user)

@@ -49,10 +49,9 @@ struct Sums: CustomStringConvertible {
     /// Finished summaries without a bill, and estimates of dead processes for calls that the provider did not accept.
     private(set) var lost = 0
     private(set) var models: Set<String> = []
-    /// Uncached input, cached input and output of complete turns' answers and their judges: of the ledger's exact rows, and of the provider's calls that
-    /// were finished and reported.
-    private(set) var booked = [0, 0, 0]
-    private(set) var counted = [0, 0, 0]
+    /// Of complete turns' answers and their judges: of the ledger's exact rows, and of the provider's calls that were finished and reported.
+    private(set) var booked = CallTokens()
+    private(set) var counted = CallTokens()
     /// Of turns that recovery has ended: for how long the text was sent that the estimate lacks.
     private(set) var missingMilliseconds: [Double] = []
 
@@ -115,7 +114,7 @@ struct Sums: CustomStringConvertible {
         }
     }
 
-    private mutating func add(_ call: ProviderJournal.Call) { counted = zip(counted, call.figures).map(+) }
+    private mutating func add(_ call: ProviderJournal.Call) { counted = counted + call.figures }
 
     private mutating func add(
         _ bill: JSONObject, of turn: JSONObject, _ seen: [ProviderJournal.Call], _ words: SimulatorWords
@@ -128,14 +127,14 @@ struct Sums: CustomStringConvertible {
         let isAnswer = bill.number("call") == 1
         guard bill.flag("estimated") == true else {
             addExact(bill, figures, call)
-            if turn["finalized_by"] == "owner", turn["status"] == "complete", isAnswer || isJudge { booked = zip(booked, figures).map(+) }
+            if turn["finalized_by"] == "owner", turn["status"] == "complete", isAnswer || isJudge { booked = booked + figures }
             return
         }
         estimated += 1
         expectInput(figures, of: call)
         #expect(turn["status"] != "complete" || !isAnswer || !call.reportsUsage, "a whole answer is not estimated: \(turn)")
         guard !isJudge else { return }
-        let (sent, tokens) = (words.estimate(of: call.tokens), figures[2])
+        let (sent, tokens) = (words.estimate(of: call.tokens), figures.output)
         #expect(tokens <= sent + Self.rounding, "\(tokens) of \(sent): \(bill), \(call)")
         if turn["finalized_by"] == "owner", isAnswer, turn["status"] != "failed", turn["status"] != "stopped" {
             // An owner has all that its own call was sent.
@@ -149,25 +148,29 @@ struct Sums: CustomStringConvertible {
         }
     }
 
-    /// Gemini does not report that nothing was cached.
-    private static func figures(_ bill: JSONObject) -> [Int] {
-        [bill.number("input_tokens") ?? -1, bill.number("cached_input_tokens") ?? 0, bill.number("output_tokens") ?? -1]
+    /// Not each dialect reports each class, nor that nothing was cached.
+    private static func figures(_ bill: JSONObject) -> CallTokens {
+        CallTokens(
+            input: bill.number("input_tokens") ?? -1, cachedInput: bill.number("cached_input_tokens") ?? 0,
+            cacheWrite: bill.number("cache_write_tokens") ?? 0, output: bill.number("output_tokens") ?? -1,
+            reasoning: bill.number("reasoning_tokens") ?? 0)
     }
 
     /// An estimate's input is what the provider has reported at the beginning of its answer, or that of the messages, with a ratio that was learnt from
     /// reports between a half and twice as many tokens; a report raises it.
-    private func expectInput(_ figures: [Int], of call: ProviderJournal.Call) {
+    private func expectInput(_ figures: CallTokens, of call: ProviderJournal.Call) {
         #expect(Self.mayBeInput(figures, of: call), "input \(figures) of \(call)")
     }
 
-    private static func mayBeInput(_ figures: [Int], of call: ProviderJournal.Call) -> Bool {
-        guard figures.prefix(2) != call.figures.prefix(2) else { return true }
-        let input = figures[0] + figures[1]
-        let most = max(2 * (call.promptTokens + Self.promptRounding), call.figures[0]) + call.figures[1]
+    private static func mayBeInput(_ figures: CallTokens, of call: ProviderJournal.Call) -> Bool {
+        guard figures.prompt != call.figures.prompt else { return true }
+        let input = figures.prompt.reduce(0, +)
+        let known = call.figures
+        let most = max(2 * (call.promptTokens + Self.promptRounding), known.input) + known.cachedInput + known.cacheWrite
         return (max(1, (call.promptTokens - Self.promptRounding) / 2)...most).contains(input)
     }
 
-    private mutating func addExact(_ bill: JSONObject, _ figures: [Int], _ call: ProviderJournal.Call) {
+    private mutating func addExact(_ bill: JSONObject, _ figures: CallTokens, _ call: ProviderJournal.Call) {
         exact += 1
         #expect(call.isFinished, "exact, but the provider did not finish: \(bill)")
         #expect(figures == call.figures, "\(bill)")
@@ -213,17 +216,17 @@ struct Sums: CustomStringConvertible {
         let estimates = bills.filter { $0.flag("estimated") == true }
             .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
         // An estimate whose input was reported at the beginning of an answer is that answer's.
-        let known = estimates.filter { bill in made.contains { $0.figures.prefix(2) == Self.figures(bill).prefix(2) } }
-        let unknown = estimates.filter { bill in !made.contains { $0.figures.prefix(2) == Self.figures(bill).prefix(2) } }
+        let known = estimates.filter { bill in made.contains { $0.figures.prompt == Self.figures(bill).prompt } }
+        let unknown = estimates.filter { bill in !made.contains { $0.figures.prompt == Self.figures(bill).prompt } }
         for bill in bills.filter({ $0.flag("estimated") != true }) + known + unknown {
             let (figures, isEstimated) = (Self.figures(bill), bill.flag("estimated") == true)
             func fits(_ call: ProviderJournal.Call) -> Bool {
                 call.isAccepted && call.model == bill["model"]
                     && (isEstimated
-                        ? figures[2] <= words.estimate(of: call.tokens) + Self.rounding : call.isFinished && figures == call.figures)
+                        ? figures.output <= words.estimate(of: call.tokens) + Self.rounding : call.isFinished && figures == call.figures)
             }
             let index =
-                left.firstIndex { fits($0) && figures.prefix(2) == $0.figures.prefix(2) }
+                left.firstIndex { fits($0) && figures.prompt == $0.figures.prompt }
                 ?? left.firstIndex { fits($0) && Self.mayBeInput(figures, of: $0) } ?? left.firstIndex(where: fits)
             if index == nil, bill["finalized_by"] == "recovery" {
                 // Killed before the first provider accepted its request, or when another one was asked.

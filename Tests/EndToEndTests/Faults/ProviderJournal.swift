@@ -3,6 +3,23 @@ import Foundation
 import Synchronization
 import Testing
 
+/// The tokens of a call, in classes that do not overlap. `input` is what was neither read from a cache nor written to one.
+struct CallTokens: Sendable, Equatable {
+    var input = 0
+    var cachedInput = 0
+    var cacheWrite = 0
+    var output = 0
+    var reasoning = 0
+
+    var prompt: [Int] { [input, cachedInput, cacheWrite] }
+
+    static func + (a: Self, b: Self) -> Self {
+        CallTokens(
+            input: a.input + b.input, cachedInput: a.cachedInput + b.cachedInput, cacheWrite: a.cacheWrite + b.cacheWrite,
+            output: a.output + b.output, reasoning: a.reasoning + b.reasoning)
+    }
+}
+
 /// The calls that the simulator has seen. Its own journal is bounded, so it is read while it fills.
 final class ProviderJournal: Sendable {
     struct Call: Sendable {
@@ -15,8 +32,8 @@ final class ProviderJournal: Sendable {
         var isAccepted: Bool
         var isFinished: Bool
         var reportsUsage: Bool
-        /// Uncached input, cached input and output, as reported at the end.
-        var figures: [Int]
+        /// As reported at the end.
+        var figures: CallTokens
         /// Tokens that were sent, and the milliseconds between two of them.
         var tokens: Int
         var pace: Double
@@ -65,20 +82,29 @@ final class ProviderJournal: Sendable {
         else { return nil }
         let isSummary = messages.contains { $0["role"] == "system" && $0["content"]?.contains("notes that a coach") == true }
         let script = model == judgeModel ? JSONObject(judgeScript) : script(for: model, in: text)
-        let usage = script.object("usage")
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let began = (try? format.parse(entry["time"] ?? "")) ?? .distantPast
-        let cached = usage.number("cached_tokens") ?? 0
         return Call(
             purpose: model == judgeModel ? .judge : isSummary ? .summary : .turn, mark: mark, model: model,
             isAccepted: entry.number("status") == 200, isFinished: entry.flag("finished") == true,
             reportsUsage: script.flag("no_usage") != true,
-            figures: [(usage.number("prompt_tokens") ?? 0) - cached, cached, usage.number("completion_tokens") ?? 0],
+            figures: figures(script, path: entry["path"] ?? ""),
             tokens: entry.number("tokens_sent") ?? 0, pace: script.real("pace_ms") ?? 0,
             promptTokens: messages.reduce(0) {
                 $0 + TokenEstimate.tokens(in: ($1["content"] ?? "").utf8) + TokenEstimate.perMessage
             },
             time: began...began.addingTimeInterval(max(0, entry.real("ended_after_ms") ?? 0) / 1000))
+    }
+
+    /// What a script reports in the dialect of a path: not each has all classes, and what it has no class for is in the whole.
+    private static func figures(_ script: JSONObject, path: String) -> CallTokens {
+        let (usage, isBedrock) = (script.object("usage"), path.contains("/converse"))
+        let cached = usage.number("cached_tokens") ?? 0
+        let written = isBedrock || path.hasSuffix("/messages") ? script.number("cache_write_tokens") ?? 0 : 0
+        let reasoning = isBedrock ? 0 : usage.number("reasoning_tokens") ?? 0
+        return CallTokens(
+            input: (usage.number("prompt_tokens") ?? 0) - cached - written, cachedInput: cached, cacheWrite: written,
+            output: (usage.number("completion_tokens") ?? 0) - reasoning, reasoning: reasoning)
     }
 
     /// The script that the simulator has followed: the last one for the model.
