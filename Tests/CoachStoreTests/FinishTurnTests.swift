@@ -55,6 +55,24 @@ struct FinishTurnTests {
             try await store.value("select domain from public.conversations where id = \(identity.conversationID.uuid)") == "mindset")
     }
 
+    @Test("answer, turn, budget and the ledger's row are of one transaction, which the row names")
+    func oneTransaction() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        try await store.turns().finish(.complete(identity, of: caller, "Tell me more."))
+        let transactions: Query = """
+            select count(distinct xid) || ' of ' || count(*) from (
+                select m.xmin::text from public.messages m where m.id = \(identity.messageID.uuid)
+                union all select t.xmin::text from public.turns t where t.id = \(identity.turnID.uuid)
+                union all select b.xmin::text from public.budgets b where b.user_id = \(caller.userID.uuid)
+                union all select l.xmin::text from public.usage_logs l where l.turn_id = \(identity.turnID.uuid) and l.revision = 1
+                union all select l.booked_in::xid::text from public.usage_logs l where l.turn_id = \(identity.turnID.uuid) and l.revision = 1
+            ) as row (xid)
+            """
+        #expect(try await store.value(transactions) == "1 of 5")
+    }
+
     @Test("an answer updates its conversation, but not its position in the list")
     func place() async throws {
         let store = try await StoreFixture.shared()

@@ -94,6 +94,21 @@ struct SummaryTests {
         #expect(try await summaries.finish(caller.userID, receipt(request, first, " \n")) == false)
         #expect(try await state(store, request) == "-|0")
         #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|0.000000700")
+
+        let second = try #require(try await summaries.begin(caller.userID, request))
+        #expect(try await summaries.finish(caller.userID, receipt(request, second, "They want to run.")))
+        let kept = try await state(store, request)
+        var later = request
+        for number in 7...12 {
+            let turn = try await store.turns().talk(
+                caller, "Question \(number) \(String(repeating: "word ", count: 38))", in: request.conversationID,
+                answer: "Answer \(number)")
+            (later.turnID, later.attempt) = (turn.turnID, turn.attempt)
+        }
+        let third = try #require(try await summaries.begin(caller.userID, later))
+        #expect(third.summary == "They want to run.")
+        #expect(try await summaries.finish(caller.userID, receipt(later, third, " \n")) == false)
+        #expect(try await state(store, later) == kept && kept?.hasPrefix("They want to run.|") == true)
     }
 
     @Test("a call that no provider accepted has failed, beside the one that made the summary")

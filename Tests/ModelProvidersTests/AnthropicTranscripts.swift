@@ -153,6 +153,24 @@ extension Transcript {
 
             """#, Reading(text: "Well", verdict: .ended(.filtered))),
         Transcript(
+            "a recitation, still billed", Gemini.self,
+            #"""
+            data: {"candidates":[{"content":{"parts":[{"text":"Well"}],"role":"model"}}]}
+
+            data: {"candidates":[{"finishReason":"RECITATION","index":0}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":1,"totalTokenCount":5}}
+
+
+            """#, Reading(text: "Well", usage: TokenUsage(input: 4, output: 1), verdict: .ended(.filtered))),
+        Transcript(
+            "an end for another reason", Gemini.self,
+            #"""
+            data: {"candidates":[{"content":{"parts":[{"text":"Well"}],"role":"model"}}]}
+
+            data: {"candidates":[{"finishReason":"OTHER","index":0}]}
+
+
+            """#, Reading(text: "Well", verdict: .broken(.errorFrame, detail: "OTHER"))),
+        Transcript(
             "a bare error line", Gemini.self,
             #"""
             data: {"candidates":[{"content":{"parts":[{"text":"Well"}],"role":"model"}}]}

@@ -61,6 +61,11 @@ extension Transcript {
         Transcript(
             "an end without messageStop was a cut", BedrockConverse.self,
             bytes: events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#)), Reading(text: "a", verdict: .cut)),
+        Transcript(
+            "a wrong checksum", BedrockConverse.self,
+            bytes: events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#))
+                + events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"b"}}"#)).dropLast() + [0],
+            Reading(text: "a", verdict: .broken(.errorFrame, detail: "wrong checksum"))),
     ]
 
     private static func events(_ events: (type: String, json: String)...) -> [UInt8] {

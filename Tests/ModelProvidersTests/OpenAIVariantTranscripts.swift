@@ -154,6 +154,21 @@ extension Transcript {
 
 
             """#, Reading(text: "Once", verdict: .ended(.filtered))),
+        Transcript(
+            "a refusal, then the token limit", AzureOpenAI.self,
+            #"""
+            data: {"choices":[{"content_filter_results":{},"delta":{"role":"assistant","content":null,"refusal":"I can't "},"finish_reason":null,"index":0}],"usage":null}
+
+            data: {"choices":[{"content_filter_results":{},"delta":{"refusal":"help"},"finish_reason":null,"index":0}],"usage":null}
+
+            data: {"choices":[{"content_filter_results":{},"delta":{},"finish_reason":"length","index":0}],"usage":null}
+
+            data: {"choices":[],"usage":{"completion_tokens":4,"prompt_tokens":9,"total_tokens":13}}
+
+            data: [DONE]
+
+
+            """#, Reading(text: "I can't help", usage: TokenUsage(input: 9, output: 4), verdict: .ended(.length))),
     ]
 
     static let responses = [
@@ -200,6 +215,17 @@ extension Transcript {
 
 
             """#, Reading(text: "so", usage: TokenUsage(input: 3, output: 1), verdict: .ended(.length))),
+        Transcript(
+            "incomplete by a content filter, still billed", OpenAIResponses.self,
+            #"""
+            event: response.output_text.delta
+            data: {"type":"response.output_text.delta","delta":"so","sequence_number":1}
+
+            event: response.incomplete
+            data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"usage":{"input_tokens":3,"output_tokens":1}},"sequence_number":2}
+
+
+            """#, Reading(text: "so", usage: TokenUsage(input: 3, output: 1), verdict: .ended(.filtered))),
         Transcript(
             "failed, with a code", OpenAIResponses.self,
             #"""
