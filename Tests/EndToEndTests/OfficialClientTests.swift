@@ -30,7 +30,7 @@ struct OfficialClientTests {
     @Test(
         "LiteLLM as a client works against the gateway",
         .enabled(if: pythonOfLiteLLM != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has the package litellm"))
-    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 14, "litellm": 2]) }
+    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 14, "litellm": 3]) }
 
     /// - Parameter checks: at least so many of each package.
     private func run(with python: String, _ checks: [String: Int]) async throws {

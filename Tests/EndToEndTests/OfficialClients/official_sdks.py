@@ -181,6 +181,7 @@ def _():
 def _():
     assert gemini(words=3, finish_reason="content_filter")[-1].candidates[0].finish_reason == genai_types.FinishReason.SAFETY
     assert raises(genai_errors.ServerError, lambda: gemini(words=5, error_after_tokens=2, bare_error=True)).code == 503
+    assert raises(genai_errors.APIError, lambda: gemini(words=5, error_after_tokens=2)).code == 503
     assert raises(genai_errors.ClientError, lambda: gemini(http_error={"status": 429})).status == "RESOURCE_EXHAUSTED"
     assert raises(genai_errors.ServerError, lambda: gemini(http_error={"status": 503})).code == 503
 

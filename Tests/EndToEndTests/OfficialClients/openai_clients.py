@@ -206,6 +206,9 @@ def langchain_checks():
     @check("langchain: ChatOpenAI speaks responses")
     def _():
         assert model(use_responses_api=True).invoke(say(text=TEXT)).text == TEXT
+        chunks = list(model(use_responses_api=True).stream(say(text=TEXT)))
+        assert "".join(chunk.text for chunk in chunks) == TEXT and len(chunks) > 3
+        assert sum((chunk.usage_metadata or {}).get("output_tokens", 0) for chunk in chunks) > 0
 
     @check("langchain: errors are those of the package it is built on")
     def _():
@@ -230,6 +233,16 @@ def litellm_checks():
     def _():
         assert complete().choices[0].message.content == TEXT
         assert "".join(chunk.choices[0].delta.content or "" for chunk in complete(stream=True)) == TEXT
+
+    @check("litellm: a response and a streamed one")
+    def _():
+        def respond(**more):
+            return litellm.responses(
+                model="openai/coach", input=say(text=TEXT), api_base=V1, api_key=TOKEN, num_retries=0, max_retries=0, **more)
+
+        assert respond().output[0].content[0].text == TEXT
+        events = list(respond(stream=True))
+        assert streamed_text(events) == TEXT and events[-1].type == "response.completed"
 
     @check("litellm: errors are its own exceptions")
     def _():
