@@ -33,6 +33,40 @@ struct PromptCacheTests {
         #expect(cached * 10 > total * 7, "\(cached) of \(total)")
     }
 
+    @Test(
+        "is in the ledger and in operators' costs: what was read from it, and what was written where the provider reports that",
+        arguments: ["openai", "anthropic"])
+    func ledger(_ dialect: String) async throws {
+        let (database, simulator) = (try await Database.ofItsOwn(), try await Simulator())
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/models.json") { file in
+            file["providers"] = ["cached": ["dialect": dialect, "base_url": "http://127.0.0.1:\(simulator.port)", "api_key_env": "KEY"]]
+            file["routes"] = ["default": [["provider": "cached", "model": "sim-cached", "max_output_tokens": 1024]]]
+        }
+        try await simulator.always(["words": 40, "prefix_cache": true])
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: nil, environment: root.environment)
+        let user = gateway.testUser()
+        let text = String(repeating: "I keep putting off my work. ", count: 60)
+        var body = ["domain": "mindset"]
+        for turn in 1...6 {
+            let answer = try await user.chat("\(turn): \(text)", body)
+            expectDone(answer)
+            body["conversation_id"] = answer.first("start")?["conversation_id"]
+        }
+        let rows = try await database.rows(
+            "select * from model_calls where user_id = '\(user.id)' and purpose = 'chat' order by created_at")
+        let (read, written) = (rows.map { $0.number("cached_input_tokens") ?? 0 }, rows.map { $0.number("cache_write_tokens") ?? 0 })
+        #expect(read.count == 6 && read.first == 0 && zip(read.dropFirst(), read.dropFirst(2)).allSatisfy { $0 < $1 }, "\(read)")
+        #expect((written.reduce(0, +) > 0) == (dialect == "anthropic"), "\(written)")
+        let total = rows.reduce(0) { $0 + ($1.number("tokens_in") ?? 0) }
+        #expect(read.reduce(0, +) * 2 > total, "\(read) of \(total)")
+        let operatorUser = TestUser(gateway: gateway, role: "operator")
+        try await eventually("the figures") {
+            let costs = try await operatorUser.send("GET", "/api/v1/operator/costs?by=model")
+            return costs.list.reduce(0) { $0 + ($1.number("cached_input_tokens") ?? 0) } == read.reduce(0, +)
+        }
+    }
+
     @Test("is shared by users: what differs between them comes behind what does not")
     func users() async throws {
         let testBed = try await TestBed.shared()
