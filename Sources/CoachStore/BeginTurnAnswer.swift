@@ -92,6 +92,7 @@ extension TurnContext: JSONReadable {
             history: try json.required("history"),
             persona: try json.optional("persona"),
             safetyLevel: try json.required("safety_level", .choice),
+            earlierRisk: try json.optional("earlier_risk"),
             conversationDomain: try json.optional("conversation_domain", .choice),
             pinnedDomain: try json.optional("pinned_domain", .choice),
             region: try Region(json),

@@ -77,9 +77,16 @@ extension PostgresClient {
         var page: Query = "select * from public.messages m where m.user_id = c.user_id and m.conversation_id = c.id"
         if let cursor = try request.pageCursor {
             guard Int32(exactly: cursor.key) != nil else { throw InvalidCursor() }
-            page.append(" and (m.seq, m.id) > (\(cursor.key)::integer, \(cursor.id))")
+            // Of a message that is gone all answers to its question are read again.
+            page.append(
+                """
+                 and m.seq >= \(cursor.key)::integer and (m.seq, m.created_at, m.id) > (\(cursor.key)::integer, coalesce((
+                    select last.created_at from public.messages last
+                    where last.user_id = \(caller.userID) and last.id = \(cursor.id)), '-infinity'), \(cursor.id))
+                """)
         }
-        page.append(" order by m.seq, m.id limit \(request.limit + 1)")
+        // Answers of retries have the place of the first one, and come in the order of their turns.
+        page.append(" order by m.seq, m.created_at, m.id limit \(request.limit + 1)")
         // The result is one row of NULLs for a conversation without messages, and empty when the conversation does not exist.
         let query: Query = """
             select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
@@ -87,7 +94,7 @@ extension PostgresClient {
             left join lateral (\(page)) m on true
             left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
-            order by m.seq, m.id
+            order by m.seq, m.created_at, m.id
             """
         let found = try await userRows(query, for: caller) { try CountedRow<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
         guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }

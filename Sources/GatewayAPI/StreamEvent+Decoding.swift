@@ -85,7 +85,7 @@ extension SafetyResource: JSONReadable {
 extension StreamUsage: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            model: try json.required("model"), provider: try json.required("provider"),
+            model: try json.optional("model"), provider: try json.optional("provider"),
             inputTokens: try json.optional("input_tokens"),
             cachedInputTokens: try json.optional("cached_input_tokens"),
             outputTokens: try json.optional("output_tokens"), costUSD: try json.optional("cost_usd"),

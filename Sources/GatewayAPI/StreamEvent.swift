@@ -142,10 +142,10 @@ public struct SafetyResource: Sendable, Equatable {
 
 /// Token counts and cost of the answer. Unknown counts are nil, never 0.
 public struct StreamUsage: Sendable, Equatable {
-    /// The model that answered.
-    public var model: String
+    /// The model that answered; nil when none did, and the answer is the gateway's own text.
+    public var model: String?
     /// The provider that answered.
-    public var provider: String
+    public var provider: String?
     /// All tokens of the prompt, including cached ones.
     public var inputTokens: Int?
     /// The prompt tokens that the provider read from its cache.
@@ -158,7 +158,7 @@ public struct StreamUsage: Sendable, Equatable {
     public var estimated: Bool
 
     public init(
-        model: String, provider: String, inputTokens: Int?, cachedInputTokens: Int?, outputTokens: Int?, costUSD: String?, estimated: Bool
+        model: String?, provider: String?, inputTokens: Int?, cachedInputTokens: Int?, outputTokens: Int?, costUSD: String?, estimated: Bool
     ) {
         self.model = model
         self.provider = provider

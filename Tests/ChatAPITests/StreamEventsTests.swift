@@ -24,9 +24,9 @@ struct FramingTests {
         return found
     }
 
-    private func terminalEvents(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
+    private func terminalEvents(_ ending: TurnEnding, kept: Int, cursor: Int? = nil) -> [StreamEvent] {
         var bytes: [UInt8] = []
-        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: kept).encode(into: &bytes)
+        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: cursor ?? kept).encode(into: &bytes)
         return events(bytes)
     }
 
@@ -78,6 +78,26 @@ struct FramingTests {
         }
         #expect(usage.inputTokens == 10 && usage.cachedInputTokens == 3 && usage.outputTokens == 7 && usage.costUSD == "0.000001234")
         #expect(done.finishReason == .stop && done.messageID == facts.identity.messageID.uuid)
+    }
+
+    @Test("a text of the gateway's own ends with a usage of nobody")
+    func ownText() {
+        let told = terminalEvents(TurnEnding(status: .complete, finishReason: .safety, bill: nil), kept: 9)
+        guard case .usage(let usage)? = told.first else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(usage.provider == nil && usage.model == nil && usage.inputTokens == 0 && usage.costUSD == "0.000000")
+    }
+
+    @Test("a cursor beyond the end of a turn that was billed gets its usage before the error")
+    func beyondTheEnd() {
+        let told = terminalEvents(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9, cursor: 10)
+        guard told.count == 2, case .usage = told[0], case .error(let failure) = told[1] else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(failure.code == .invalidInput && failure.keptBytes == 9)
     }
 
     @Test("an interrupted turn ends with usage and an error with the kept length")

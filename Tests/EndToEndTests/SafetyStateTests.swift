@@ -36,6 +36,26 @@ struct SafetyStateTests {
         #expect(!event.names.contains("content") && event.texts("patterns").allSatisfy { !$0.contains(" ") })
     }
 
+    @Test("a message whose answer failed is as grave when it is repeated, and when it is retried")
+    func again() async throws {
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway()
+        let user = gateway.testUser()
+        let message = "I cut myself again yesterday \(sim(["http_error": ["status": 500]]))"
+        let failed = try await user.chat(message, ["country": "US", "client_message_id": "k"])
+        #expect(failed.eventTypes.prefix(2) == ["start", "safety"])
+        let (turn, card) = (try #require(failed.first("start")?["turn_id"]), try #require(failed.first("safety")).fields)
+        #expect(card.number("tier") == 2)
+        for again in [
+            try await user.chat(message, ["country": "US", "client_message_id": "k"]),
+            try await user.send("POST", "/functions/v1/chat-stream/\(turn)/retry"),
+        ] {
+            let repeated = try #require(again.first("safety"), "\(again.text)").fields
+            #expect(repeated.number("tier") == 2 && repeated.texts("categories") == card.texts("categories"), "\(again.text)")
+        }
+        withExtendedLifetime(gateway) {}
+    }
+
     @Test("at tier 4 the opening has the emergency number")
     func emergency() async throws {
         let answer = try await TestBed.shared().testUser().chat("I took all my pills \(Self.quick)", ["country": "GB"])

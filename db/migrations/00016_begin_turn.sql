@@ -3,7 +3,8 @@
 -- The result of begin_turn for a turn that began. SQL, which the planner inlines; not jsonb, because the history can be long and is not read here.
 create function gateway.begun_answer(
     begun gateway.begun_turn, plan gateway.turn_plan, person gateway.turn_user, conversation gateway.turn_conversation,
-    persona public.persona_versions, rate jsonb, message text, history json, safety_level integer, pinned public.coaching_domain) returns json
+    persona public.persona_versions, rate jsonb, message text, history json, safety_level integer, pinned public.coaching_domain,
+    earlier_risk jsonb) returns json
     language sql stable
     return json_build_object(
         'outcome', 'begun',
@@ -27,6 +28,7 @@ create function gateway.begun_answer(
             'tone', gateway.prompt_text(persona.tone), 'methodology', gateway.prompt_text(persona.methodology),
             'personality', gateway.prompt_text(persona.personality)) end,
         'safety_level', safety_level,
+        'earlier_risk', earlier_risk,
         'conversation_domain', conversation.domain,
         'pinned_domain', pinned,
         'country', person.country,
@@ -63,7 +65,8 @@ create function gateway.begun_answer(
 --                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
 --                            seq: of the message in its conversation, is_minor, disclosure: the notice of talking to a machine that is due,
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
---                            locale, message: the user's, for `retry_of`}
+--                            locale, message: the user's, for `retry_of`, earlier_risk: of a message in danger, as an ended attempt has
+--                            decided it before the message itself raised safety_level}
 --       | {outcome: known,   rate, known: <load_turn>}
 --       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, shared_budget, consents, safety_level, country, locale}
 --                            domain: that the tier does not have; shared_budget: installation, persona or tier, for an exhausted one;
@@ -204,13 +207,14 @@ begin
     return gateway.begun_answer(
         begun, plan, person, conversation, persona, gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),
         case when is_retry then message end,
-        gateway.past_messages(uid, conversation, begun.conversation_id, begun.seq, tier -> 'history'), danger, pinned);
+        gateway.past_messages(uid, conversation, begun.conversation_id, begun.seq, tier -> 'history'), danger, pinned,
+        case when earlier.finalized_by = 'owner' and earlier.risk_tier > 0 then begun.risk end);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.begun_answer(
         gateway.begun_turn, gateway.turn_plan, gateway.turn_user, gateway.turn_conversation, public.persona_versions, jsonb, text, json, integer,
-        public.coaching_domain),
+        public.coaching_domain, jsonb),
     gateway.begin_turn(uuid, jsonb)
     to coach_gateway;

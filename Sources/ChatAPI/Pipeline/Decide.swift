@@ -20,7 +20,7 @@ extension TurnPipeline {
     ) -> Decision {
         let lastAnswer = context.history.last { $0.role == .assistant }?.content
         let safety = coaching.fusion.fuse(
-            assessment.risk, stored: context.safetyLevel,
+            assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk,
             coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false,
             turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)

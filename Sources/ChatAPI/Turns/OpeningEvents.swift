@@ -37,13 +37,13 @@ struct TerminalEvents: Sendable {
         if cursor > keptBytes, facts.identity.attempt > 1 {
             return StreamEvent.error(Self.lost).encode(cursor: 0, into: &bytes)
         }
-        if ending.finishReason != nil, cursor > keptBytes {
-            return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
-        }
-        if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil ? unbilled : nil) {
+        let isBeyond = ending.finishReason != nil && cursor > keptBytes
+        if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil && !isBeyond ? unbilled : nil) {
             StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
         }
-        if let reason = ending.finishReason {
+        if isBeyond {
+            StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
+        } else if let reason = ending.finishReason {
             StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {
@@ -68,7 +68,7 @@ struct TerminalEvents: Sendable {
             action: row.action, retryable: true, retryAfter: nil, partial: true, keptBytes: 0)
     }
 
-    static let beyondMessage = "the cursor is behind the end of the answer"
+    static let beyondMessage = "the cursor is beyond the end of the answer"
 
     private func usage(_ bill: TurnBill) -> StreamUsage {
         StreamUsage(
@@ -77,10 +77,10 @@ struct TerminalEvents: Sendable {
             estimated: bill.estimated)
     }
 
-    /// The usage of a turn that no provider accepted: zero.
+    /// The usage of a turn that no provider accepted: zero, of nobody.
     private var unbilled: StreamUsage {
         StreamUsage(
-            model: facts.model.model, provider: facts.model.provider, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
+            model: nil, provider: nil, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
             costUSD: MoneyText.format(nanodollars: 0), estimated: false)
     }
 

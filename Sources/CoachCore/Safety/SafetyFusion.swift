@@ -35,10 +35,25 @@ public struct SafetyFusion: Sendable {
 
     /// `coachAskedAboutSafety`: the coach's last message asked about safety (`MessageAssessor.asksAboutSafety`), so that a bare "yes"
     /// counts at level 1. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more the first and every tenth
-    /// turn show a card although their message shows no danger.
+    /// turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the same message. The stored
+    /// level comes from that message, too, so it raises no follow-up again.
     public func fuse(
-        _ message: RiskAssessment, stored: SafetyLevel, coachAskedAboutSafety: Bool = false, turnNumber: Int? = nil
+        _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, coachAskedAboutSafety: Bool = false,
+        turnNumber: Int? = nil
     ) -> SafetyDecision {
+        var risk =
+            earlier.map { again(message, as: $0) } ?? raised(message, stored: stored, coachAskedAboutSafety: coachAskedAboutSafety)
+        let level = max(stored, SafetyFusion.level(of: risk.tier))
+        // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
+        if risk.tier == .none, stored >= .crisis { risk.tier = .concern }
+        if let turnNumber, risk.tier < .crisis, stored >= .crisis, turnNumber == 1 || turnNumber % SafetyFusion.reminderInterval == 0 {
+            risk.patterns.append(SafetyFusion.reminderID)
+        }
+        return SafetyDecision(risk: risk, level: level)
+    }
+
+    /// The risk of a message with the follow-ups that the stored level makes count.
+    private func raised(_ message: RiskAssessment, stored: SafetyLevel, coachAskedAboutSafety: Bool) -> RiskAssessment {
         var risk = message
         var used: Set<String> = []
         for id in message.patterns {
@@ -53,13 +68,17 @@ public struct SafetyFusion: Sendable {
             }
         }
         risk.patterns = message.patterns.filter { followUps[$0] == nil || used.contains($0) }
-        let level = max(stored, SafetyFusion.level(of: risk.tier))
-        // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
-        if risk.tier == .none, stored >= .crisis { risk.tier = .concern }
-        if let turnNumber, risk.tier < .crisis, stored >= .crisis, turnNumber == 1 || turnNumber % SafetyFusion.reminderInterval == 0 {
-            risk.patterns.append(SafetyFusion.reminderID)
-        }
-        return SafetyDecision(risk: risk, level: level)
+        return risk
+    }
+
+    /// The risk of a message that is answered again: with the follow-ups that counted then, and never lower than it was.
+    private func again(_ message: RiskAssessment, as earlier: RiskAssessment) -> RiskAssessment {
+        var risk = message
+        risk.patterns = message.patterns.filter { followUps[$0] == nil || earlier.patterns.contains($0) }
+        guard earlier.tier > risk.tier else { return risk }
+        risk.tier = earlier.tier
+        risk.categories = earlier.categories + risk.categories.filter { !earlier.categories.contains($0) }
+        return risk
     }
 
     /// The level to store after a message of this tier.

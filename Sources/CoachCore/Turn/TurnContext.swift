@@ -19,6 +19,8 @@ public struct TurnContext: Sendable, Equatable {
     public var persona: Persona?
     /// The user's stored level with this persona, before this message.
     public var safetyLevel: SafetyLevel
+    /// The risk of the message as an earlier attempt has decided it, when the message is answered again. `safetyLevel` has it in it.
+    public var earlierRisk: RiskAssessment?
     /// The conversation's current domain; nil at its start.
     public var conversationDomain: Domain?
     /// The domain pinned by the request; a retry takes it from the original request.
@@ -37,7 +39,7 @@ public struct TurnContext: Sendable, Equatable {
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown,
+        safetyLevel: SafetyLevel, earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown,
         turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
@@ -50,6 +52,7 @@ public struct TurnContext: Sendable, Equatable {
         self.history = history
         self.persona = persona
         self.safetyLevel = safetyLevel
+        self.earlierRisk = earlierRisk
         self.conversationDomain = conversationDomain
         self.pinnedDomain = pinnedDomain
         self.region = region

@@ -40,7 +40,7 @@ extension SafetyResource: WireResource {
 
 extension StreamUsage {
     static let fields: [Schema.Field] = [
-        .init("model", .text), .init("provider", .text), .init("input_tokens", .integer.nullable),
+        .init("model", .text.nullable), .init("provider", .text.nullable), .init("input_tokens", .integer.nullable),
         .init("cached_input_tokens", .integer.nullable), .init("output_tokens", .integer.nullable), .init("cost_usd", .money.nullable),
         .init("estimated", .boolean),
     ]

@@ -57,7 +57,7 @@ enum FunctionExpectation {
         "gateway.stored_level(uuid, uuid, timestamp with time zone)",
         "gateway.write_turn(uuid, jsonb, gateway.risk, bytea, public.turns, text, uuid, boolean, gateway.turn_plan)",
         "gateway.conversation_rejection(gateway.turn_conversation, public.conversation_source, uuid[])",
-        "gateway.begun_answer(gateway.begun_turn, gateway.turn_plan, gateway.turn_user, gateway.turn_conversation, public.persona_versions, jsonb, text, json, integer, public.coaching_domain)",
+        "gateway.begun_answer(gateway.begun_turn, gateway.turn_plan, gateway.turn_user, gateway.turn_conversation, public.persona_versions, jsonb, text, json, integer, public.coaching_domain, jsonb)",
         "gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text)",
         "gateway.next_change(uuid)",
         "gateway.begin_turn(uuid, jsonb)",

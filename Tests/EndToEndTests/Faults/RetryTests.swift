@@ -55,6 +55,29 @@ struct RetryTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 3)
     }
 
+    @Test("answers to one message are listed in the order in which they were made, page by page")
+    func order() async throws {
+        let testUser = try await Pair.shared().one.testUser()
+        var turn = try #require(try await testUser.chat("Hello \(sim(["words": 2]))").first("start")).fields
+        let conversation = try #require(turn["conversation_id"])
+        var answers = [turn["message_id"]]
+        for _ in 0..<6 {
+            let retried = try await testUser.retry(turn["turn_id"] ?? "")
+            turn = try #require(retried.first("start")).fields
+            answers.append(turn["message_id"])
+        }
+        for limit in [1, 3, 20] {
+            var (listed, cursor): ([String?], String?) = ([], nil)
+            repeat {
+                let more = cursor.map { "&cursor=\($0)" } ?? ""
+                let page = try await testUser.send("GET", "/api/v1/conversations/\(conversation)/messages?limit=\(limit)\(more)")
+                listed += page.list.map { $0["id"] }
+                cursor = page.json.object("pagination")["next_cursor"]
+            } while cursor != nil
+            #expect(Array(listed.dropFirst()) == answers, "pages of \(limit)")
+        }
+    }
+
     @Test("of a running turn is rejected as in progress", arguments: [false, true])
     func running(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
