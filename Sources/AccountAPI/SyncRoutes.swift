@@ -22,7 +22,7 @@ public struct SyncRoutes: Feature {
         ) { request, context in
             let limit = try PageQuery.limit(request)
             do {
-                let page = try await sync.changes(context.caller, request.uri.queryParameters["since"].map(String.init), limit)
+                let page = try await sync.changes(context.caller, try request.changeToken("since"), limit)
                 return .envelope(context) { SyncResource(page).write(to: &$0) }
             } catch is InvalidChangeToken {
                 throw GatewayError(.invalidInput, "since must be the next of an earlier answer").naming(field: "since")
@@ -43,6 +43,6 @@ extension SyncResource {
                 case .ownPersona(let persona): .ownPersona(PersonaResource(persona))
                 case .personaRemoved(let id): .personaRemoved(id.uuid)
                 }
-            }, next: page.position.next, hasMore: page.position.hasMore, reset: page.position.isReset)
+            }, next: page.position.sealedNext, hasMore: page.position.hasMore, reset: page.position.isReset)
     }
 }

@@ -17,7 +17,7 @@ extension ConversationRepository {
             get: { caller, id in try await client.conversation(id, of: caller) },
             create: { caller, draft in try await client.createConversation(draft, of: caller) },
             patch: { caller, id, patch in try await client.patchConversation(id, patch, of: caller) },
-            delete: { caller, id in try await client.deleteConversation(id, of: caller) },
+            delete: { caller, id, versions in try await client.deleteConversation(id, of: caller, expecting: versions) },
             messages: { caller, id, request in
                 if let token = try request.changeToken {
                     if let page = try await client.messages(in: id, of: caller, changedAfter: token, limit: request.limit) { return page }
@@ -207,11 +207,12 @@ extension PostgresClient {
 
     /// Soft-deletes the conversation, because the ledger refers to its rows, and returns its running turn, which the caller must stop.
     /// Throws `Rejection` `notFound`, also when it was deleted before.
-    fileprivate func deleteConversation(_ id: ConversationID, of caller: Caller) async throws -> TurnID? {
-        let update: Query = """
+    fileprivate func deleteConversation(_ id: ConversationID, of caller: Caller, expecting versions: [Int64]?) async throws -> TurnID? {
+        var update: Query = """
             update public.conversations set deleted_at = now()
             where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
+        if let versions { update.append(" and change = any (\(versions))") }
         // A separate statement, with a new snapshot, so that it sees a turn for whose `begin_turn` the update waited. now() is the
         // transaction's time. Only the latest message of a conversation can have a running turn.
         let query: Query = """
@@ -223,7 +224,11 @@ extension PostgresClient {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """
         let found = try await userRows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
-        guard let running = found.first else { throw Rejection(reason: .notFound) }
+        guard let running = found.first else {
+            // Throws `notFound` if the conversation does not exist; otherwise it has another version.
+            if versions != nil { _ = try await conversation(id, of: caller) }
+            throw versions == nil ? Rejection(reason: .notFound) : StaleVersion() as any Error
+        }
         return running.map { TurnID($0) }
     }
 

@@ -55,21 +55,28 @@ public struct PersonaRoutes: Feature {
                 return try await personas.put(context.caller, id, content, expectedVersions)
             }
         }
-        creators.delete("\(Self.path)/{id}", .init("Delete a persona", response: .data(.any))) { _, context in
-            try await personas.delete(context.caller, try context.personaID)
-            return .envelope(context) { $0.null() }
+        creators.delete("\(Self.path)/{id}", .init("Delete a persona", parameters: [.optionalIfMatch], response: .data(.any))) {
+            request, context in
+            let id = try context.personaID
+            return try await expecting(request, context, id) {
+                try await personas.delete(context.caller, id)
+                return .envelope(context) { $0.null() }
+            }
         }
         creators.post(
             "\(Self.path)/{id}/publish",
             .init(
-                "Publish the draft as a new version", body: Self.publication, response: Self.versioned)
+                "Publish the draft as a new version", parameters: [.optionalIfMatch], body: Self.publication, response: Self.versioned)
         ) { try await publish($0, $1) }
         creators.post(
-            "\(Self.path)/{id}/unpublish", .init("End the publication; conversations keep their version", response: Self.versioned)
+            "\(Self.path)/{id}/unpublish",
+            .init("End the publication; conversations keep their version", parameters: [.optionalIfMatch], response: Self.versioned)
         ) { request, context in
             let id = try context.personaID
-            try await personas.unpublish(context.caller, id, context.requestID)
-            return respond(request, context, try await personas.get(context.caller, id))
+            return try await expecting(request, context, id) {
+                try await personas.unpublish(context.caller, id, context.requestID)
+                return respond(request, context, try await personas.get(context.caller, id))
+            }
         }
         creators.get(
             "\(Self.path)/{id}/stats",
@@ -98,25 +105,45 @@ public struct PersonaRoutes: Feature {
 
     private func publish(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
+        let expected = try request.expectedVersion(required: false)
         let visibility = try await request.read(Self.publication, mayBeEmpty: true)
-        do {
-            guard try await publishValidated(id, visibility, context) else {
-                throw GatewayError(.forbidden, "an operator has withdrawn this persona")
+        return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
+            do {
+                guard try await publishValidated(id, visibility, expected, context) else {
+                    throw GatewayError(.forbidden, "an operator has withdrawn this persona")
+                }
+            } catch let rejection as Rejection {
+                var error = GatewayError(rejection)
+                error.offerUpgrade(after: rejection, in: tiers.current)
+                throw error
             }
-        } catch let rejection as Rejection {
-            var error = GatewayError(rejection)
-            error.offerUpgrade(after: rejection, in: tiers.current)
-            throw error
+            return respond(request, context, try await personas.get(context.caller, id))
         }
-        return respond(request, context, try await personas.get(context.caller, id))
+    }
+
+    /// Runs a change of a persona that has one of the versions of `If-Match`; without that header, of any.
+    private func expecting(
+        _ request: Request, _ context: AuthenticatedContext, _ id: PersonaID, _ change: () async throws -> Response
+    ) async throws -> Response {
+        let expected = try request.expectedVersion(required: false)
+        guard expected != .any else { return try await change() }
+        return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
+            try expected.require(Int64(try await personas.get(context.caller, id).revision))
+            return try await change()
+        }
     }
 
     /// Publishes exactly the draft that was validated: what came in behind PostgREST was not, also while this runs.
-    private func publishValidated(_ id: PersonaID, _ visibility: PersonaVisibility?, _ context: AuthenticatedContext) async throws -> Bool {
+    /// Without a visibility a published persona keeps its own, and another one is for those with a link.
+    private func publishValidated(
+        _ id: PersonaID, _ visibility: PersonaVisibility?, _ expected: ExpectedVersion, _ context: AuthenticatedContext
+    ) async throws -> Bool {
         while true {
             let draft = try await personas.get(context.caller, id)
+            try expected.require(Int64(draft.revision))
             _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
             do {
+                let visibility = visibility ?? (draft.status == .published ? nil : .link)
                 return try await personas.publish(context.caller, id, draft.revision, visibility, context.requestID)
             } catch is StaleVersion {
                 // Edited meanwhile; a creator who edits without end is limited by their requests.

@@ -142,7 +142,7 @@ struct BeginTurnTests {
         let turns = store.turns()
         let theirs = try await turns.talk(owner, "Mine").conversationID
         let deleted = try await turns.talk(stranger, "Away").conversationID
-        #expect(try await store.conversations.delete(stranger, deleted) == nil)
+        #expect(try await store.conversations.delete(stranger, deleted, nil) == nil)
 
         let before = try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)")
         var refusals: [Rejection] = []

@@ -244,7 +244,7 @@ struct CheckpointTests {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
         let identity = try await peer.begin(caller)
-        #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
+        #expect(try await store.conversations.delete(caller, identity.conversationID, nil) == identity.turnID)
         #expect(try await other.turns.load(identity.turnID, for: caller) == nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
         #expect(try await peer.turns.renewLease() == [identity.turnID])

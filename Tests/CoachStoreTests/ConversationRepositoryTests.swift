@@ -28,7 +28,7 @@ struct ConversationRepositoryTests {
         #expect(listed.items == [renamed] && listed.nextCursor == nil)
         let before = try #require(listed.position?.next)
 
-        #expect(try await conversations.delete(caller, made.id) == nil)
+        #expect(try await conversations.delete(caller, made.id, nil) == nil)
         #expect(try await conversations.list(caller, limit: 20).items.isEmpty)
         let tombstones = try await conversations.list(caller, limit: 20, updatedSince: before)
         #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
@@ -47,10 +47,12 @@ struct ConversationRepositoryTests {
         ] {
             await #expect(throws: StaleVersion()) { try await conversations.patch(caller, made.id, patch) }
         }
+        await #expect(throws: StaleVersion()) { try await conversations.delete(caller, made.id, [made.version]) }
         #expect(try await conversations.get(caller, made.id) == renamed)
         await #expect(throws: Rejection(reason: .notFound)) {
             try await conversations.patch(caller, .random(), .init(title: "x", expectedVersions: [1]))
         }
+        await #expect(throws: Rejection(reason: .notFound)) { try await conversations.delete(caller, .random(), [1]) }
         let outcomes = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<5 {
                 group.addTask {
@@ -84,11 +86,11 @@ struct ConversationRepositoryTests {
         let (owner, stranger, conversations) = (try await newcomer(store), try await newcomer(store), store.conversations)
         let theirs = try await store.turns().talk(owner, "Mine").conversationID
         let deleted = try await conversations.create(stranger, title: nil, domain: nil, personaID: nil).id
-        #expect(try await conversations.delete(stranger, deleted) == nil)
+        #expect(try await conversations.delete(stranger, deleted, nil) == nil)
         for id in [theirs, deleted, .random()] {
             await #expect(throws: Rejection(reason: .notFound)) { try await conversations.get(stranger, id) }
             await #expect(throws: Rejection(reason: .notFound)) { try await conversations.patch(stranger, id, .init(title: "x")) }
-            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.delete(stranger, id) }
+            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.delete(stranger, id, nil) }
             await #expect(throws: Rejection(reason: .notFound)) { try await conversations.messages(stranger, id, limit: 20) }
         }
         #expect(try await conversations.get(owner, theirs).title == "Mine")

@@ -121,7 +121,7 @@ struct IdempotencyTests {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
         let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
-        #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
+        #expect(try await store.conversations.delete(caller, identity.conversationID, nil) == identity.turnID)
         #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .notFound)
         #expect(try await turns.finish(.complete(identity, of: caller)) == .finalized)
         #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 1)

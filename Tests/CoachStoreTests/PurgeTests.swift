@@ -13,7 +13,7 @@ struct PurgeTests {
             try await turns.talk(caller, "Old"), try await turns.talk(caller, "Recent"), try await turns.talk(caller, "Kept")
         )
         let running = try await turns.begin(caller, TurnRequest(message: "Running"), risk: .calm).begun.identity
-        for identity in [old, recent, running] { _ = try await store.conversations.delete(caller, identity.conversationID) }
+        for identity in [old, recent, running] { _ = try await store.conversations.delete(caller, identity.conversationID, nil) }
         try await store.admin.execute(
             """
             update public.conversations set deleted_at = deleted_at - interval '31 days'

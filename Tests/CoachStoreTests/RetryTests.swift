@@ -107,7 +107,7 @@ struct RetryTests {
         #expect(try await reason(second.turnID) == .turnInProgress)
         try await turns.finish(.complete(second, of: caller))
         #expect(try await reason(late.turnID) == .notFound)
-        _ = try await store.conversations.delete(caller, early.conversationID)
+        _ = try await store.conversations.delete(caller, early.conversationID, nil)
         #expect(try await reason(second.turnID) == .notFound)
     }
 

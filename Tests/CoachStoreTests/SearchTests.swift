@@ -30,7 +30,7 @@ struct SearchTests {
         #expect(try await contents(search, caller, "swim") == [])
         let conversation = try await store.turns().talk(caller, "Swimming is fine").conversationID
         #expect(try await contents(search, caller, "swim") == ["Swimming is fine"])
-        _ = try await store.conversations.delete(caller, conversation)
+        _ = try await store.conversations.delete(caller, conversation, nil)
         #expect(try await contents(search, caller, "swim") == [])
         for odd in ["'", "\"", "& | !", "a:*", "\\", "-", "\u{1F49B}", "<->"] { _ = try await contents(search, caller, odd) }
     }
@@ -112,7 +112,7 @@ struct SearchTests {
         let (store, caller, search) = try await newcomer(locale: "en")
         let conversation = try await store.turns().talk(caller, "canary").conversationID
         #expect(try await contents(search, caller, "canary") == ["canary"])
-        _ = try await store.conversations.delete(caller, conversation)
+        _ = try await store.conversations.delete(caller, conversation, nil)
         try await store.admin.execute(
             "update public.conversations set deleted_at = now() - interval '1 year' where user_id = \(caller.userID.uuid)")
         try await Housekeeping(client: store.gateway, daysKept: 30).purge()

@@ -30,7 +30,7 @@ struct SyncOrderTests {
             default: try await SyncTests.turn(in: conversation, "\(number)", caller, store, &random)
             }
         }
-        _ = try await store.conversations.delete(caller, ids.removeLast())
+        _ = try await store.conversations.delete(caller, ids.removeLast(), nil)
 
         let sync = SyncRepository.postgres(client: store.gateway)
         var (token, found, pages): (String?, [(isPersona: Bool, number: Int)], Int) = (nil, [], 0)

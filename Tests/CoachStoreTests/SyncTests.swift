@@ -48,7 +48,7 @@ struct SyncTests {
 
         _ = try await profiles.edit(caller, .init(fields: [.goals: ["b"]], expectedVersions: [1]))
         try await store.turns().talk(caller, "More", in: second, status: .failed)
-        _ = try await store.conversations.delete(caller, first)
+        _ = try await store.conversations.delete(caller, first, nil)
         let changed = try await copy.sync.changes(caller, copy.token, 10)
         #expect(changed.items.count == 4, "profile, failed message, its conversation, tombstone: \(changed.items)")
         try await copy.synchronise()
@@ -161,7 +161,7 @@ struct SyncTests {
                 let page = try await store.conversations.list(caller, limit: 1)
                 if let newest = page.items.first, !conversations.contains(newest.id) {
                     // The other writer may have deleted it.
-                    _ = try? await store.conversations.delete(caller, newest.id)
+                    _ = try? await store.conversations.delete(caller, newest.id, nil)
                 }
             default:
                 _ = try await store.conversations.patch(caller, conversation, .init(title: "\(seed) \(number)"))
@@ -236,7 +236,7 @@ struct SyncTests {
         try await copy.synchronise(limit: 5)
         try await expectEqual(copy, store)
         // Nothing of it is visible, until the tombstone.
-        _ = try await store.conversations.delete(caller, first)
+        _ = try await store.conversations.delete(caller, first, nil)
         copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 1)
         try await expectEqual(copy, store)

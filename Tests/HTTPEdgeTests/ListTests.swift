@@ -38,11 +38,12 @@ struct ListTests {
     func forms() async throws {
         let edge = try EdgeFixture(Routes(names: ["one", "two"]))
         let envelope = try await edge.send(.get, "/rows")
-        #expect(envelope.json["data"]?.elements?.count == 2 && envelope.json["pagination"]?["next_cursor"]?.string == "a b")
+        let cursor = try #require(envelope.json["pagination"]?["next_cursor"]?.string)
+        #expect(envelope.json["data"]?.elements?.count == 2)
         #expect(envelope.headers[.link] == nil && envelope.headers[.cacheControl] == "no-store")
-        let csv = try await edge.send(.get, "/rows?limit=2&cursor=old", headers: [.accept: "text/csv"])
+        let csv = try await edge.send(.get, "/rows?limit=2&cursor=\(cursor)", headers: [.accept: "text/csv"])
         #expect(csv.text == "name,count,note\r\none,-1,\r\ntwo,-1,\r\n")
-        #expect(csv.headers[.link] == #"</rows?limit=2&cursor=a%20b>; rel="next""#)
+        #expect(csv.headers[.link] == #"</rows?limit=2&cursor=\#(cursor)>; rel="next""#)
         let lines = try await edge.send(.get, "/rows", headers: [.accept: "text/csv;q=0.5, application/x-ndjson"])
         #expect(lines.text == "{\"name\":\"one\",\"count\":-1,\"note\":null}\n{\"name\":\"two\",\"count\":-1,\"note\":null}\n")
     }

@@ -117,6 +117,9 @@ public struct ResponseRoutes: Feature {
         let object = object(try await pipeline.find(id.turn, http), id, pipeline)
         guard streams else { return .json(object.encoded()) }
         let format = ResponseStreamFormat(object, after: last)
+        if format.isBeyondTheEnd {
+            throw GatewayError(.invalidInput, "starting_after is beyond the last event").naming(field: "starting_after")
+        }
         return try pipeline.relay(TurnSubscription(turn: object.turn), from: format.cursor, as: format, http)
     }
 

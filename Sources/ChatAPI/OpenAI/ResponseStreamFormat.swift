@@ -30,6 +30,12 @@ struct ResponseStreamFormat: StreamFormat {
     /// Where the client stands.
     var cursor: Cursor { numbers.cursor(after: last) }
 
+    /// Whether the client names an event that the response, which ended normally, has not.
+    var isBeyondTheEnd: Bool {
+        let turn = object.turn
+        return turn.ending?.finishReason != nil && turn.facts.identity.attempt == 1 && last > numbers.closing(3, length: turn.releasedBytes)
+    }
+
     func appendOpeningEvents(into output: inout [UInt8]) {
         append(0, "response.created", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }
         append(1, "response.in_progress", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }

@@ -47,10 +47,12 @@ public struct ConversationRoutes: Feature {
         users.patch(
             "/api/v1/conversations/{id}",
             .init(
-                "Change title or domain (RFC 7396)", parameters: [.ifMatch], body: Change.body,
+                "Change title or domain (RFC 7396)", parameters: [.optionalIfMatch], body: Change.body,
                 response: .data(ConversationResource.schema).versioned)
         ) { try await patch($0, $1) }
-        users.delete("/api/v1/conversations/{id}", .init("Delete a conversation", response: .data(.any))) { try await delete($0, $1) }
+        users.delete("/api/v1/conversations/{id}", .init("Delete a conversation", parameters: [.optionalIfMatch], response: .data(.any))) {
+            try await delete($0, $1)
+        }
         users.get(
             "/api/v1/conversations/{id}/messages",
             .init("List messages", parameters: PageQuery.parameters, response: .list(MessageResource.schema))
@@ -79,11 +81,15 @@ public struct ConversationRoutes: Feature {
     }
 
     private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        if let running = try await conversations.delete(context.caller, try id(context)) {
-            // Stops the running turn, here or on its instance. It is billed as if the user had stopped it.
-            if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(context.caller, running) }
+        let id = try id(context)
+        let expected = try request.expectedVersion(required: false)
+        return try await Self.versioned.reportingStale(current: { try await conversations.get(context.caller, id) }) {
+            if let running = try await conversations.delete(context.caller, id, expected.versions) {
+                // Stops the running turn, here or on its instance. It is billed as if the user had stopped it.
+                if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(context.caller, running) }
+            }
+            return .envelope(context) { $0.null() }
         }
-        return .envelope(context) { $0.null() }
     }
 
     private func messages(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {

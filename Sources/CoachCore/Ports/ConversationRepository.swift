@@ -10,8 +10,9 @@ public struct ConversationRepository: Sendable {
     public var create: @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord
     /// Changes title or domain and returns the result. Throws `StaleVersion` when it has none of the expected versions.
     public var patch: @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord
-    /// Soft-deletes the conversation and returns its running turn, which the caller must stop.
-    public var delete: @Sendable (Caller, ConversationID) async throws -> TurnID?
+    /// Soft-deletes the conversation and returns its running turn, which the caller must stop. Throws `StaleVersion` when it has none of the expected
+    /// versions; nil: any.
+    public var delete: @Sendable (Caller, ConversationID, [Int64]?) async throws -> TurnID?
     /// Oldest first; with `updatedSince`, those changed after it, in the order of their changes.
     public var messages: @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
 
@@ -20,7 +21,7 @@ public struct ConversationRepository: Sendable {
         get: @escaping @Sendable (Caller, ConversationID) async throws -> ConversationRecord,
         create: @escaping @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord,
         patch: @escaping @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord,
-        delete: @escaping @Sendable (Caller, ConversationID) async throws -> TurnID?,
+        delete: @escaping @Sendable (Caller, ConversationID, [Int64]?) async throws -> TurnID?,
         messages: @escaping @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
     ) {
         self.list = list

@@ -39,7 +39,8 @@ public struct TurnContext: Sendable, Equatable {
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown,
+        safetyLevel: SafetyLevel, earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil,
+        region: Region = .unknown,
         turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity

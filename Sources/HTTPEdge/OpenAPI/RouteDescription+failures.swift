@@ -8,7 +8,9 @@ extension RouteDescription {
         var statuses: Set<Int> = [400, 404, 408, 422, 429, 431, 500, 503]
         if !security.isOpen { statuses.formUnion([401, 403]) }
         if method != .get { statuses.insert(413) }
-        if parameters.contains(where: { $0.name == RouteParameter.ifMatch.name }) { statuses.formUnion([412, 428]) }
+        if let ifMatch = parameters.first(where: { $0.name == RouteParameter.ifMatch.name }) {
+            statuses.formUnion(ifMatch.isRequired ? [412, 428] : [412])
+        }
         return statuses.union(failures).sorted()
     }
 }

@@ -16,15 +16,13 @@ public enum PageQuery {
     public static let limitParameter = RouteParameter("limit", in: .query, .integer(limits))
 
     /// Reads `?limit=` (1–100, default 20), `?cursor=` and `?updated_since=`, the `next_updated_since` of an earlier answer.
-    public static func read(_ request: Request) throws(GatewayError) -> PageRequest {
+    public static func read(_ request: Request) throws -> PageRequest {
         let query = request.uri.queryParameters
-        var page = PageRequest(limit: try limit(request))
-        page.cursor = query["cursor"].map(String.init)
-        page.updatedSince = query["updated_since"].map(String.init)
-        if page.updatedSince != nil, page.cursor != nil {
+        if query["cursor"] != nil, query["updated_since"] != nil {
             throw GatewayError(.invalidInput, "cursor and updated_since exclude each other").naming(field: "cursor")
         }
-        return page
+        return PageRequest(
+            limit: try limit(request), cursor: try request.cursor, updatedSince: try request.changeToken("updated_since"))
     }
 
     /// Reads `?limit=` alone.
@@ -38,9 +36,9 @@ public enum PageQuery {
 }
 
 extension Pagination {
-    init<Element>(_ page: Page<Element>) {
+    init<Element>(_ page: Page<Element>, of request: Request) {
         self.init(
-            nextCursor: page.nextCursor, hasNext: page.nextCursor != nil || page.position?.hasMore == true,
-            nextUpdatedSince: page.position?.next, reset: page.position?.isReset == true)
+            nextCursor: page.nextCursor.map(request.seal(cursor:)), hasNext: page.nextCursor != nil || page.position?.hasMore == true,
+            nextUpdatedSince: page.position?.sealedNext, reset: page.position?.isReset == true)
     }
 }

@@ -30,7 +30,7 @@ extension Response {
         write: (Record, inout JSONWriter) -> Void
     ) -> Response {
         let format = ListFormat(accept: request.headers[.accept])
-        let pagination = Pagination(page)
+        let pagination = Pagination(page, of: request)
         switch format {
         case .envelope:
             return .envelope(context, pagination: pagination, figures: figures) { writer in

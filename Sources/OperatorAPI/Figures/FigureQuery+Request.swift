@@ -7,7 +7,7 @@ import JSON
 
 extension FigureQuery {
     /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. A figure that is kept by UTC days only takes the days that a period touches.
-    init(_ request: Request, _ figure: Figure, now: Date) throws(GatewayError) {
+    init(_ request: Request, _ figure: Figure, now: Date) throws {
         let query = request.uri.queryParameters
         let period = try FigurePeriod(request, now: now).range
         let names = query["group_by"].map { $0.split(separator: ",").map(String.init) } ?? figure.defaultGroups
@@ -34,7 +34,7 @@ extension FigureQuery {
         let whole = grain == .week && figure.countsWholeWeeks ? period.wholeUTCWeeks : period.wholeUTCDays
         self.init(
             period: isByDays ? whole : period, groups: names, grain: grain, timeZone: zone, limit: limit,
-            cursor: query["cursor"].map(String.init))
+            cursor: try request.cursor)
     }
 
     /// The list of calls of the period.

@@ -47,6 +47,38 @@ struct ConversationTests {
         #expect(stale.error.object("details").object("current")["title"] == "Two")
         let cleared = try await user.send("PATCH", "\(Self.path)/\(id)", ["domain": NSNull()], headers: ["If-Match": "*"])
         #expect(cleared.status == 200 && cleared.data.isNull("domain") && cleared.data["title"] == "Two")
+        let kept = try await user.send("DELETE", "\(Self.path)/\(id)", headers: ["If-Match": tag])
+        #expect(kept.status == 412 && kept.errorCode == "BIZ_2008" && kept.headers["etag"] == cleared.headers["etag"])
+        let now = ["If-Match": try #require(cleared.headers["etag"])]
+        #expect(try await user.send("DELETE", "\(Self.path)/\(id)", headers: now).status == 200)
+        #expect(try await user.send("DELETE", "\(Self.path)/\(id)", headers: now).status == 404)
+    }
+
+    @Test("a cursor, and a token of changes, are opaque: edited, or of another list, they are rejected")
+    func opaque() async throws {
+        let user = try await TestBed.shared().testUser()
+        for number in 1...3 { #expect(try await user.send("POST", Self.path, ["title": "\(number)"]).status == 201) }
+        let page = try await user.send("GET", "\(Self.path)?limit=1").json.object("pagination")
+        let cursor = try #require(page["next_cursor"])
+        let next = try await user.send("GET", "\(Self.path)?limit=2&cursor=\(cursor)")
+        #expect(next.list.count == 2 && next.json.object("pagination").flag("has_next") == false)
+        let token = try #require(page["next_updated_since"])
+        let sync = try #require(try await user.send("GET", "/api/v1/sync").data["next"])
+        func edited(_ text: String) -> [String] {
+            let last = text.last == "A" ? "B" : "A"
+            return [text + "A", String(text.dropLast()), text.dropLast() + last, last + text.dropFirst()]
+        }
+        let invalid =
+            edited(cursor).map { "\(Self.path)?cursor=\($0)" } + edited(token).map { "\(Self.path)?updated_since=\($0)" }
+            + edited(sync).map { "/api/v1/sync?since=\($0)" } + [
+                "/api/v1/messages/search?q=x&cursor=\(cursor)", "\(Self.path)?source=openai&cursor=\(cursor)",
+                "\(Self.path)?cursor=\(token)",
+                "\(Self.path)?updated_since=\(cursor)", "\(Self.path)?updated_since=2026-01-01T00:00:00Z",
+            ]
+        for path in invalid {
+            let answer = try await user.send("GET", path)
+            #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(path): \(answer.text)")
+        }
     }
 
     @Test("a body with several errors has a finding for each")

@@ -47,6 +47,30 @@ struct PersonaTests {
         #expect(try await creator.send("GET", item).status == 404)
     }
 
+    @Test("a change from a stale version has no effect; a publication without a visibility is for those with a link")
+    func versions() async throws {
+        let creator = TestUser(gateway: try await TestBed.shared().gateway, role: "creator")
+        let made = try await creator.send("POST", "/api/v1/personas", ["name": "Ada"])
+        let path = "/api/v1/personas/\(try #require(made.data["id"]))"
+        let first = try #require(try await creator.send("GET", path).headers["etag"])
+        let changed = try await creator.send("PUT", path, ["name": "Bea"], headers: ["If-Match": first])
+        #expect(changed.status == 200)
+        let stale = ["If-Match": first]
+        for (method, route) in [("DELETE", path), ("POST", "\(path)/publish"), ("POST", "\(path)/unpublish")] {
+            let answer = try await creator.send(method, route, headers: stale)
+            #expect(answer.status == 412 && answer.errorCode == "BIZ_2008", "\(method) \(route): \(answer.text)")
+            #expect(answer.error.object("details").object("current")["name"] == "Bea")
+        }
+        let current = ["If-Match": try #require(changed.headers["etag"])]
+        let listed = try await creator.send("POST", "\(path)/publish", ["visibility": "listed"], headers: current)
+        #expect(listed.status == 200 && listed.data["visibility"] == "listed", "\(listed.text)")
+        #expect(try await creator.send("POST", "\(path)/unpublish").status == 200)
+        let again = try await creator.send("POST", "\(path)/publish")
+        #expect(again.data["visibility"] == "link", "\(again.text)")
+        let last = ["If-Match": try #require(again.headers["etag"])]
+        #expect(try await creator.send("DELETE", path, headers: last).status == 200)
+    }
+
     @Test("all errors of a body are findings, and a draft written through PostgREST is checked before publication")
     func findings() async throws {
         let creator = try await creator()
