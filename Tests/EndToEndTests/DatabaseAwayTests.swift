@@ -34,6 +34,8 @@ struct DatabaseAwayTests {
         let testUser = ground.gateway.testUser()
         let quick = sim(["words": 3])
         expectDone(try await testUser.chat("Before \(quick)"))
+        let endangered = ground.gateway.testUser()
+        expectDone(try await endangered.chat("I want to kill myself \(quick)", ["country": "GB"]))
         await ground.cluster.stop()
         for _ in 0..<3 { expectAway(try await testUser.chat("Meanwhile"), within: .seconds(1)) }
         // The sender retries later, with the same body.
@@ -50,6 +52,10 @@ struct DatabaseAwayTests {
         // A message at risk gets crisis resources with the error.
         let crisis = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(crisis.status == 503 && crisis.eventTypes == ["safety", "error"] && crisis.text.contains("116 123"))
+
+        // And an ordinary one of a user who was in danger shortly before.
+        let later = try await endangered.chat("Hello", headers: ["Accept": "text/event-stream"])
+        #expect(later.status == 503 && later.eventTypes == ["safety", "error"] && later.text.contains("116 123"), "\(later.text)")
 
         try await ground.cluster.start()
         try await ground.gateway.waitUntilReady(within: 5)

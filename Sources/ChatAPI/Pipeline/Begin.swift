@@ -3,7 +3,7 @@ import HTTPEdge
 
 extension TurnPipeline {
     /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message in which the encoder finds a crisis meanwhile. When the
-    /// result is `begun`, the user's message is saved. Every error has crisis resources when the message is at risk tier 2 or above.
+    /// result is `begun`, the user's message is saved. Every error has crisis resources when the message is at risk tier 2 or above, or the user was in danger lately.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
@@ -23,7 +23,9 @@ extension TurnPipeline {
             return try await repository.begin(http.caller, request, final)
         } catch {
             var error = errors.clientError(for: error, requestID: http.context.requestID)
-            error.safety = coaching.crisisResources(await assessment.final.risk, in: http.region(request))
+            let recent = recentDanger.state(of: http.caller.userID)
+            error.safety = coaching.crisisResources(
+                await assessment.final.risk, stored: recent.level, in: http.region(request, profile: recent.region))
             throw error
         }
     }

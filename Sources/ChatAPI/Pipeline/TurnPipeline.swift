@@ -13,6 +13,7 @@ struct TurnPipeline: Sendable {
     let tiers: LiveValue<TierBook>
     let models: TierModels
     let encoderQueue: EncoderQueue
+    let recentDanger: RecentDanger
     /// nil: messages in the grey zone are not judged.
     let judge: SafetyJudge?
     let budgets: SharedBudgets
@@ -63,6 +64,7 @@ struct TurnPipeline: Sendable {
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls
+        recentDanger.note(http.caller.userID, decision.safety.level, in: decision.facts.region)
         var prompt = await http.trace.step("compose") { compose(request, context, decision) }
         prompt.tracing = http.trace.startCall()
         let turn = generate(prompt, decision, recorder)

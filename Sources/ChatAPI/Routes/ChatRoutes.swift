@@ -30,8 +30,8 @@ public struct ChatRoutes: Feature {
         self.coaching = coaching
         common = TurnPipeline(
             coaching: coaching.current, repository: repository, records: records, recovery: recovery, counter: counter, tiers: tiers,
-            models: models, encoderQueue: EncoderQueue(), judge: judge, budgets: budgets, finalizer: finalizer, registry: registry,
-            remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
+            models: models, encoderQueue: EncoderQueue(), recentDanger: RecentDanger(), judge: judge, budgets: budgets,
+            finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)
     }
 
