@@ -60,7 +60,8 @@ enum MetricHelp {
         "coach_encoder_refused_total":
             "messages that were not encoded: full (too many pending), late, over_budget (ordinary ones above their share); "
             + "danger=\"open\" should stay 0",
-        "coach_encoder_duration_seconds": "from the first assessment to that of the encoder; a turn with an ordinary message begins meanwhile",
+        "coach_encoder_duration_seconds":
+            "from the first assessment to that of the encoder; a turn with an ordinary message begins meanwhile",
         "coach_judge_verdicts_total":
             "looks of a judge: raised, kept, none (not asked because the call could not be recorded, late, refused, or not a "
             + "verdict)",
