@@ -1,5 +1,6 @@
 """Study: the latency of every GET of users and creators, among millions of messages and 100,000 personas, beside streams."""
 import asyncio
+import base64
 import json
 import random
 import re
@@ -95,7 +96,7 @@ class Reader:
 
     def token(self, change, with_personas):
         """The token of a client that has all changes up to one, and all personas."""
-        return f"{self.epoch}_{base36(change)}" + (f".{base36(PERSONAS)}" if with_personas else "")
+        return sealed(f"{self.epoch}_{base36(change)}" + (f".{base36(PERSONAS)}" if with_personas else ""))
 
     def request(self, kind, number, more=""):
         """The bytes of a request of a creator for their own resources."""
@@ -167,6 +168,14 @@ class Reader:
         for _ in range(count):
             await self.send(connection, kind, self.request(kind, self.creator(kind)))
         connection[1].close()
+
+
+def sealed(token):
+    """A token of changes as clients see it (`SealedText`): behind its FNV-1a sum, in base64url."""
+    total = 0xCBF29CE484222325
+    for byte in b"changes\0" + token.encode():
+        total = (total ^ byte) * 0x100000001B3 % 2**64
+    return base64.urlsafe_b64encode(total.to_bytes(8, "big") + token.encode()).decode().rstrip("=")
 
 
 def base36(number):
