@@ -61,10 +61,13 @@ port_owner() {
     ss -ltnpH "sport = :$1" 2>/dev/null | grep -oE '"[^"]+",pid=[0-9]+' | head -n 1 | sed -E 's/"([^"]+)",pid=([0-9]+)/\1, process \2/'
 }
 
-# free_port START [RESERVED]: the first port from START on that is not listened on, and is not RESERVED for a process that starts later.
+# Whether a connection has the port as its own, as clients get them from 32768 on: nobody can listen on it then.
+port_in_use() { command -v ss >/dev/null 2>&1 && [ -n "$(ss -tanH "sport = :$1" 2>/dev/null)" ]; }
+
+# free_port START [RESERVED]: the first port from START on that can be listened on, and is not RESERVED for a process that starts later.
 free_port() {
     local candidate=$1 reserved=${2:-}
-    while [ "$candidate" = "$reserved" ] || port_taken "$candidate"; do candidate=$((candidate + 1)); done
+    while [ "$candidate" = "$reserved" ] || port_taken "$candidate" || port_in_use "$candidate"; do candidate=$((candidate + 1)); done
     printf '%s' "$candidate"
 }
 

@@ -5,19 +5,28 @@ import Testing
 
 @Suite("Users in danger lately")
 struct RecentDangerTests {
-    @Test("their level is known for a day; a calm one is not noted, and the number of users is bounded")
+    private let region = Region(country: "GB", locale: nil)
+
+    @Test("their level is known for two days, and not lowered by a later one; a calm one is not noted")
     func lifetime() {
         let recent = RecentDanger()
         let (user, other, start) = (UserID.random(), UserID.random(), ContinuousClock.now)
-        let region = Region(country: "GB", locale: nil)
         recent.note(user, .high, in: region, at: start)
         recent.note(other, .calm, in: region, at: start)
         #expect(recent.state(of: user, at: start) == (.high, region) && recent.state(of: other, at: start) == (.calm, .unknown))
-        #expect(recent.state(of: user, at: start + .seconds(86_401)) == (.calm, .unknown))
-        for _ in 0..<10_000 { recent.note(.random(), .concern, in: .unknown, at: start) }
-        recent.note(other, .crisis, in: region, at: start)
-        #expect(recent.state(of: other, at: start).level == .calm)
-        recent.note(other, .crisis, in: region, at: start + .seconds(86_401))
-        #expect(recent.state(of: other, at: start + .seconds(86_401)).level == .crisis)
+        recent.note(user, .concern, in: region, at: start + .seconds(3_600))
+        #expect(recent.state(of: user, at: start + .seconds(47 * 3_600)).level == .high)
+        #expect(recent.state(of: user, at: start + .seconds(50 * 3_600)) == (.calm, .unknown))
+    }
+
+    @Test("of too many the one noted first is forgotten")
+    func bounded() {
+        let recent = RecentDanger()
+        let (first, second, start) = (UserID.random(), UserID.random(), ContinuousClock.now)
+        recent.note(first, .crisis, in: region, at: start)
+        recent.note(second, .crisis, in: region, at: start + .seconds(1))
+        for _ in 0..<9_999 { recent.note(.random(), .concern, in: region, at: start + .seconds(2)) }
+        #expect(recent.state(of: first, at: start + .seconds(2)).level == .calm)
+        #expect(recent.state(of: second, at: start + .seconds(2)).level == .crisis)
     }
 }

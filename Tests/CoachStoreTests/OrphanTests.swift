@@ -118,6 +118,8 @@ struct OrphanTests {
         #expect(orphan.facts.risk == .danger(.crisis))
         #expect(try await peer.turns.load(identity.turnID, for: caller)?.risk == .danger(.crisis))
         #expect(try await store.value(state) == "3|t")
+        try await peer.turns.repository.raiseRisk(caller.userID, identity, .danger(.concern))
+        #expect(try await peer.turns.load(identity.turnID, for: caller)?.risk == .danger(.crisis), "never lowered")
 
         _ = try await peer.turns.finish(estimate(orphan))
         try await peer.turns.repository.raiseRisk(caller.userID, identity, .danger(.high))

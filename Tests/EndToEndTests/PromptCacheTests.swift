@@ -62,7 +62,7 @@ struct PromptCacheTests {
         #expect(read.reduce(0, +) * 2 > total, "\(read) of \(total)")
         let operatorUser = TestUser(gateway: gateway, role: "operator")
         try await eventually("the figures") {
-            let costs = try await operatorUser.send("GET", "/api/v1/operator/costs?by=model")
+            let costs = try await operatorUser.send("GET", "/api/v1/operator/costs?group_by=model")
             return costs.list.reduce(0) { $0 + ($1.number("cached_input_tokens") ?? 0) } == read.reduce(0, +)
         }
     }

@@ -36,7 +36,7 @@ struct SafetyStateTests {
         #expect(!event.names.contains("content") && event.texts("patterns").allSatisfy { !$0.contains(" ") })
     }
 
-    @Test("a message whose answer failed is as grave when it is repeated, and when it is retried")
+    @Test("a message whose answer failed has the same tier when it is repeated, and when it is retried")
     func again() async throws {
         let testBed = try await TestBed.shared()
         let gateway = try await testBed.anotherGateway()

@@ -200,24 +200,28 @@ begin
     return begun;
 end $$;
 
--- Replaces the risk of a running attempt's message by a higher one that was found after it began. No effect on an attempt that does not run.
+-- Replaces the risk of a running attempt's message by a higher one that was found after it began. A retry does not restart the decay of the state,
+-- as in write_turn. No effect on an attempt that does not run, or has a risk as high.
 create function gateway.raise_risk(uid uuid, conversation_id uuid, turn_id uuid, nth integer, risk jsonb) returns void
     language plpgsql set search_path = '' set lock_timeout = '100ms' set enable_seqscan = off as $$
 declare
     persona_id uuid;
+    is_first boolean;
     found_risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, risk);
 begin
     perform gateway.check_caller(uid);
     update gateway.running_turns r set risk = $5
     where r.user_id = uid and r.conversation_id = $2 and r.turn_id = $3 and r.attempt = nth
+        and (r.risk ->> 'tier')::integer < found_risk.tier
     returning r.persona_id into persona_id;
     if not found then
         return;
     end if;
     update public.turns t
     set risk_tier = found_risk.tier, risk_categories = found_risk.categories, risk_subject = found_risk.subject, risk_patterns = found_risk.patterns
-    where t.user_id = uid and t.id = $3;
-    perform gateway.raise_safety(uid, persona_id, found_risk.tier, true, clock_timestamp());
+    where t.user_id = uid and t.id = $3
+    returning t.retry_of is null into is_first;
+    perform gateway.raise_safety(uid, persona_id, found_risk.tier, is_first, clock_timestamp());
 end $$;
 
 -- The notice of talking to a machine, which is due now.

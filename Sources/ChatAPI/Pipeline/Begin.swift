@@ -3,7 +3,7 @@ import HTTPEdge
 
 extension TurnPipeline {
     /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message in which the encoder finds a crisis meanwhile. When the
-    /// result is `begun`, the user's message is saved. Every error has crisis resources when the message is at risk tier 2 or above, or the user was in danger lately.
+    /// result is `begun`, the user's message is saved. Throws `failure`.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
@@ -22,12 +22,17 @@ extension TurnPipeline {
             guard final.risk.tier >= .crisis, assessment.first.risk.tier < .crisis else { return result }
             return try await repository.begin(http.caller, request, final)
         } catch {
-            var error = errors.clientError(for: error, requestID: http.context.requestID)
-            let recent = recentDanger.state(of: http.caller.userID)
-            error.safety = coaching.crisisResources(
-                await assessment.final.risk, stored: recent.level, in: http.region(request, profile: recent.region))
-            throw error
+            throw failure(error, await assessment.final.risk, request, http)
         }
+    }
+
+    /// The client error for a request that could not be decided on, with crisis resources when the message is at risk tier 2 or above, or the user was
+    /// in danger lately.
+    func failure(_ error: any Error, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
+        var error = errors.clientError(for: error, requestID: http.context.requestID)
+        let recent = recentDanger.state(of: http.caller.userID)
+        error.safety = coaching.crisisResources(risk, stored: recent.level, in: http.region(request, profile: recent.region))
+        return error
     }
 
     /// The error for a rejection by the database, with crisis resources when the message or the stored safety level requires them.

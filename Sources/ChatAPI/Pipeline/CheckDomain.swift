@@ -20,6 +20,8 @@ extension TurnPipeline {
             counted = try await counter.take(http.caller, true)
         } catch let counted as CountedRejection {
             throw rejected(counted.rejection, counted.rate, request, assessment, http)
+        } catch {
+            throw failure(error, assessment.risk, request, http)
         }
         guard counted.safetyLevel == .calm else { return }
         var error = error

@@ -46,12 +46,19 @@ extension TurnPipeline {
 
     /// Begins a new attempt for the user message of a turn that has ended, and streams it.
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
-        try admission.check()
-        switch try await recovery.retry(http.caller, turnID) {
+        let result: RetryTurnResult
+        do {
+            try admission.check()
+            result = try await recovery.retry(http.caller, turnID)
+        } catch {
+            throw failure(error, .calm, TurnRequest(message: ""), http)
+        }
+        switch result {
         case .refused(let rejection, let rate):
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
+            registry.expect(context.identity.turnID, of: http.caller.userID)
             let assessment = await assess(request).final
             let reservation = try await reserve(request, assessment, context, rate, http)
             let turn = await answer(request, assessment, savedTier: assessment.risk.tier, context, reservation, http)

@@ -20,6 +20,7 @@ extension TurnPipeline {
             if let reservation = try await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
         } catch {
             if mayProceedWithout { return nil }
+            registry.unexpect(context.identity.turnID)
             // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
             Task { [finalizer] in
                 await finalizer.refuse(
@@ -30,6 +31,7 @@ extension TurnPipeline {
             throw failure
         }
         if mayProceedWithout { return nil }
+        registry.unexpect(context.identity.turnID)
         await finalizer.refuse(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
         let exhausted = Set(budgets.exhausted)
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400

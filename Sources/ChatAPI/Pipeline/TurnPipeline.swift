@@ -40,6 +40,8 @@ struct TurnPipeline: Sendable {
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
         switch try await http.trace.step("begin", { try await begin(request, pending, http) }) {
         case .begun(let context, let rate):
+            // From here on a stop reaches it without the database.
+            registry.expect(context.identity.turnID, of: http.caller.userID)
             let assessment = await pending.final
             let reservation = try await reserve(request, assessment, context, rate, http)
             let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
@@ -52,12 +54,11 @@ struct TurnPipeline: Sendable {
         }
     }
 
-    /// Runs a turn that has begun: the result is generating and will be saved. `savedTier`: that of the message in the database.
+    /// Runs a turn that has begun and is expected by the registry: the result is generating and will be saved. `savedTier`: that of the message in the database.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
         _ reservation: BudgetReservation?, _ http: TurnHTTPRequest
     ) async -> LiveTurn {
-        registry.expect(context.identity.turnID, of: http.caller.userID)
         let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         if assessment.risk.tier > savedTier { await raiseRisk(of: context.identity, assessment.risk, http) }

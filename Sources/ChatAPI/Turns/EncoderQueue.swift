@@ -6,7 +6,7 @@ import Synchronization
 /// Assesses messages with the message encoder (`MessageEncoder`), a transformer that is slower than the first assessment. One message
 /// at a time, on a thread of its own, so that no event loop waits. A message that is not encoded keeps its first assessment.
 final class EncoderQueue: Sendable {
-    /// A message that waited longer is not encoded: its turn has not begun yet.
+    /// A message that waited longer is not encoded: nothing of its answer is there before.
     private static let longestWait = Duration.milliseconds(150)
 
     private let queue = DispatchQueue(label: "encoder")
@@ -24,6 +24,7 @@ final class EncoderQueue: Sendable {
         }
         switch need {
         case .danger: return PendingAssessment(await encode(message, first, need, by: assessor, since: start))
+        // Ends by itself, also when its request is cancelled.
         case .ordinary: return PendingAssessment(first, Task { await encode(message, first, need, by: assessor, since: start) })
         }
     }
@@ -59,7 +60,7 @@ struct PendingAssessment: Sendable {
 
     init(_ first: MessageAssessment, _ encoding: Task<MessageAssessment, Never>? = nil) { (self.first, self.encoding) = (first, encoding) }
 
-    /// Waits for the encoder, a few milliseconds.
+    /// Waits for the encoder: a few milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
     var final: MessageAssessment {
         get async { await encoding?.value ?? first }
     }

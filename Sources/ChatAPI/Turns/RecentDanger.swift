@@ -4,8 +4,8 @@ import Synchronization
 /// The safety levels of users in danger whose turns this instance has begun lately. The database has them, too: this is for the refusals while it is
 /// away, which carry the resources for such users all the same (CONTRACT §4).
 final class RecentDanger: Sendable {
-    /// A stored level decays after that (`gateway.level_at`), which this does not follow.
-    private static let lifetime = Duration.seconds(24 * 3600)
+    /// After that a stored level is calm (`gateway.level_at`).
+    private static let lifetime = Duration.seconds(48 * 3600)
     private static let mostUsers = 10_000
 
     private struct Danger {
@@ -16,13 +16,16 @@ final class RecentDanger: Sendable {
 
     private let users = Mutex<[UserID: Danger]>([:])
 
-    /// Notes the level after a message. When there are too many users, later ones are not noted until the first have expired.
+    /// Notes the level after a message. It has the place of a former one, which is not lowered: levels are per persona. When there are too many users,
+    /// the one noted first is forgotten.
     func note(_ user: UserID, _ level: SafetyLevel, in region: Region, at now: ContinuousClock.Instant = .now) {
         guard level > .calm else { return }
         users.withLock { users in
-            if users.count >= Self.mostUsers { users = users.filter { $0.value.notedAt + Self.lifetime > now } }
-            guard users.count < Self.mostUsers || users[user] != nil else { return }
-            users[user] = Danger(level: level, region: region, notedAt: now)
+            let former = users[user].flatMap { $0.notedAt + Self.lifetime > now ? $0.level : nil } ?? .calm
+            if users.count >= Self.mostUsers, users[user] == nil, let first = users.min(by: { $0.value.notedAt < $1.value.notedAt }) {
+                users[first.key] = nil
+            }
+            users[user] = Danger(level: max(level, former), region: region, notedAt: now)
         }
     }
 

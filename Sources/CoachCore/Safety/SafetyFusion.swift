@@ -35,14 +35,18 @@ public struct SafetyFusion: Sendable {
 
     /// `coachAskedAboutSafety`: the coach's last message asked about safety (`MessageAssessor.asksAboutSafety`), so that a bare "yes"
     /// counts at level 1. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more the first and every tenth
-    /// turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the same message. The stored
-    /// level comes from that message, too, so it raises no follow-up again.
+    /// turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the same message. A stored
+    /// level that is not above it comes from that message itself, and makes no further follow-up count.
     public func fuse(
         _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, coachAskedAboutSafety: Bool = false,
         turnNumber: Int? = nil
     ) -> SafetyDecision {
-        var risk =
-            earlier.map { again(message, as: $0) } ?? raised(message, stored: stored, coachAskedAboutSafety: coachAskedAboutSafety)
+        var risk: RiskAssessment
+        if let earlier, stored <= SafetyFusion.level(of: earlier.tier) {
+            risk = repeated(message, decided: earlier)
+        } else {
+            risk = raised(message, stored: stored, coachAskedAboutSafety: coachAskedAboutSafety)
+        }
         let level = max(stored, SafetyFusion.level(of: risk.tier))
         // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
         if risk.tier == .none, stored >= .crisis { risk.tier = .concern }
@@ -72,7 +76,7 @@ public struct SafetyFusion: Sendable {
     }
 
     /// The risk of a message that is answered again: with the follow-ups that counted then, and never lower than it was.
-    private func again(_ message: RiskAssessment, as earlier: RiskAssessment) -> RiskAssessment {
+    private func repeated(_ message: RiskAssessment, decided earlier: RiskAssessment) -> RiskAssessment {
         var risk = message
         risk.patterns = message.patterns.filter { followUps[$0] == nil || earlier.patterns.contains($0) }
         guard earlier.tier > risk.tier else { return risk }

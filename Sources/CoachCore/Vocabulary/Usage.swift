@@ -42,11 +42,12 @@ public struct TokenUsage: Hashable, Sendable {
         if let counted = report.totalInput, counted > 0 {
             (usage.input, usage.cachedInput, usage.cacheWrite) = (report.input, report.cachedInput, report.cacheWrite)
         }
-        if let reasoning = report.reasoning {
-            usage.output = max(output ?? 0, report.output ?? 0)
-            usage.reasoning = max(self.reasoning ?? 0, reasoning)
+        // Some servers report no reasoning, or always 0, and count it as output.
+        let countsReasoning = report.reasoning.map { $0 > 0 || reasoning ?? 0 == 0 } ?? false
+        if countsReasoning {
+            usage.output = [output, report.output].compactMap(\.self).max()
+            usage.reasoning = [reasoning, report.reasoning].compactMap(\.self).max()
         } else if let counted = report.output, counted > totalOutput ?? 0 {
-            // It may have the reasoning in it.
             (usage.output, usage.reasoning) = (counted, 0)
         }
         return usage

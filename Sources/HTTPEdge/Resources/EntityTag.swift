@@ -44,11 +44,13 @@ public enum ExpectedVersion: Sendable, Equatable {
 extension Request {
     /// Reads `If-Match`. Throws `BIZ_2008` with status 428 when it is required and missing.
     public func expectedVersion(required: Bool) throws(GatewayError) -> ExpectedVersion {
-        let values = headers[values: .ifMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
-        guard !values.isEmpty else {
+        let fields = headers[values: .ifMatch]
+        guard !fields.isEmpty else {
             if required { throw GatewayError(.preconditionFailed, "If-Match is required", status: 428) }
             return .any
         }
+        // One without a tag matches no version.
+        let values = fields.flatMap { $0.split(separator: ",") }.map { $0.trimming() }
         return values.contains("*") ? .any : .oneOf(values.compactMap { EntityTag($0)?.version })
     }
 

@@ -27,6 +27,9 @@ public final class TurnRegistry: Sendable {
     /// Announces a turn that will be inserted: `stop` reaches it already.
     public func expect(_ id: TurnID, of userID: UserID) { state.withLock { $0.expected[id] = Expected(userID: userID) } }
 
+    /// Takes back the announcement of a turn that ends without being inserted.
+    public func unexpect(_ id: TurnID) { state.withLock { $0.expected[id] = nil } }
+
     /// Whether a turn of this user has begun here and is not inserted yet.
     public func expects(_ id: TurnID, of userID: UserID) -> Bool { state.withLock { $0.expected[id]?.userID == userID } }
 

@@ -95,6 +95,8 @@ struct PriceBookTests {
         #expect(written.usage == TokenUsage(input: 5, output: 50, reasoning: 6))
         let together = bill(TokenUsage(input: 5, output: 50, isPartial: true), .init(1_000))
         #expect(together.usage == TokenUsage(input: 5, output: 50, reasoning: 0))
+        let zero = bill(TokenUsage(input: 5, output: 50, reasoning: 0, isPartial: true), .init(1_000))
+        #expect(zero.usage == TokenUsage(input: 5, output: 50, reasoning: 0))
         let thinking = bill(TokenUsage(input: 5, reasoning: 90, isPartial: true), .init(1_000))
         // Gemini, cut after it has counted its thoughts: the text that was sent is billed as well.
         #expect(thinking.estimated && thinking.usage == TokenUsage(input: 5, output: 30, reasoning: 90))

@@ -34,13 +34,15 @@ struct SafetyFusionTests {
         #expect(levels(["my sister says she wants to die", "she has pills in her bag"]).last == 3)
     }
 
-    @Test("a message that is answered again is as grave as before, although it has itself raised the level")
+    @Test("a message that is answered again has the tier that it had, although it has itself raised the level")
     func again() {
         let message = Shipped.assessor.assess("I cut myself again yesterday").risk
         let first = Shipped.fusion.fuse(message, stored: .calm)
         #expect(first.risk.tier == .crisis && first.level == .crisis)
-        #expect(Shipped.fusion.fuse(message, stored: first.level).risk.tier > .crisis, "said twice it is graver")
+        #expect(Shipped.fusion.fuse(message, stored: first.level).risk.tier > .crisis, "said twice")
         #expect(Shipped.fusion.fuse(message, stored: first.level, earlier: first.risk).risk == first.risk)
+        // Since then another message has raised the level further: now the follow-up counts.
+        #expect(Shipped.fusion.fuse(message, stored: .high, earlier: first.risk).risk.tier > .crisis)
         // A follow-up that counted counts again, also when its reason is gone.
         let tonight = Shipped.assessor.assess("tonight").risk
         let raised = Shipped.fusion.fuse(tonight, stored: .crisis)

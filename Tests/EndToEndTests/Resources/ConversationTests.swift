@@ -65,8 +65,8 @@ struct ConversationTests {
         let token = try #require(page["next_updated_since"])
         let sync = try #require(try await user.send("GET", "/api/v1/sync").data["next"])
         func edited(_ text: String) -> [String] {
-            let last = text.last == "A" ? "B" : "A"
-            return [text + "A", String(text.dropLast()), text.dropLast() + last, last + text.dropFirst()]
+            func other(_ character: Character?) -> String { character == "A" ? "B" : "A" }
+            return [text + "A", String(text.dropLast()), text.dropLast() + other(text.last), other(text.first) + text.dropFirst()]
         }
         let invalid =
             edited(cursor).map { "\(Self.path)?cursor=\($0)" } + edited(token).map { "\(Self.path)?updated_since=\($0)" }
