@@ -80,7 +80,7 @@ struct FramingTests {
         #expect(done.finishReason == .stop && done.messageID == facts.identity.messageID.uuid)
     }
 
-    @Test("a text of the gateway's own ends with a usage of nobody")
+    @Test("a text of the gateway's own ends with a usage that names no provider")
     func ownText() {
         let told = terminalEvents(TurnEnding(status: .complete, finishReason: .safety, bill: nil), kept: 9)
         guard case .usage(let usage)? = told.first else {

@@ -77,7 +77,7 @@ struct TerminalEvents: Sendable {
             estimated: bill.estimated)
     }
 
-    /// The usage of a turn that no provider accepted: zero, of nobody.
+    /// The usage of a turn that no provider accepted: zeros, without a provider.
     private var unbilled: StreamUsage {
         StreamUsage(
             model: nil, provider: nil, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
