@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import ProviderSimulator
 import TestSupport
 import Testing
@@ -26,6 +27,52 @@ struct HedgedCallTests {
             #expect(record.usage?.output != nil)
             try await eventually { bench.providers[0].stats.running == 0 }
             #expect(bench.providers[0].requests().count == LatencyHistory.enough + 1 && bench.providers[1].requests().count == 1)
+        }
+    }
+
+    @Test("a second provider is asked after the 95th percentile of the first one's own times, not after their mean or maximum")
+    func hedgingDelay() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }, isHedged: true) { bench in
+            // Every other call goes to the second provider, so each has a history of its own, and no circuit opens. The first one's times:
+            // seventeen short ones, 300 ms twice, 1 s. The second one's has more long ones.
+            let times: [Int: Double] = [3: 300, 8: 1_000, 13: 300]
+            for call in 0..<LatencyHistory.enough {
+                try bench.providers[0].enqueue(.refusing(503))
+                if call % 5 == 0 { try bench.providers[1].enqueue(.quick { ($0.text, $0.firstTokenMs) = ("second", 1_100) }) }
+                #expect(try await bench.ask().text == "second")
+                if let time = times[call] { try bench.providers[0].enqueue(.quick { ($0.text, $0.firstTokenMs) = ("first", time) }) }
+                #expect(try await bench.ask().text == "first")
+            }
+            #expect(bench.providers[1].requests().count == LatencyHistory.enough, "no hedge without a history")
+            var delays: [TimeInterval] = []
+            // The shortest of some tries: the machine may be busy with other tests.
+            while delays.count < 3, delays.min() ?? .infinity > 0.6 {
+                try bench.providers[0].enqueue(Self.slow)
+                #expect(try await bench.ask().text == "second")
+                let received = try bench.providers.map { try #require($0.requests().last).received }
+                delays.append(received[1].timeIntervalSince(received[0]))
+            }
+            let shortest = try #require(delays.min())
+            #expect(shortest > 0.2 && shortest < 0.9, "\(delays)")
+        }
+    }
+
+    @Test("the slower provider is hung up on within 100 ms of the other one's text")
+    func loser() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }, isHedged: true) { bench in
+            try await warmUp(bench)
+            var best = Duration.seconds(60)
+            // The best of some tries, fewer than the budget of repetitions has.
+            for round in 1...5 where best >= .milliseconds(100) {
+                try bench.providers[0].enqueue(Self.slow)
+                let (recorder, _) = bench.start()
+                try await eventually { !recorder.now.text.isEmpty }
+                let start = ContinuousClock.now
+                try await eventually { bench.providers[0].stats.clientClosed == round }
+                best = min(best, start.duration(to: .now))
+                #expect(try await recorder.ended().text == "second")
+            }
+            #expect(best < .milliseconds(100))
         }
     }
 
