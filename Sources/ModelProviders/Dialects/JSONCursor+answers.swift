@@ -27,7 +27,15 @@ extension JSONCursor {
     /// A number of tokens; anything else is unknown. An absurd one is bounded, so that sums do not overflow.
     mutating func count() throws(JSONError) -> Int? {
         guard try peek() == .number else { return nil }
-        return Int(exactly: try readNumber()).flatMap { $0 >= 0 ? min($0, 1 << 50) : nil }
+        let number: Double
+        do throws(JSONError) {
+            number = try readNumber()
+        } catch {
+            // Larger than any number of tokens: the cursor stands behind it.
+            guard error.kind == .numberOutOfRange else { throw error }
+            return nil
+        }
+        return Int(exactly: number).flatMap { $0 >= 0 ? min($0, 1 << 50) : nil }
     }
 
     /// Appends a string of the answer.
