@@ -43,17 +43,20 @@ public enum TokenEstimate {
         return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: (reasoningBytes + 3) / 4)
     }
 
-    /// What can be true of a provider's report on a call with this estimate; a count above the bounds is unknown, and so the estimate is billed.
+    /// What can be true of a provider's report on a call with this estimate; a count above the bounds is unknown, and so the estimate is billed. So is a
+    /// count of 0 at the end of an answer, where there was a prompt or text.
     public static func plausible(_ reported: TokenUsage, for estimate: TokenUsage) -> TokenUsage {
         // Sums of these do not overflow.
         let bounded = reported.storable
         var plausible = reported
         let input = (bounded.input ?? 0) + (bounded.cachedInput ?? 0) + (bounded.cacheWrite ?? 0)
-        if input > (estimate.totalInput ?? 0) * highestRatio + addedInput {
+        let isMissing = { (count: Int?, estimated: Int?) in count == 0 && !reported.isPartial && estimated ?? 0 > 0 }
+        if input > (estimate.totalInput ?? 0) * highestRatio + addedInput || isMissing(bounded.totalInput, estimate.totalInput) {
             (plausible.input, plausible.cachedInput, plausible.cacheWrite) = (nil, nil, nil)
         }
         let output = (bounded.output ?? 0) + (bounded.reasoning ?? 0)
-        if output > max(estimate.totalOutput ?? 0, longestAnswer) * highestRatio { (plausible.output, plausible.reasoning) = (nil, nil) }
+        let isTooMuch = output > max(estimate.totalOutput ?? 0, longestAnswer) * highestRatio
+        if isTooMuch || isMissing(bounded.totalOutput, estimate.totalOutput) { (plausible.output, plausible.reasoning) = (nil, nil) }
         return plausible
     }
 }

@@ -29,6 +29,20 @@ struct PlausibleUsageTests {
         }
     }
 
+    @Test("no prompt and no text have 0 tokens; a count in the middle of an answer may be 0")
+    func zero() {
+        #expect(TokenEstimate.plausible(TokenUsage(input: 0, output: 5), for: short) == TokenUsage(output: 5))
+        #expect(TokenEstimate.plausible(TokenUsage(input: 0, cachedInput: 0, output: 0, reasoning: 0), for: short) == TokenUsage())
+        for reported in [
+            TokenUsage(input: 0, cachedInput: 90, output: 0, reasoning: 5), TokenUsage(input: 0, output: 0, isPartial: true),
+        ] {
+            #expect(TokenEstimate.plausible(reported, for: short) == reported)
+        }
+        var silent = short
+        silent.output = 0
+        #expect(TokenEstimate.plausible(TokenUsage(input: 90, output: 0), for: silent) == TokenUsage(input: 90, output: 0))
+    }
+
     @Test("what is unknown stays unknown")
     func unknown() {
         #expect(TokenEstimate.plausible(TokenUsage(), for: TokenUsage()) == TokenUsage())
