@@ -1,5 +1,6 @@
 import CoachCore
 import ProviderSimulator
+import RelayTestSupport
 import Synchronization
 import Testing
 
@@ -94,6 +95,38 @@ struct ModelCallFailoverTests {
             _ = try await bench.ask()
             #expect(bench.providers[0].requests().count == 2)
         }
+    }
+
+    @Test(
+        "a lone provider's own word on a second request has precedence over its status",
+        arguments: [(503, "false", 1), (503, nil, 2), (404, "true", 2), (404, nil, 1), (402, "true", 1)] as [(Int, String?, Int)])
+    func shouldRetry(_ status: Int, _ said: String?, _ requests: Int) async throws {
+        let script = Script.quick { script in
+            script.httpError = .init(status: status)
+            script.headers = said.map { ["x-should-retry": $0] }
+        }
+        var limits = CallBench.patient
+        (limits.refusal, limits.retryPause) = (.seconds(60), .milliseconds(1))
+        try await CallBench.run(script, limits: limits) { bench in
+            let record = try await bench.ask()
+            #expect(record.fault?.kind == .refused && bench.providers[0].requests().count == requests, "\(record)")
+        }
+    }
+
+    @Test("a host that does not answer is given up after the limit of a connection: the next provider answers")
+    func silentHost() async throws {
+        let host = try SilentPort()
+        var limits = CallBench.patient
+        limits.connect = .milliseconds(300)
+        let silent = { (provider: inout Provider) in
+            if provider.name == "one" { provider.baseURL = "http://127.0.0.1:\(host.number)/v1" }
+        }
+        try await CallBench.run(nil, .quick { $0.text = "second" }, limits: limits, prepare: silent) { bench in
+            let record = try await bench.ask()
+            #expect(record.text == "second" && record.duration >= .milliseconds(290), "\(record)")
+            #expect(record.unusedCalls.map(\.isAccepted) == [false])
+        }
+        withExtendedLifetime(host) {}
     }
 
     @Test("an operator is told of the key of the judge, too")

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Reactor
+import RelayTestSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -47,16 +48,12 @@ struct TransferTests {
     @Test("a host that does not answer fails with connect_timeout", arguments: DriverKind.allCases)
     func connectTimeout(_ driver: DriverKind) async throws {
         let bench = try TransferBench(driver)
-        // With a full accept queue the kernel drops further handshakes, as if the host were unreachable.
-        let (listener, port) = try RawServer.bound()
-        defer { Glibc.close(listener) }
-        listen(listener, 0)
-        let fillers = try (0..<4).map { _ in try Self.connect(to: port) }
-        defer { for filler in fillers { Glibc.close(filler) } }
+        let host = try SilentPort()
         let start = ContinuousClock.now
-        let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(port)/", connectTimeout: .milliseconds(300)))
+        let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(host.number)/", connectTimeout: .milliseconds(300)))
         #expect(end == .failed(.init(kind: .connectTimeout)))
         #expect(ContinuousClock.now - start >= .milliseconds(290))
+        withExtendedLifetime(host) {}
     }
 
     @Test("a name that does not exist fails with kind resolve", arguments: DriverKind.allCases)
@@ -274,19 +271,5 @@ struct TransferTests {
             #expect(end == .complete)
             #expect(recorder.text == (0..<20).map { "mark\(index)-\($0) " }.joined())
         }
-    }
-
-    private static func connect(to port: Int) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        return descriptor
     }
 }
