@@ -105,7 +105,7 @@ struct FloodTests {
     private static func read(_ provider: FloodingProvider) async throws {
         try await Wire.run {
             let wire = try Wire(port: provider.port)
-            try wire.send(#"{"messages":[{"content":"flood with comments"}]}"#)
+            try wire.send("POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 19\r\n\r\nflood with comments")
             let end = ContinuousClock.now + .seconds(6)
             while ContinuousClock.now < end { _ = try wire.receive() }
         }
