@@ -102,6 +102,7 @@ struct DialectTests {
             let answer = try await gateway.testUser().chat("Hello \(word) [[sim \(script)]]", ["domain": dialect.domain])
             #expect(answer.eventTypes == ["start", "token", "usage", "done"], "\(answer.text)")
             #expect(answer.first("usage")?["provider"] == "simulator")
+            #expect(try #require(answer.first("token")).arrivedAfter < .seconds(3), "\(fault)")
             let asked = try await testBed.simulator.requests(containing: word).map { $0.entry["path"] }
             // Without money the second key is tried, too.
             let attempts = fault.contains("402") ? 2 : 1

@@ -39,6 +39,11 @@ struct ProviderFailoverTests {
             #""comments":true,"error_after_tokens":0"#, #""http_error":{"status":429,"retry_after":1}"#,
             #""http_error":{"status":429,"retry_after":120}"#, #""http_error":{"status":503,"body":"<html>bad gateway</html>"}"#,
             #""drop":true"#, #""error_after_tokens":0"#, #""cut_after_tokens":0"#, #""empty":true"#,
+            #""error_after_tokens":0,"error_then_done":true"#, #""cut_after_tokens":0,"cut":"reset""#, #""drop":true,"cut":"reset""#,
+            #""cut_after_tokens":0,"cut_inside_frame":true"#, #""empty":true,"no_finish":true"#,
+            #""empty":true,"no_finish":true,"no_done":true"#, #""thinking":"Hm.","error_after_tokens":0,"bytewise":true"#,
+            #""http_error":{"status":502,"retry_after":30}"#,
+            #""error_after_tokens":0,"error":{"code":"insufficient_quota"}"#, #""error_after_tokens":0,"error":{"code":"429"}"#,
         ])
     func refused(fault: String) async throws {
         let token = try #require(try await answer(fault).first("token"))
@@ -49,6 +54,7 @@ struct ProviderFailoverTests {
         "has it after 6 to 8 s when the first hangs, whatever it sends instead of text", .patient,
         arguments: [
             #""hang":true"#, #""first_token_ms":60000"#, #""comments":true,"first_token_ms":60000"#, #""words":5,"stall_after_tokens":0"#,
+            #""drop":true,"first_token_ms":60000"#, #""thinking":"Hm.","words":5,"stall_after_tokens":0"#,
         ])
     func hanging(fault: String) async throws {
         let token = try #require(try await answer(fault).first("token"))

@@ -23,6 +23,7 @@ struct ProviderFaultTests {
         arguments: [
             #""error_after_tokens":2"#, #""error_after_tokens":2,"error_then_done":true"#, #""cut_after_tokens":2"#,
             #""cut_after_tokens":2,"cut":"reset","pace_ms":30"#, #""cut_after_tokens":2,"cut_inside_frame":true"#,
+            #""error_after_tokens":2,"bare_error":true"#, #""cut_after_tokens":2,"thinking":"Hm.","bytewise":true"#,
         ])
     func partial(fault: String) async throws {
         let testUser = try await TestBed.shared().testUser()

@@ -17,6 +17,8 @@ struct ProviderRefusalTests {
             #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"error_after_tokens":0,"error_then_done":true}"#,
             #"{"cut_after_tokens":0}"#,
             #"{"cut_after_tokens":0,"cut":"reset"}"#, #"{"cut_after_tokens":0,"cut_inside_frame":true}"#, #"{"empty":true}"#,
+            #"{"empty":true,"no_finish":true}"#, #"{"empty":true,"no_finish":true,"no_done":true}"#,
+            #"{"thinking":"Hm.","error_after_tokens":0}"#, #"{"drop":true,"cut":"reset"}"#,
         ])
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()
