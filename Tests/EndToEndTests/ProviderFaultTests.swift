@@ -105,6 +105,25 @@ struct ProviderMannersTests {
         #expect(row.flag("estimated") == true && Decimal(string: row["cost"] ?? "") == Decimal(string: usage["cost_usd"] ?? "-"))
     }
 
+    @Test("that reports no usage any more is estimated by the ratio of what it reported before")
+    func learntRatio() async throws {
+        // Of its own: ratios are those of an instance.
+        let gateway = try await TestBed.shared().anotherGateway()
+        func usage(_ script: [String: Any]) async throws -> (input: Int, output: Int) {
+            let answer = try await gateway.testUser().chat("Hello \(sim(["words": 100, "seed": 1].merging(script) { $1 }))")
+            let usage = try #require(answer.first("usage"), "\(answer.text)").fields
+            #expect(usage.flag("estimated") == (script["no_usage"] != nil))
+            return (try #require(usage.number("input_tokens")), try #require(usage.number("output_tokens")))
+        }
+        let first = try await usage(["no_usage": true])
+        let reported = ["prompt_tokens": first.input * 3 / 2, "completion_tokens": first.output * 3 / 2]
+        for _ in 1...20 { _ = try await usage(["usage": reported]) }
+        let later = try await usage(["no_usage": true])
+        // Each report moves the ratio by a tenth of the difference.
+        #expect(later.output * 100 > first.output * 135 && later.output * 100 < first.output * 155, "\(first), \(later)")
+        #expect(later.input * 100 > first.input * 130 && later.input * 100 < first.input * 160, "\(first), \(later)")
+    }
+
     @Test("that sends comments before its first token has sent nothing that a client sees")
     func comments() async throws {
         let testUser = try await TestBed.shared().testUser()
