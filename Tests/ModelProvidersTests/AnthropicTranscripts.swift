@@ -105,6 +105,19 @@ extension Transcript {
 
             """#, Reading(text: "so far", verdict: .broken(.errorFrame, detail: "overloaded_error"))),
         Transcript(
+            "text behind the stop reason counts", AnthropicMessages.self,
+            #"""
+            data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}
+
+            data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}
+
+            data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}
+
+            data: {"type":"message_stop"}
+
+
+            """#, Reading(text: "ab", usage: TokenUsage(output: 3), verdict: .ended(.stop))),
+        Transcript(
             "tools, citations and a future delta are no text", AnthropicMessages.self,
             #"""
             data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"text\":\"x\"}"}}
@@ -185,6 +198,15 @@ extension Transcript {
 
 
             """#, Reading(usage: TokenUsage(input: 4, reasoning: 100), verdict: .ended(.length))),
+        Transcript(
+            "text behind the finish reason counts", Gemini.self,
+            #"""
+            data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP","index":0}]}
+
+            data: {"candidates":[{"content":{"parts":[{"text":"b"}]},"index":0}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}}
+
+
+            """#, Reading(text: "ab", usage: TokenUsage(input: 4, output: 2), verdict: .ended(.stop))),
         Transcript(
             "a stream without a finish reason was cut", Gemini.self,
             #"""

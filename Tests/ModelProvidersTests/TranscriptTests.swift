@@ -27,6 +27,29 @@ struct TranscriptTests {
         }
     }
 
+    /// Of the dialects that have an end mark; in the others the end is that of the connection.
+    private static let marked = all.filter { transcript in
+        let text = String(decoding: transcript.bytes, as: UTF8.self)
+        guard case .ended = transcript.expected.verdict else { return false }
+        return ["data: [DONE]", "data:[DONE]", #""message_stop""#, #""response.completed""#, #""response.incomplete""#].contains {
+            text.contains($0)
+        }
+    }
+
+    @Test("are not read beyond their end mark", arguments: marked)
+    func beyondEnd(_ transcript: Transcript) {
+        for more in [transcript.bytes, Array("data: {".utf8), [0xFF, 0x00]] {
+            #expect(transcript.read([transcript.bytes + more[...]]) == transcript.expected)
+            #expect(transcript.read([transcript.bytes[...], more[...]]) == transcript.expected)
+        }
+    }
+
+    @Test("with an end mark exist in every dialect that has one")
+    func endMarks() {
+        let names = Set(Self.marked.map(\.dialect.name))
+        #expect(names == ["openai", "openai-compatible", "azure-openai", "openai-responses", "anthropic"])
+    }
+
     @Test("with random bytes in them never trap", arguments: all)
     func damaged(_ transcript: Transcript) {
         var random = SeededGenerator(state: UInt64(transcript.bytes.count))
