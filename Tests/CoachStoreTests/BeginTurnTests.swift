@@ -45,6 +45,18 @@ struct BeginTurnTests {
         }
     }
 
+    @Test("a title that the user has removed stays removed after later messages")
+    func removedTitle() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        for removed in [nil, ""] as [String?] {
+            let first = try await store.turns().talk(caller, "Hello there", answer: "Hi")
+            _ = try await store.conversations.patch(caller, first.conversationID, .init(title: .some(removed)))
+            _ = try await store.turns().talk(caller, "Another one", in: first.conversationID)
+            #expect(try await store.conversations.get(caller, first.conversationID).title == removed)
+        }
+    }
+
     @Test("a turn returns profile, history, conversation domain, country and locale")
     func context() async throws {
         let store = try await StoreFixture.shared()

@@ -12,7 +12,8 @@ create function gateway.tokens_per_message() returns integer
     language sql immutable
     return 4;
 
--- A conversation's title until its owner sets one: the beginning of their first message.
+-- The title that a conversation without one gets by its first message: the message's beginning. Later messages give none, because the owner may have
+-- removed it.
 create function gateway.title_of(message text) returns text
     language sql immutable
     return nullif(btrim(left(btrim(

@@ -168,7 +168,7 @@ begin
 end $$;
 
 -- Writes a turn: room in its conversation, message and turn, the running attempt with its first call, and the state of danger. `earlier`: the turn
--- that is retried or has its next attempt, else NULL; `title`: of a conversation without one.
+-- that is retried or has its next attempt, else NULL; `title`: of a conversation whose first message gives it one.
 create function gateway.write_turn(
     uid uuid, request jsonb, risk gateway.risk, fingerprint bytea, earlier public.turns, title text, account_id uuid, is_new boolean,
     plan gateway.turn_plan) returns gateway.begun_turn

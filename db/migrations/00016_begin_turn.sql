@@ -202,7 +202,8 @@ begin
     plan.persona_version := persona.version;
     plan.conversation_id := coalesce(conversation.id, gen_random_uuid());
     begun := gateway.write_turn(
-        uid, request, risk, fingerprint, earlier, case when conversation.title is null then gateway.title_of(message) end, person.account_id,
+        uid, request, risk, fingerprint, earlier,
+        case when coalesce(conversation.last_seq, 0) = 0 and conversation.title is null then gateway.title_of(message) end, person.account_id,
         is_new, plan);
     return gateway.begun_answer(
         begun, plan, person, conversation, persona, gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),

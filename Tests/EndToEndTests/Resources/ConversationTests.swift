@@ -81,6 +81,24 @@ struct ConversationTests {
         }
     }
 
+    @Test("a title is made from the first message, and one that the user has removed is not made again")
+    func titles() async throws {
+        let user = try await TestBed.shared().testUser()
+        let id = try #require(try await user.send("POST", Self.path, [:]).data["id"])
+        let item = "\(Self.path)/\(id)"
+        func titled(after message: String) async throws -> JSONObject {
+            expectDone(try await user.chat("\(message) \(sim(["words": 1]))", ["conversation_id": id]))
+            return try await user.send("GET", item).data
+        }
+        #expect(try await titled(after: "I want a new job")["title"]?.hasPrefix("I want a new job") == true)
+        #expect(try await user.send("PATCH", item, ["title": NSNull()]).data.isNull("title"))
+        #expect(try await titled(after: "Another one").isNull("title"))
+        #expect(try await user.send("PATCH", item, ["title": ""]).data["title"] == "")
+        #expect(try await titled(after: "And another")["title"] == "")
+        #expect(try await user.send("PATCH", item, ["title": "My own"]).status == 200)
+        #expect(try await titled(after: "The last")["title"] == "My own")
+    }
+
     @Test("a body with several errors has a finding for each")
     func findings() async throws {
         let user = try await TestBed.shared().testUser()
