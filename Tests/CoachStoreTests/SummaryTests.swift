@@ -260,6 +260,24 @@ struct SummaryTests {
         #expect(context.unsummarised == nil && !context.needsSummary)
     }
 
+    @Test("an ephemeral conversation is never summarised")
+    func ephemeral() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), summaries(store))
+        let request = try await conversation(store, caller)
+        let turn = TurnRequest(message: "And now?", conversationID: request.conversationID)
+        try await store.admin.execute("update public.conversations set ephemeral = true where id = \(request.conversationID.uuid)")
+        #expect(try await summaries.begin(caller.userID, request) == nil)
+        let context = try await store.turns().begin(caller, turn, risk: .calm).begun
+        #expect(context.unsummarised == nil && context.summary == nil && !context.needsSummary)
+        var receipt = TurnReceipt.complete(context.identity, of: caller)
+        receipt.summaryTokens = 200
+        try await store.turns().finish(receipt)
+        let jobs = "select count(*) from gateway.jobs where user_id = \(caller.userID.uuid) and kind = 'summarise_conversation'" as Query
+        #expect(try await store.count(jobs) == 0)
+        #expect(try await state(store, request) == "-|0")
+    }
+
     @Test("a short conversation has nothing to summarise, nor has somebody else's")
     func nothing() async throws {
         let store = try await StoreFixture.shared()
