@@ -1,0 +1,43 @@
+/// The bits of entropy-coded data: of a byte the highest first; a zero follows a byte of ones, and is no data (§B.1.1.5).
+struct JPEGBits {
+    private let bytes: [UInt8]
+    /// Of the next byte that is not begun.
+    private(set) var offset: Int
+    private var byte: UInt8 = 0
+    /// Of `byte`, those not taken.
+    private var left = 0
+
+    init(_ bytes: [UInt8], at offset: Int) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    mutating func take(_ count: Int) throws(AvatarImage.Flaw) -> Int {
+        var (bits, missing) = (0, count)
+        while missing > 0 {
+            if left == 0 { try begin() }
+            let now = min(left, missing)
+            left -= now
+            missing -= now
+            bits = bits << now | Int(byte >> UInt8(left)) & (1 << now - 1)
+        }
+        return bits
+    }
+
+    /// Leaves out the rest of a byte, and begins again after a marker.
+    mutating func align(at offset: Int) {
+        left = 0
+        self.offset = offset
+    }
+
+    private mutating func begin() throws(AvatarImage.Flaw) {
+        guard offset < bytes.count else { throw .damaged }
+        byte = bytes[offset]
+        offset += 1
+        left = 8
+        guard byte == 0xFF else { return }
+        // A marker: the data end before the pixels do.
+        guard offset < bytes.count, bytes[offset] == 0 else { throw .damaged }
+        offset += 1
+    }
+}
