@@ -9,8 +9,11 @@ struct RouteMatrixTests {
         /// The path template, with `{name}` for each parameter.
         var path: String
         var isOpen: Bool
-        /// The required role, `operator` or `creator`; nil: none.
+        /// The role that the contract requires, `operator` or `creator`; nil: none.
         var role: String?
+        /// What the document says of both.
+        var declaredRole: String?
+        var declaredOpen: Bool
         var hasBody: Bool
         /// The documented example of a JSON body.
         var example: [UInt8]?
@@ -22,25 +25,16 @@ struct RouteMatrixTests {
         var name: String { "\(method) \(path)" }
     }
 
-    /// The only routes without a token. A new one must be added here by hand.
-    private static let open: Set<String> = [
-        "GET /openapi.json", "GET /docs", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /try", "POST /try/token",
-        "GET /operator", "GET /operator/{view}", "GET /operator/assets/{version}/{file}", "GET /try/assets/{version}/{file}",
-        "GET /operator/session", "POST /operator/session", "DELETE /operator/session",
-        "POST /functions/v1/webhook-revenuecat", "POST /functions/v1/webhook-stripe", "POST /functions/v1/webhook-appstore",
-        "POST /functions/v1/webhook-play", "GET /api/v1/resources", "GET /.well-known/safety-protocol", "GET /p/{token}",
-        "GET /p/{token}/avatar", "GET /.well-known/apple-app-site-association", "GET /.well-known/assetlinks.json",
-    ]
-
     private func routes(_ port: Int) async throws -> [Route] {
         let document = try await Browser(port: port).send("GET", "/openapi.json")
         let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
         let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
         return paths.flatMap { path, operations in
             operations.map { method, operation in
-                let role = (operation["description"] as? String)?.firstMatch(of: /role `([a-z]+)`/).map { String($0.1) }
+                let name = "\(method.uppercased()) \(path)"
                 return Route(
-                    method: method.uppercased(), path: path, isOpen: operation["security"] == nil, role: role,
+                    method: method.uppercased(), path: path, isOpen: ContractRoutes.open.contains(name), role: ContractRoutes.role(name),
+                    declaredRole: operation["x-role"] as? String, declaredOpen: operation["security"] == nil,
                     hasBody: operation["requestBody"] != nil, example: Self.example(operation), queries: Self.queries(operation),
                     statuses: Set((operation["responses"] as? [String: Any] ?? [:]).keys.compactMap { Int($0) }))
             }
@@ -77,23 +71,40 @@ struct RouteMatrixTests {
     /// The path with a value for each of its parameters.
     private func filled(_ path: String, _ value: String) -> String { path.replacing(/\{[a-z_]+\}/, with: value) }
 
-    @Test("requires a token, unless it is declared open, and its role")
+    @Test("is in the contract's list, and the document says who may call it")
+    func listed() async throws {
+        let routes = try await routes(try await TestBed.shared().gateway.port)
+        let names = Set(routes.map(\.name))
+        let lists = [ContractRoutes.open, ContractRoutes.user, ContractRoutes.creator]
+        #expect(names.filter { !$0.contains(" /api/v1/operator/") } == lists[0].union(lists[1]).union(lists[2]))
+        #expect(names.isDisjoint(with: ContractRoutes.ofApps), "no app is configured here")
+        #expect(lists.reduce(0) { $0 + $1.count } == Set(lists.joined()).count, "a route is in two lists")
+        for route in routes {
+            #expect(route.declaredOpen == route.isOpen && route.declaredRole == route.role, "\(route.name)")
+        }
+        #expect(routes.count { $0.role == "operator" } > 30)
+    }
+
+    @Test("requires a token, unless the contract says otherwise, and its role, but no other")
     func access() async throws {
         let testBed = try await TestBed.shared()
-        let routes = try await routes(testBed.gateway.port)
-        #expect(routes.count > 40 && routes.contains { $0.role == "operator" })
-        #expect(Set(routes.filter(\.isOpen).map(\.name)).subtracting(Self.open) == [])
-        for route in routes where !route.isOpen {
+        for route in try await routes(testBed.gateway.port) where !route.isOpen {
             let path = filled(route.path, UUID().uuidString.lowercased())
-            #expect(route.path.hasPrefix("/api/v1/operator/") == (route.role == "operator"), "\(route.method) \(path)")
-            let stranger = try await Browser(port: testBed.gateway.port).send(route.method, path, body: route.hasBody ? [] : nil)
-            #expect(stranger.status == 401, "\(route.method) \(path)")
-            guard let role = route.role else { continue }
-            let others =
-                [testBed.testUser()] + ["creator", "operator"].filter { $0 != role }.map { TestUser(gateway: testBed.gateway, role: $0) }
-            for other in others {
-                let answer = try await other.browser.send(route.method, path, body: route.hasBody ? [] : nil)
-                #expect(answer.status == 403 && answer.errorCode == "AUTH_1003", "\(route.method) \(path)")
+            func send(_ browser: Browser) async throws -> Answer {
+                try await browser.send(route.method, path, body: route.hasBody ? [] : nil, headers: ["Accept": "application/json"])
+            }
+            let stranger = try await send(Browser(port: testBed.gateway.port))
+            #expect(stranger.status == 401, "\(route.name)")
+            let users = [nil, "creator", "operator"].map { role in
+                (role, role.map { TestUser(gateway: testBed.gateway, role: $0) } ?? testBed.testUser())
+            }
+            for (role, user) in users {
+                let answer = try await send(user.browser)
+                if route.role == nil || route.role == role {
+                    #expect(answer.status != 401 && answer.status != 403, "\(route.name) as \(role ?? "user"): \(answer.status)")
+                } else {
+                    #expect(answer.status == 403 && answer.errorCode == "AUTH_1003", "\(route.name) as \(role ?? "user"): \(answer.status)")
+                }
             }
         }
     }
