@@ -27,7 +27,9 @@ public struct WebhookRoutes: Feature {
     public func register(on routes: RouteTable) {
         let group = routes.open("Webhooks", addressLimit: .unverified)
         for (name, sender, reader) in readers {
-            let description = RouteDescription.takingAnyBody("Receive an event of \(sender)", response: .data(.any))
+            var description = RouteDescription.takingAnyBody("Receive an event of \(sender)", response: .data(.any))
+            // Credentials or a signature that are missing or wrong.
+            description.failures = [401]
             group.post("/functions/v1/webhook-\(name)", description) { request, context in
                 guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
                 let body = try await request.collectBytes()

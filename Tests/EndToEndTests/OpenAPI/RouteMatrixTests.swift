@@ -201,6 +201,17 @@ struct RouteMatrixTests {
         #expect(count > 15)
     }
 
+    @Test("that suspends an unknown user is 404, and does not suspend the operator")
+    func unknownUser() async throws {
+        let operators = TestUser(gateway: try await TestBed.shared().gateway, role: "operator")
+        for action in ["suspend", "unsuspend"] {
+            let path = "/api/v1/operator/users/\(UUID().uuidString.lowercased())/\(action)"
+            let answer = try await operators.send("POST", path, ["reason": "test"])
+            #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(action): \(answer.status) \(answer.text)")
+            #expect(try await operators.send("GET", "/api/v1/me").status == 200, "\(action)")
+        }
+    }
+
     @Test("shows nothing of another user's by their ids, and changes nothing", arguments: [nil, "creator", "operator"])
     func foreignIDs(role: String?) async throws {
         let testBed = try await TestBed.shared()
