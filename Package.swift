@@ -9,10 +9,14 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// `isAlwaysOptimised`: also in debug builds, because tests start hundreds of gateways, which compile grammar and lexicon and load the models.
 func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = [],
+    isAlwaysOptimised: Bool = false
 ) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
+    .target(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources,
+        swiftSettings: strict + (isAlwaysOptimised ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []))
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -25,10 +29,6 @@ extension Target.Dependency {
     static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
-    // For tests alone, as a second opinion on OpenSSLCrypto: minutes of a first build.
-    static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
-    static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
-    static let x509: Self = .product(name: "X509", package: "swift-certificates")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
     static let tracing: Self = .product(name: "Tracing", package: "swift-distributed-tracing")
@@ -47,8 +47,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         // Without its traits: the gateway reads its own configuration, and swift-configuration is 48 files to build.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.4.0"),
@@ -68,7 +66,7 @@ let package = Package(
         module("OpenSSLCrypto", ["CLibSSL"]),
         module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
-        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"]),
+        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"], isAlwaysOptimised: true),
         module("ModelTraining", ["BinaryFormats", "CoachCore", "JSON"]),
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
@@ -123,13 +121,13 @@ let package = Package(
         .target(
             name: "RelayTestSupport", dependencies: ["TokenRelay", "CoachCore", "Reactor", "TestSupport"], path: "Tests/RelayTestSupport",
             swiftSettings: strict),
-        // What stores sign. Apart, because it is built after swift-crypto.
+        // What stores sign.
         .target(
-            name: "WebhookTestSupport", dependencies: ["CoachCore", "JSON", .crypto, .x509], path: "Tests/WebhookTestSupport",
+            name: "WebhookTestSupport", dependencies: ["CLibSSL", "CoachCore", "JSON"], path: "Tests/WebhookTestSupport",
             swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("BinaryFormatsTests", ["BinaryFormats", "TestSupport"]),
-        tests("OpenSSLCryptoTests", ["OpenSSLCrypto", "CoachCore", .crypto]),
+        tests("OpenSSLCryptoTests", ["OpenSSLCrypto", "CoachCore"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics, .tracing]),
@@ -155,10 +153,10 @@ let package = Package(
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
         tests(
             "IdentityTests",
-            ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .cryptoExtras]),
+            ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport"]),
         tests(
             "WebhooksTests",
-            ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .crypto]),
+            ["Webhooks", "CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport"]),
         tests(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioPosix, .nioHTTP1, .logging]),

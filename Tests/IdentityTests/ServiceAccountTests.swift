@@ -1,10 +1,10 @@
 import CoachCore
-import CryptoExtras
 import Foundation
 import HTTPTestServers
 import JSON
 import OutboundHTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Identity
@@ -41,6 +41,23 @@ struct ServiceAccountTests {
         ZCbOXj6z2Nh29IXFFIwZG/nh6xkQ/kDA3U0r2Drie5GU5LUfzdfzO7yr5qfppyVl
         GeJxiPsMAufro4y9Jv4Q6lYZ
         -----END PRIVATE KEY-----
+        """
+
+    /// Of the same key, by `openssl rsa -modulus`.
+    private static let modulus =
+        "d24699602c8c876dc53aa95f18f495e441fd0440c34aaa4b12dc48f2990e24405f0b4bd8d3f1eea749fa6e4781d13cc1fd29247acac6419bef0e4e5250711f1c"
+        + "e0d2bcb93db6ebcb7c096c6ab70640bdb4570ea9ef3972537e8672267fd68be53fafac005b5a678b92bd0efdbac1c1119e6e5651102d88680c5aa051e09a4f8e"
+        + "9d587d6c06fb280a1b144d668ddc0ed35d6f3f7e54dc914696d49c015868bad307d185b4632bbc244f7cdeb37430e5ad4d68540c2c3849fa43319aa87f7ec203"
+        + "f2fae304fb526d9a411e7826b55dc19460bb6ecd7d6780a8cd4347eccd2ad1ed57e56f908d4856b3e239de3c0bae189b602c225dd74f146382506be15deb8a79"
+
+    /// Ends with 0 when a signature (RSASSA-PKCS1-v1_5 with SHA-256, RFC 8017 §8.2.2, exponent 65537) is that of a message. In numbers alone: by another
+    /// library than the one that signs.
+    private static let verification = """
+        import hashlib, sys
+        modulus, signature, message = sys.argv[1:]
+        digest = bytes.fromhex("3031300d060960864801650304020105000420") + hashlib.sha256(message.encode()).digest()
+        expected = b"\\0\\1" + b"\\xff" * (253 - len(digest)) + b"\\0" + digest
+        sys.exit(pow(int(signature, 16), 65537, int(modulus, 16)) != int.from_bytes(expected, "big"))
         """
 
     private func file(_ changes: [String: String?] = [:], tokenURL: String = "https://oauth2.example/token") -> [UInt8] {
@@ -90,10 +107,11 @@ struct ServiceAccountTests {
         let signed = try encoded.map { try #require(Base64URL.decode($0.utf8)) }
         let (header, claims) = (try JSONValue(parsing: signed[0]), try JSONValue(parsing: signed[1]))
         #expect(header["alg"] == "RS256" && header["kid"] == "k1" && header["typ"] == "JWT")
-        // By another library than the one that signs.
-        let key = try _RSA.Signing.PrivateKey(pemRepresentation: Self.key).publicKey
-        let signature = _RSA.Signing.RSASignature(rawRepresentation: Data(signed[2]))
-        #expect(key.isValidSignature(signature, for: Data("\(encoded[0]).\(encoded[1])".utf8), padding: .insecurePKCS1v1_5))
+        let signature = signed[2].map { String(format: "%02x", $0) }.joined()
+        try ChildProcess.run(["python3", "-c", Self.verification, Self.modulus, signature, "\(encoded[0]).\(encoded[1])"], errors: .pipe)
+        #expect(throws: ChildProcess.Failure.self, "another message") {
+            try ChildProcess.run(["python3", "-c", Self.verification, Self.modulus, signature, "\(encoded[0]).e30"], errors: .pipe)
+        }
         #expect(claims["iss"] == "billing@example.iam" && claims["scope"] == "scope-1")
         #expect(claims["aud"]?.string == server.url + "/token")
         #expect(claims["iat"] == 1_768_435_200 && claims["exp"] == 1_768_438_800)

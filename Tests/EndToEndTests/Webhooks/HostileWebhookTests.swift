@@ -122,7 +122,7 @@ struct HostileWebhookTests {
                     "appAccountToken": .string(WebhookGateway.newUser()), "originalTransactionId": .string(UUID().uuidString),
                 ]
                 transaction[field] = value
-                bodies.append(try apple.body("SUBSCRIBED", id: UUID().uuidString, transaction: transaction))
+                bodies.append(apple.body("SUBSCRIBED", id: UUID().uuidString, transaction: transaction))
             }
         }
         try await expectStored(bodies, of: "appstore") { try await gateway.post("appstore", $0) }

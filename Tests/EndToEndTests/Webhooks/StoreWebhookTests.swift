@@ -43,7 +43,7 @@ struct StoreWebhookTests {
     func appStore() async throws {
         let (gateway, senders) = (try await WebhookGateway.allStores.value, try await StoreSenders.shared.value)
         let expiry = RevenueCatEvents.now + RevenueCatEvents.month
-        let body = try senders.apple.body("SUBSCRIBED", id: id, transaction: transaction(["expiresDate": .integer(expiry)]))
+        let body = senders.apple.body("SUBSCRIBED", id: id, transaction: transaction(["expiresDate": .integer(expiry)]))
         for _ in 0..<2 {
             let answer = try await gateway.post("appstore", body)
             #expect(answer.status == 200 && answer.data.names == [], "\(answer.text)")
@@ -54,7 +54,7 @@ struct StoreWebhookTests {
         #expect(bought.flag("will_renew") == true && bought.flag("active") == true)
 
         let refundedAt = RevenueCatEvents.now - 1000
-        let refund = try senders.apple.body(
+        let refund = senders.apple.body(
             "REFUND", id: id + "-2",
             transaction: transaction(["expiresDate": .integer(expiry), "revocationDate": .integer(refundedAt)]))
         #expect(try await gateway.post("appstore", refund).status == 200)
@@ -66,15 +66,15 @@ struct StoreWebhookTests {
     func appStoreForgery() async throws {
         let (gateway, apple) = (try await WebhookGateway.allStores.value, try await StoreSenders.shared.value.apple)
         let transaction = transaction(["expiresDate": .integer(RevenueCatEvents.now + RevenueCatEvents.month)])
-        let valid = try apple.body("SUBSCRIBED", id: id, transaction: transaction)
-        let outdated = try SignedNotification(validFrom: 2 * 86_400)
-        let stranger: JSONValue = .string(try SignedNotification().sign(["originalTransactionId": "1"]))
+        let valid = apple.body("SUBSCRIBED", id: id, transaction: transaction)
+        let outdated = SignedNotification(validFrom: 2 * 86_400)
+        let stranger: JSONValue = .string(SignedNotification().sign(["originalTransactionId": "1"]))
         let attempts: [[UInt8]] = [
-            try SignedNotification().body("SUBSCRIBED", id: id, transaction: transaction),
-            try outdated.body("SUBSCRIBED", id: id, transaction: transaction),
-            try apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["signedTransactionInfo": stranger]),
-            try apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["bundleId": "com.other"]),
-            try apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["appAppleId": 1]),
+            SignedNotification().body("SUBSCRIBED", id: id, transaction: transaction),
+            outdated.body("SUBSCRIBED", id: id, transaction: transaction),
+            apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["signedTransactionInfo": stranger]),
+            apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["bundleId": "com.other"]),
+            apple.body("SUBSCRIBED", id: id, transaction: transaction, data: ["appAppleId": 1]),
             valid.dropLast(6) + Array("AAAA\"}".utf8),
             Array(#"{"notificationUUID":"\#(id)","notificationType":"SUBSCRIBED"}"#.utf8), [],
         ]
@@ -115,14 +115,14 @@ struct StoreWebhookTests {
     func playForgery() async throws {
         let (gateway, google) = (try await WebhookGateway.allStores.value, try await StoreSenders.shared.value.google)
         let now = Int(RevenueCatEvents.now / 1000)
-        let valid = try google.header(at: now)
+        let valid = google.header(at: now)
         let attempts: [String: String?] = [
-            "no token": nil, "another key": try PushTokens().header(at: now),
-            "audience": try google.header(["aud": "\"https://coach.example/\""], at: now),
-            "account": try google.header(["email": "\"other@project.iam.gserviceaccount.com\""], at: now),
-            "unverified": try google.header(["email_verified": "false"], at: now),
-            "issuer": try google.header(["iss": "\"https://issuer.example\""], at: now),
-            "expired": try google.header(at: now - 7200), "cut": String(valid.dropLast(4)) + "AAAA",
+            "no token": nil, "another key": PushTokens().header(at: now),
+            "audience": google.header(["aud": "\"https://coach.example/\""], at: now),
+            "account": google.header(["email": "\"other@project.iam.gserviceaccount.com\""], at: now),
+            "unverified": google.header(["email_verified": "false"], at: now),
+            "issuer": google.header(["iss": "\"https://issuer.example\""], at: now),
+            "expired": google.header(at: now - 7200), "cut": String(valid.dropLast(4)) + "AAAA",
             "user": "Bearer " + Token(user: user).text,
         ]
         for (name, header) in attempts {
@@ -141,7 +141,7 @@ struct StoreWebhookTests {
         try await eventually("the failure in\n\(another.program.output)") { failure() != nil }
         #expect(failure()?["error"] == "the key set's server answered 503")
         try await senders.api.answer("/certs", senders.google.keys)
-        let header = try senders.google.header(at: Int(RevenueCatEvents.now / 1000))
+        let header = senders.google.header(at: Int(RevenueCatEvents.now / 1000))
         let answer = try await WebhookGateway(gateway: another).post("play", notice(), ["Authorization": header])
         #expect(answer.status == 200, "\(answer.text)")
         try await eventually("the load") {
@@ -152,7 +152,7 @@ struct StoreWebhookTests {
     @Test("without a service account a notice of Google Play is stored, and ignored")
     func playWithoutAccount() async throws {
         let (gateway, senders) = (try await WebhookGateway.allStores.value, try await StoreSenders.shared.value)
-        let header = try senders.google.header(at: Int(RevenueCatEvents.now / 1000))
+        let header = senders.google.header(at: Int(RevenueCatEvents.now / 1000))
         for _ in 0..<2 { #expect(try await gateway.post("play", notice(), ["Authorization": header]).status == 200) }
         let stored = try await WebhookGateway.stored(id)
         #expect(stored.map { $0["status"] } == ["ignored"] && stored.first?["ignored_reason"] == "no service account is configured")
@@ -170,7 +170,7 @@ struct StoreWebhookTests {
             "externalAccountIdentifiers":{"obfuscatedExternalAccountId":"\(user)"},\
             "lineItems":[{"productId":"monthly","expiryTime":"\(expiry)","autoRenewingPlan":{"autoRenewEnabled":true}}]}
             """)
-        let header = try senders.google.header(at: Int(RevenueCatEvents.now / 1000))
+        let header = senders.google.header(at: Int(RevenueCatEvents.now / 1000))
         for _ in 0..<2 { #expect(try await gateway.post("play", notice(), ["Authorization": header]).status == 200) }
         #expect(try await WebhookGateway.stored(id).map { $0["status"] } == ["queued"])
         // Not over HTTP, where a user's requests are limited.

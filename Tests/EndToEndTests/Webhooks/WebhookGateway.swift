@@ -63,8 +63,8 @@ struct StoreSenders: Sendable {
     private let folder: Folder
 
     init() async throws {
-        (apple, api, folder) = (try SignedNotification(), try StoreAPI(), try Folder())
-        try Data(try SignedNotification.der(apple.root)).write(to: URL(filePath: root))
+        (apple, api, folder) = (SignedNotification(), try StoreAPI(), try Folder())
+        try Data(apple.root).write(to: URL(filePath: root))
         try await api.answer("/certs", google.keys)
         try await api.answer("/token", #"{"access_token":"access","expires_in":3600}"#)
         let key = try ChildProcess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"])

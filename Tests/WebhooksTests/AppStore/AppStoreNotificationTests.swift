@@ -8,15 +8,13 @@ import WebhookTestSupport
 
 @Suite("App Store Server Notifications")
 struct AppStoreNotificationTests {
-    private let signer: SignedNotification
+    private let signer = SignedNotification()
     private let now = SignedNotification.now
-
-    init() throws { signer = try SignedNotification() }
 
     private func reader(_ signer: SignedNotification? = nil) throws -> AppStoreNotification {
         let catalogue = ProductCatalogue(["monthly": ["pro"], "life": ["pro"]])
         return AppStoreNotification(
-            verifier: try SignedPayloadVerifier(roots: [try SignedNotification.der((signer ?? self.signer).root)]),
+            verifier: try SignedPayloadVerifier(roots: [(signer ?? self.signer).root]),
             policy: AppStorePolicy(bundleID: "com.example.coach", appAppleID: 1_234_567_890, catalogue: catalogue))
     }
 
@@ -46,7 +44,7 @@ struct AppStoreNotificationTests {
             ("REFUND_REVERSED", nil, .refundReversed), ("RENEWAL_EXTENDED", nil, .extended), ("OFFER_REDEEMED", nil, .purchased),
         ] as [(String, String?, PurchaseEvent)])
     func types(type: String, subtype: String?, expected: PurchaseEvent) throws {
-        let body = try signer.body(type, subtype: subtype, renewal: ["autoRenewProductId": "yearly"])
+        let body = signer.body(type, subtype: subtype, renewal: ["autoRenewProductId": "yearly"])
         let intake = try reader().parse(body, now: now)
         #expect(change(intake)?.event == expected && intake.id == "002e14d5-51f5-4503-b5a8-c3a1af68eb20" && intake.type == type)
     }
@@ -62,10 +60,10 @@ struct AppStoreNotificationTests {
         #expect(reference.originalTransaction == "1000" && reference.transaction == "2000" && reference.store == .appStore)
         #expect(period.entitlements == ["pro"] && period.isTrial && period.renews && period.product == "monthly")
         let grace = SignedNotification.milliseconds + 16 * 86_400_000
-        let failed = try signer.body("DID_FAIL_TO_RENEW", renewal: ["gracePeriodExpiresDate": .integer(grace)])
+        let failed = signer.body("DID_FAIL_TO_RENEW", renewal: ["gracePeriodExpiresDate": .integer(grace)])
         #expect(change(try reader().parse(failed, now: now))?.event == .billingIssue(graceUntil: BillingInstant(milliseconds: grace)))
         let revokedAt = SignedNotification.milliseconds - 5
-        let refund = try signer.body("REFUND", transaction: ["revocationDate": .integer(revokedAt)])
+        let refund = signer.body("REFUND", transaction: ["revocationDate": .integer(revokedAt)])
         let refunded = change(try reader().parse(refund, now: now))
         #expect(refunded?.period.expiry?.instant == BillingInstant(milliseconds: revokedAt))
     }
@@ -96,32 +94,32 @@ struct AppStoreNotificationTests {
 
     @Test("sandbox notifications give sandbox purchases; other apps and unsigned environments are rejected")
     func environments() throws {
-        let sandbox = try signer.body("DID_RENEW", data: ["environment": "Sandbox", "appAppleId": .null])
+        let sandbox = signer.body("DID_RENEW", data: ["environment": "Sandbox", "appAppleId": .null])
         let intake = try reader().parse(sandbox, now: now)
         #expect(intake.environment == .sandbox)
         let others: [[String: JSONValue]] = [
             ["environment": "Xcode"], ["environment": "LocalTesting"], ["bundleId": "com.other"], ["appAppleId": 1],
         ]
         for data in others {
-            #expect(rejection(try signer.body("DID_RENEW", data: data), try reader()) == .otherApp)
+            #expect(rejection(signer.body("DID_RENEW", data: data), try reader()) == .otherApp)
         }
     }
 
     @Test("a chain to another root, of the wrong length, or without Apple's markers is rejected")
     func chains() throws {
-        #expect(rejection(try signer.body("DID_RENEW"), try reader(try SignedNotification())) == .untrusted)
-        let noLeafMarker = try SignedNotification(hasLeafMarker: false)
-        #expect(rejection(try noLeafMarker.body("DID_RENEW"), try reader(noLeafMarker)) == .certificates)
-        let noIntermediateMarker = try SignedNotification(hasIntermediateMarker: false)
-        #expect(rejection(try noIntermediateMarker.body("DID_RENEW"), try reader(noIntermediateMarker)) == .certificates)
-        let noAuthority = try SignedNotification(hasAuthority: false)
-        #expect(rejection(try noAuthority.body("DID_RENEW"), try reader(noAuthority)) == .untrusted)
+        #expect(rejection(signer.body("DID_RENEW"), try reader(SignedNotification())) == .untrusted)
+        let noLeafMarker = SignedNotification(hasLeafMarker: false)
+        #expect(rejection(noLeafMarker.body("DID_RENEW"), try reader(noLeafMarker)) == .certificates)
+        let noIntermediateMarker = SignedNotification(hasIntermediateMarker: false)
+        #expect(rejection(noIntermediateMarker.body("DID_RENEW"), try reader(noIntermediateMarker)) == .certificates)
+        let noAuthority = SignedNotification(hasAuthority: false)
+        #expect(rejection(noAuthority.body("DID_RENEW"), try reader(noAuthority)) == .untrusted)
         let payload: JSONValue = ["notificationUUID": "u", "signedDate": .integer(SignedNotification.milliseconds)]
         for chain in [[], [signer.leaf, signer.intermediate], [signer.leaf, signer.intermediate, signer.root, signer.root]] {
-            let short = SignedNotification.body(signedPayload: try signer.sign(payload, chain: chain))
+            let short = SignedNotification.body(signedPayload: signer.sign(payload, chain: chain))
             #expect(rejection(short, try reader()) == .certificates)
         }
-        let swapped = try signer.sign(payload, chain: [signer.intermediate, signer.leaf, signer.root])
+        let swapped = signer.sign(payload, chain: [signer.intermediate, signer.leaf, signer.root])
         #expect(rejection(SignedNotification.body(signedPayload: swapped), try reader()) == .untrusted)
     }
 
@@ -134,32 +132,32 @@ struct AppStoreNotificationTests {
     func criticalExtensions(
         intermediate: [SignedNotification.CriticalExtension], leaf: [SignedNotification.CriticalExtension], isTrusted: Bool
     ) throws {
-        let signer = try SignedNotification(intermediateExtensions: intermediate, leafExtensions: leaf)
-        #expect(rejection(try signer.body("DID_RENEW"), try reader(signer)) == (isTrusted ? nil : .untrusted))
+        let signer = SignedNotification(intermediateExtensions: intermediate, leafExtensions: leaf)
+        #expect(rejection(signer.body("DID_RENEW"), try reader(signer)) == (isTrusted ? nil : .untrusted))
     }
 
     @Test("certificates must be valid at the time of the signature")
     func dates() throws {
-        let expired = try SignedNotification(validFrom: 2 * 86_400)
-        #expect(rejection(try expired.body("DID_RENEW"), try reader(expired)) == .untrusted)
-        let future = try SignedNotification(validFrom: -3600)
-        #expect(rejection(try future.body("DID_RENEW"), try reader(future)) == .untrusted)
+        let expired = SignedNotification(validFrom: 2 * 86_400)
+        #expect(rejection(expired.body("DID_RENEW"), try reader(expired)) == .untrusted)
+        let future = SignedNotification(validFrom: -3600)
+        #expect(rejection(future.body("DID_RENEW"), try reader(future)) == .untrusted)
     }
 
     @Test("another algorithm, a changed payload, and inner content with another signer are rejected")
     func forged() throws {
         let payload: JSONValue = ["notificationUUID": "u", "signedDate": .integer(SignedNotification.milliseconds)]
-        let none = SignedNotification.body(signedPayload: try signer.sign(payload, algorithm: "none"))
+        let none = SignedNotification.body(signedPayload: signer.sign(payload, algorithm: "none"))
         #expect(rejection(none, try reader()) == .algorithm)
-        let parts = try signer.sign(payload).split(separator: ".")
+        let parts = signer.sign(payload).split(separator: ".")
         let changed = "\(parts[0]).\(Base64URL.encode(#"{"notificationUUID":"v","signedDate":1767225600000}"#.utf8)).\(parts[2])"
         #expect(rejection(SignedNotification.body(signedPayload: changed), try reader()) == .signature)
         for year in [-62_200_000_000_000, 253_402_300_800_000, Int64.max] {
-            let impossible = try signer.sign(["notificationUUID": "u", "signedDate": .integer(year)])
+            let impossible = signer.sign(["notificationUUID": "u", "signedDate": .integer(year)])
             #expect(rejection(SignedNotification.body(signedPayload: impossible), try reader()) == .malformed)
         }
-        let stranger: JSONValue = .string(try SignedNotification().sign(["originalTransactionId": "1"]))
-        #expect(rejection(try signer.body("DID_RENEW", data: ["signedTransactionInfo": stranger]), try reader()) == .untrusted)
+        let stranger: JSONValue = .string(SignedNotification().sign(["originalTransactionId": "1"]))
+        #expect(rejection(signer.body("DID_RENEW", data: ["signedTransactionInfo": stranger]), try reader()) == .untrusted)
         for body in ["", "{}", #"{"signedPayload":1}"#, #"{"signedPayload":"a.b"}"#, #"{"signedPayload":"a.b.c"}"#] {
             #expect(rejection(Array(body.utf8), try reader()) == .malformed)
         }

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import OpenSSLCrypto
 import Testing
 
 @testable import Webhooks
@@ -11,8 +11,7 @@ struct WebhookSignatureTests {
     private let known = "c89214b5b5da833daed6f0b8c5bb6bd58cea9022bd80ccc78230f3942d632925"
 
     private func signature(_ secret: String, _ time: String, _ body: [UInt8]) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Data("\(time).".utf8) + Data(body), using: SymmetricKey(data: Data(secret.utf8)))
-        return code.map { String(format: "%02x", $0) }.joined()
+        AuthenticationKey(secret.utf8).code(of: Array("\(time).".utf8) + body).map { String(format: "%02x", $0) }.joined()
     }
 
     private func isValid(_ header: String?, secrets: [String] = ["whsec_test"], at now: Int64 = Self.now) -> Bool {
