@@ -29,9 +29,7 @@ extension JSONField<String> {
     }
 
     fileprivate static var country: Self {
-        .parsed("a country code like \"GB\"", placeholder: "") { text in
-            text.wholeMatch(of: /[A-Za-z]{2}/) != nil ? text.uppercased() : nil
-        }
+        .parsed("a country code like \"GB\"", placeholder: "") { Region(country: $0).countryCode }
     }
 
     fileprivate static var timeZone: Self {

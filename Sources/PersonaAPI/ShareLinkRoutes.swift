@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import GatewayAPI
 import HTTPEdge
 import Hummingbird
@@ -60,7 +61,11 @@ public struct ShareLinkRoutes: Feature {
             return .list(request, context, page, ShareLinkResource.init)
         }
         creators.create(path, "Create a share link", body: Self.draft) { draft, id, context in
-            ShareLinkResource(try await sharing.create(context.caller, try context.personaID, ShareLinkID(id), draft))
+            // Not when the body is read: a repeated request gets the link also when it has expired since.
+            if let expiry = draft.expiresAt, expiry <= Date() {
+                throw GatewayError(.invalidInput, "expires_at must be in the future").naming(field: "expires_at")
+            }
+            return ShareLinkResource(try await sharing.create(context.caller, try context.personaID, ShareLinkID(id), draft))
         }
         creators.delete(
             "\(path)/{link_id}", .init("Revoke a share link; users who redeemed it keep their access", response: .data(.any))

@@ -166,7 +166,8 @@ struct ConnectionMachineTests {
     @Test(
         "an ambiguous head is rejected",
         arguments: [
-            ([("Host", "a")], .http1_1, nil), ([("Host", "[::1]:8080")], .http1_1, nil), ([("Host", "")], .http1_1, nil),
+            ([("Host", "a")], .http1_1, nil), ([("Host", "[::1]:8080")], .http1_1, nil), ([("Host", "")], .http1_1, .host),
+            ([("Host", ":80")], .http1_1, .host),
             ([], .http1_1, .host), ([], .http1_0, nil), ([("Host", "a"), ("Host", "a")], .http1_1, .host),
             ([("host", "a"), ("HOST", "b")], .http1_0, .host), ([("Host", "a/b")], .http1_1, .host), ([("Host", "a b")], .http1_1, .host),
             ([("Host", "u@a")], .http1_1, .host),

@@ -34,7 +34,7 @@ public struct ResponseRoutes: Feature {
                 parameters: [
                     .init("id", in: .path, .text), .init("stream", in: .query, .boolean),
                     .init("starting_after", in: .query, .integer(0...Int(Int32.max))),
-                ], response: .media("application/json"))
+                ], response: .media(["application/json": .any, "text/event-stream": .text]))
         ) { try await get($0, $1) }
         turns.get(
             "/v1/responses/{id}/input_items",
@@ -159,7 +159,7 @@ public struct ResponseRoutes: Feature {
         guard id.isBackground else {
             // 404 for another user's.
             _ = try await pipeline.find(id.turn, http)
-            throw GatewayError(.invalidInput, "only a response that was created with background: true can be cancelled")
+            throw GatewayError(.invalidInput, "only a response that was created with background: true can be cancelled").naming(field: "id")
         }
         let turn = try await pipeline.stop(id.turn, http, waitingFor: Self.cancellation)
         return .json(object(turn, id, pipeline).encoded())

@@ -40,6 +40,7 @@ extension TurnPipeline {
         _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) -> GatewayError {
         var error = GatewayError(rejection)
+        if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
         error.offerUpgrade(after: rejection, in: tiers.current)
         error.rate = rate
         error.safety = coaching.crisisResources(
@@ -47,4 +48,9 @@ extension TurnPipeline {
             in: http.region(request, profile: rejection.region))
         return error
     }
+}
+
+extension TurnRequest {
+    /// The field that names the persona.
+    fileprivate var personaField: String { source == .openai ? "model" : shareToken != nil ? "share_token" : "persona_id" }
 }

@@ -26,7 +26,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
     public init(_ body: JSONReader) throws(JSONFinding) {
         let name = try body.required("name", .text(1...Self.nameLimit))
         let description = try body.optional("description", .text(0...Self.descriptionLimit))
-        let domain = try body.optional("domain", .choice) as Domain?
+        let domain = try body.optional("domain", .domain)
         let starters = try body.optional("starters", .list(0...Self.starterCount, .text(1...Self.starterLimit))) ?? []
         let languages = try body.optional("languages", .list(0...Self.languageCount, .languageTag)) ?? []
         try PersonaTextRules.checkName(name, body)
@@ -68,6 +68,19 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
             let texts = members.compactMap(\.value.string)
             return texts.count == members.count ? members.map(\.key) + texts : nil
         default: return nil
+        }
+    }
+}
+
+extension JSONField<Domain> {
+    /// A name that is no domain is another error than those of a body (CONTRACT §2).
+    fileprivate static var domain: Self {
+        let names = Domain.allCases.map(\.rawValue)
+        return Self { (json) throws(JSONFinding) in
+            if json.declares(.choice(names)) { return .mindset }
+            guard let name = json.value.string else { return try json.reject(.wrongType(expected: .string), .mindset) }
+            if let domain = Domain(rawValue: name) { return domain }
+            return try json.reject(.unavailable("must be \(names.joined(separator: " or "))"), .mindset)
         }
     }
 }

@@ -77,8 +77,7 @@ public struct GatewayApplication: Service {
     func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
         router.addMiddleware {
-            EdgeMiddleware(
-                log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins), unauthenticated: authenticator.unauthenticated)
+            EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins), authenticator: authenticator)
         }
         let routes = RouteTable(authenticator: authenticator, errors: log.errors, idempotency: idempotency)
         for feature in features + [HealthRoutes(readiness: readiness)] { feature.register(on: routes) }

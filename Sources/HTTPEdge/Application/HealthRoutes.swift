@@ -30,10 +30,8 @@ struct HealthRoutes: Feature {
         let group = routes.open("Health", addressLimit: .none)
         let health = RouteDescription("The process runs", response: .media("application/json"))
         group.get("/healthz", health) { _, _ in Self.answer(.ok) }
-        group.head("/healthz", health) { _, _ in Self.answer(.ok) }
         let ready = RouteDescription("The instance should get traffic; 503 when not", response: .media("application/json"))
         group.get("/readyz", ready) { _, _ in await answer() }
-        group.head("/readyz", ready) { _, _ in await answer() }
     }
 
     private func answer() async -> Response { Self.answer(await readiness().isReady ? .ok : .serviceUnavailable) }

@@ -39,9 +39,10 @@ extension RequestFault {
         }
     }
 
-    /// The characters of `uri-host [":" port]` (RFC 3986 §3.2.2); an empty one is valid.
+    /// The characters of `uri-host [":" port]` (RFC 3986 §3.2.2). An http URI has a host that is not empty (RFC 9110 §4.2.1).
     private static func isHost(_ value: String) -> Bool {
-        value.utf8.allSatisfy { byte in
+        guard let first = value.utf8.first, first != UInt8(ascii: ":") else { return false }
+        return value.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
             default: "-._~!$&'()*+,;=:[]%".utf8.contains(byte)

@@ -63,9 +63,11 @@ extension GatewayError {
     public init(_ findings: JSONFindings) {
         let (first, all) = (findings.first, findings.all)
         let more = findings.others.isEmpty ? "" : ", and \(findings.others.count) more"
-        self.init(.invalidInput, first.requestMessage + more, status: first.isMalformed ? 400 : 422)
-        guard let field = first.field else { return }
-        self = naming(field: field)
+        let code: ErrorCode = if case .unavailable = first.problem { .personaOrDomainUnavailable } else { .invalidInput }
+        self.init(code, first.requestMessage + more, status: first.isMalformed ? 400 : 422)
+        guard !first.isMalformed else { return }
+        // The body itself, when it is no object.
+        self = naming(field: first.field ?? "body")
         details.append(
             ("findings", .array(all.map { ["field": .string($0.path), "message": .string($0.description)] })))
     }
@@ -76,7 +78,9 @@ extension GatewayError {
     public init(_ rejection: Rejection) {
         switch rejection.reason {
         case .notFound: self = .notFound
-        case .unknownPersona: self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
+        case .unknownPersona:
+            self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
+            self = naming(field: "persona_id")
         case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
         case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
         case .quotaExhausted: self.init(.quotaExhausted, "a limit on messages or conversations is reached")

@@ -39,9 +39,10 @@ public struct GatewayError: Error, Sendable {
         self.limit = limit
     }
 
-    /// Adds `details.field`, the name of the invalid field.
+    /// Sets `details.field`, the name of the invalid field.
     public func naming(field: String) -> Self {
         var copy = self
+        copy.details.removeAll { $0.0 == "field" }
         copy.details.append(("field", .string(field)))
         return copy
     }

@@ -6,7 +6,7 @@ import Hummingbird
 struct EdgeMiddleware: RouterMiddleware {
     let log: RequestLog
     let crossOrigin: CrossOrigin
-    let unauthenticated: UnauthenticatedRequestLimiter
+    let authenticator: Authenticator
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
         async throws -> Response
@@ -21,7 +21,7 @@ struct EdgeMiddleware: RouterMiddleware {
                 response = try await next(request, context)
             }
         } catch {
-            let error = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
+            let error = await counted(error, request, context)
             error.limit?.count()
             response = error.response(
                 format: ErrorFormat(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
@@ -38,14 +38,11 @@ struct EdgeMiddleware: RouterMiddleware {
         return response
     }
 
-    /// A request without a route and without a token counts against the limit of its address.
-    private func counted(_ error: any Error, _ request: Request, _ context: GatewayContext) async -> any Error {
-        guard (error as? any HTTPResponseError)?.status == .notFound, request.headers[.authorization] == nil else { return error }
-        do {
-            try await unauthenticated.count(request.headers, from: context.channel)
-            return error
-        } catch {
-            return error
-        }
+    /// The client error. One of a request that no handler takes, without a route or with another method, is counted here.
+    private func counted(_ error: any Error, _ request: Request, _ context: GatewayContext) async -> GatewayError {
+        let client = log.errors.clientError(for: error, requestID: context.requestID)
+        let hasNoRoute = (error as? any HTTPResponseError)?.status == .notFound
+        guard hasNoRoute || client.code == .methodNotAllowed else { return client }
+        return await authenticator.countUnhandled(client, request, context, log.errors)
     }
 }

@@ -62,10 +62,10 @@ extension Request {
 }
 
 extension Response {
-    /// Adds the `ETag`. For a GET with a matching `If-None-Match` returns 304 without a body instead.
+    /// Adds the `ETag`. For a GET or HEAD with a matching `If-None-Match` returns 304 without a body instead.
     public func tagged(_ tag: EntityTag, for request: Request) -> Response {
         var response = self
-        if request.method == .get, request.hasCurrent(tag) {
+        if request.method == .get || request.method == .head, request.hasCurrent(tag) {
             response = Response(status: .notModified, headers: [.cacheControl: "no-store"])
         }
         response.headers[.eTag] = tag.text

@@ -13,7 +13,7 @@ public enum PageQuery {
     /// The declaration for lists without `updated_since`.
     public static let cursorParameters = [limitParameter, RouteParameter("cursor", in: .query, .text)]
 
-    public static let limitParameter = RouteParameter("limit", in: .query, .integer(limits))
+    public static let limitParameter = RouteParameter("limit", in: .query, .integer(limits).described("\(defaultLimit) unless given"))
 
     /// Reads `?limit=` (1–100, default 20), `?cursor=` and `?updated_since=`, the `next_updated_since` of an earlier answer.
     public static func read(_ request: Request) throws -> PageRequest {

@@ -98,6 +98,17 @@ public struct RouteResponse: Sendable {
         Self(status: 200, content: .media(types.map { (type: $0.key, schema: $0.value) }))
     }
 
+    static let eventStream = "text/event-stream"
+
+    /// Whether the response, to some requests, is a stream of events that ends with its turn.
+    var mayBeStream: Bool {
+        switch content {
+        case .events: true
+        case .media(let types): types.contains { $0.type == Self.eventStream }
+        case .data, .list: false
+        }
+    }
+
     /// 204, without a body.
     public static let noContent = Self(status: 204, content: .media([]))
 

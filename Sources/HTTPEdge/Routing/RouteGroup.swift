@@ -13,9 +13,6 @@ public struct RouteGroup<Context: EdgeContext> {
     private let group: (Router<GatewayContext>) -> RouterGroup<Context>
 
     public func get(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) { on(.get, path, description, handler) }
-    public func head(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
-        on(.head, path, description, handler)
-    }
     public func post(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
         on(.post, path, description, handler)
     }
@@ -32,7 +29,7 @@ public struct RouteGroup<Context: EdgeContext> {
         description.tag = tag
         description.security = security
         table.append(
-            .init(method: method, path: path, description: description) { router in
+            .init(method: method, path: path, description: description) { router, method in
                 group(router).on(RouterPath(path), method: method) { request, context in
                     try request.checkQuery()
                     return try await handler(request, context)

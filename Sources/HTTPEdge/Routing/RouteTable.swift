@@ -13,7 +13,7 @@ public final class RouteTable {
         var method: HTTPRequest.Method
         var path: String
         var description: RouteDescription
-        var install: (Router<GatewayContext>) -> Void
+        var install: (Router<GatewayContext>, HTTPRequest.Method) -> Void
     }
 
     let authenticator: Authenticator
@@ -43,11 +43,17 @@ public final class RouteTable {
 
     func append(_ entry: Entry) { entries.append(entry) }
 
-    /// Installs every route, and for every other method of its path the answer 405 with `Allow`.
+    /// Installs every route, with each GET whose response is no stream a HEAD (RFC 9110 §9.1), and for every other method of its path the answer 405
+    /// with `Allow`.
     func install(on router: Router<GatewayContext>) {
         for (path, entries) in Dictionary(grouping: entries, by: \.path) {
-            for entry in entries { entry.install(router) }
-            let methods = entries.map(\.method)
+            var methods = entries.map(\.method)
+            for entry in entries {
+                entry.install(router, entry.method)
+                guard entry.method == .get, !entry.description.response.mayBeStream else { continue }
+                entry.install(router, .head)
+                methods.append(.head)
+            }
             let allowed = methods.map(\.rawValue).sorted().joined(separator: ", ")
             for method in HTTPRequest.Method.parsed where !methods.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in

@@ -17,6 +17,8 @@ public struct JSONFinding: Error, Sendable, Hashable, CustomStringConvertible {
         case tooLong(limit: Int)
         /// Of the right type, but not valid; the text completes a sentence that begins with the path: `must be a UUID`.
         case invalid(String)
+        /// A name of nothing that exists; the text completes the sentence as that of `invalid`.
+        case unavailable(String)
         /// Contains U+0000.
         case nulCharacter
         /// Contains half of a surrogate pair.
@@ -54,7 +56,7 @@ extension JSONFinding.Problem: CustomStringConvertible {
         case .wrongType(let kind): "must be of type \(kind)"
         case .empty: "must not be empty"
         case .tooLong(let limit): "must not be longer than \(limit) characters"
-        case .invalid(let text): text
+        case .invalid(let text), .unavailable(let text): text
         case .nulCharacter: "must not contain U+0000"
         case .loneSurrogate: "must not contain a lone surrogate"
         case .numberTooLarge: "must not be beyond the range of a double"

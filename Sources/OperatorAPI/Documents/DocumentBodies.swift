@@ -7,15 +7,20 @@ import JSON
 struct DocumentBody: Sendable {
     var body: JSONValue
     var reason: String?
+    var isDryRun: Bool
 
     static let body = JSONBody(
-        "DocumentBody", descriptions: ["body": "the document, a JSON object", "reason": JSONReader.reasonDescription], DocumentBody.init)
+        "DocumentBody",
+        descriptions: [
+            "body": "the document, a JSON object", "reason": JSONReader.reasonDescription, "dry_run": JSONReader.dryRunDescription,
+        ], DocumentBody.init)
 
     private init(_ json: JSONReader) throws(JSONFinding) {
         let value = try json.value("body")
         if value == nil { try json.report("body", .missing) }
         body = value ?? .null
         reason = try json.reason
+        isDryRun = try json.optional("dry_run") ?? false
     }
 }
 
@@ -23,16 +28,21 @@ struct DocumentBody: Sendable {
 struct DocumentRollback: Sendable {
     var version: Int
     var reason: String?
+    var isDryRun: Bool
 
-    static let body = JSONBody("DocumentRollback", descriptions: ["reason": JSONReader.reasonDescription], DocumentRollback.init)
+    static let body = JSONBody(
+        "DocumentRollback", descriptions: ["reason": JSONReader.reasonDescription, "dry_run": JSONReader.dryRunDescription],
+        DocumentRollback.init)
 
     private init(_ json: JSONReader) throws(JSONFinding) {
         version = try json.required("version", .integer(1...Int(Int32.max)))
         reason = try json.reason
+        isDryRun = try json.optional("dry_run") ?? false
     }
 }
 
 extension JSONReader {
+    fileprivate static let dryRunDescription = "as the query parameter"
     fileprivate static let reasonDescription = "why, for the version and the audit log; recommended"
 
     /// Why something was changed, for the audit log.

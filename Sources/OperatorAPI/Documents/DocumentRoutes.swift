@@ -10,6 +10,10 @@ import JSON
 public struct DocumentRoutes: Feature {
     private static let versioned = VersionedResource<DocumentState, DocumentResource>({ .init($0) }, version: { Int64($0.version) })
 
+    private static let changed = RouteResponse.data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned
+    private static let dryRun = RouteParameter(
+        "dry_run", in: .query, .boolean.described("only validate, and answer with the difference and what it would change"))
+
     private let path: String
     private let title: String
     private let editor: DocumentEditor
@@ -45,19 +49,13 @@ public struct DocumentRoutes: Feature {
             item,
             .init(
                 "Validate, save and apply a new version; all instances use it within 2 s",
-                parameters: itemParameters + [
-                    .ifMatch,
-                    .init(
-                        "dry_run", in: .query, .boolean.described("only validate, and answer with the difference and what it would change")),
-                ],
-                body: DocumentBody.body,
-                response: .data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned)
+                parameters: itemParameters + [.ifMatch, Self.dryRun], body: DocumentBody.body, response: Self.changed)
         ) { try await put($0, $1) }
         operators.post(
             "\(item)/rollback",
             .init(
-                "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch], body: DocumentRollback.body,
-                response: .data(DocumentResource.schema).versioned)
+                "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch, Self.dryRun],
+                body: DocumentRollback.body, response: Self.changed)
         ) { try await rollBack($0, $1) }
         operators.get(
             "\(item)/diff",
@@ -99,12 +97,7 @@ public struct DocumentRoutes: Feature {
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
             try expected.require(Int64(current.version))
-            if try request.flag("dry_run") {
-                var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
-                if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, id, body.body)) }
-                return .envelope(context) { difference.write(to: &$0) }
-                    .tagged(EntityTag(version: Int64(current.version)), for: request)
-            }
+            if try request.flag("dry_run") || body.isDryRun { return try await preview(body.body, over: current, request, context) }
             return try await save(.body(body.body), reason: body.reason, over: current, request, context)
         }
     }
@@ -119,8 +112,20 @@ public struct DocumentRoutes: Feature {
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
             try expected.require(Int64(current.version))
+            if try request.flag("dry_run") || body.isDryRun {
+                return try await preview(former.body, over: current, request, context)
+            }
             return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
         }
+    }
+
+    /// What a change would do.
+    private func preview(
+        _ body: JSONValue, over current: DocumentState, _ request: Request, _ context: AuthenticatedContext
+    ) async throws -> Response {
+        var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body)
+        if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, current.id, body)) }
+        return .envelope(context) { difference.write(to: &$0) }.tagged(EntityTag(version: Int64(current.version)), for: request)
     }
 
     private func save(

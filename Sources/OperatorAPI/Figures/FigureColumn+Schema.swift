@@ -26,7 +26,10 @@ extension Figure {
                 .values(["previous"]).described(
                     "adds previous_… of the period before, of at most \(FigureRoutes.longestTable) rows, to each measure; groups that only it has are in "
                         + "answers of one page")),
-            .init("limit", in: .query, .integer(1...FigureRoutes.longestTable)),
+            .init(
+                "limit", in: .query,
+                .integer(1...FigureRoutes.longestTable).described(
+                    "\(FigureRoutes.longestTable) unless given, of costs by user \(FigureRoutes.usersOfPage)")),
             .init("cursor", in: .query, .text),
         ]
     }

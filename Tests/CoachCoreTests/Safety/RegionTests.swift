@@ -1,5 +1,6 @@
-import CoachCore
 import Testing
+
+@testable import CoachCore
 
 @Suite("Region")
 struct RegionTests {
@@ -11,9 +12,20 @@ struct RegionTests {
         #expect(Region(firstOf: [Region(locale: "en-AU"), british]) == Region(country: "AU", locale: "en-AU"))
         #expect(
             Region(firstOf: [Region(country: "gb", locale: "en-US"), Region(locale: "en-AU")]) == Region(country: "GB", locale: "en-US"))
-        #expect(Region(firstOf: [Region(country: "nowhere"), british]) == british)
+        for nonsense in ["nowhere", "ZZ", "XX", "A1", "", "🇬🇧"] {
+            #expect(Region(firstOf: [Region(country: nonsense), british]) == british, "\(nonsense)")
+            #expect(Region(country: nonsense, locale: "en-GB").countryCode == "GB")
+        }
+        #expect(Region(firstOf: [Region(locale: "en-XX"), british]) == Region(country: "GB", locale: "en-XX"))
+        #expect(Region(firstOf: [Region(locale: "zz-AU"), Region(locale: "de")]) == Region(country: "AU", locale: "de"))
         #expect(Region(firstOf: [Region(locale: "es-MX")]) == Region(country: "MX", locale: "es-MX"))
         #expect(Region(firstOf: [.unknown, .unknown]) == .unknown)
+    }
+
+    @Test("every country that has resources is a place")
+    func countries() {
+        let countries = Shipped.resources.countries.keys
+        #expect(countries.contains("UK") && countries.allSatisfy { Region(country: $0).countryCode == $0 })
     }
 
     @Test("a locale may be a tag with either separator, or a header of which the first tag is read")
