@@ -54,7 +54,7 @@ public struct CoachClient: Sendable {
     public func send(_ request: ChatRequest) -> AsyncThrowingStream<StreamEvent, any Error> {
         var request = request
         request.clientMessageID = request.clientMessageID ?? IdempotencyKey(UUID.random().canonicalText)
-        return stream("functions/v1/chat-stream", body: request.encode(), ResumeMachine(.idempotent, policy: configuration.retry))
+        return stream("functions/v1/chat-stream", body: request.encode(), ResumeMachine(policy: configuration.retry))
     }
 
     /// Streams the answer of an earlier turn, which may still be running or be complete.
@@ -64,9 +64,12 @@ public struct CoachClient: Sendable {
         stream("", body: [], ResumeMachine(resuming: turn, received: received, policy: configuration.retry))
     }
 
-    /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation.
+    /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation. Repeats the request with one
+    /// idempotency key, so that a lost answer does not begin a second turn.
     public func retry(_ turn: UUID) -> AsyncThrowingStream<StreamEvent, any Error> {
-        stream("functions/v1/chat-stream/\(turn.canonicalText)/retry", body: [], ResumeMachine(.notIdempotent, policy: configuration.retry))
+        stream(
+            "functions/v1/chat-stream/\(turn.canonicalText)/retry", body: [], headers: ["Idempotency-Key": UUID.random().canonicalText],
+            ResumeMachine(policy: configuration.retry))
     }
 
     /// Stops the turn. The text generated so far is kept, and its streams end with `done`. Has no effect on a turn that has ended.
@@ -76,7 +79,9 @@ public struct CoachClient: Sendable {
         try await perform(request)
     }
 
-    func stream(_ path: String, body: [UInt8], _ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
-        StreamDriver(requestBuilder: requestBuilder, configuration: configuration, path: path, body: body).events(machine)
+    func stream(
+        _ path: String, body: [UInt8], headers: [String: String] = [:], _ machine: ResumeMachine
+    ) -> AsyncThrowingStream<StreamEvent, any Error> {
+        StreamDriver(requestBuilder: requestBuilder, configuration: configuration, path: path, body: body, headers: headers).events(machine)
     }
 }

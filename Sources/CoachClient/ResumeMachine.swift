@@ -6,16 +6,9 @@ import GatewayAPI
 /// The answer is an append-only text of which the app has `received` bytes. Repeated text is dropped; after a gap the stream is resumed
 /// at `received`.
 struct ResumeMachine {
-    /// Whether the request that starts the turn may be repeated.
-    enum FirstRequest: Equatable {
-        /// Repeating it has no further effect.
-        case idempotent
-        /// Repeating it may start a second turn. It is repeated only after an error that proves that no turn was started.
-        case notIdempotent
-    }
-
     /// The request of the next connection.
     enum Connection: Equatable {
+        /// Begins the turn. It has an idempotency key, so that it can be repeated.
         case start
         case resume(turn: UUID, after: Int)
     }
@@ -29,7 +22,6 @@ struct ResumeMachine {
         case reconnect(after: Duration)
     }
 
-    private let firstRequest: FirstRequest
     private var turn: UUID?
     private var hasStarted = false
     /// The attempt of the turn that the received text belongs to.
@@ -40,14 +32,13 @@ struct ResumeMachine {
     private var usage: StreamUsage?
     private var retryState: RetryState
 
-    init(_ firstRequest: FirstRequest, policy: RetryPolicy) {
-        self.firstRequest = firstRequest
+    init(policy: RetryPolicy) {
         retryState = RetryState(policy: policy)
     }
 
     /// Resumes a turn of which the app already has `received` bytes.
     init(resuming turn: UUID, received: Int, policy: RetryPolicy) {
-        self.init(.idempotent, policy: policy)
+        self.init(policy: policy)
         self.turn = turn
         self.received = received
     }
@@ -126,16 +117,13 @@ extension ResumeMachine {
 
     /// The gateway answered with an error.
     mutating func rejected(_ error: CoachError, jitter: Double) -> Action {
-        action(for: retryState.rejected(error, mayRepeat: isIdempotent || error.provesThatNoTurnStarted, jitter: jitter))
+        action(for: retryState.rejected(error, jitter: jitter))
     }
 
     /// There was no connection, or it was closed early, exceeded the idle timeout, or delivered invalid data.
     mutating func lost(_ error: CoachError, jitter: Double) -> Action {
-        action(for: retryState.lost(error, mayRepeat: isIdempotent || error.code == .unreachable, jitter: jitter))
+        action(for: retryState.lost(error, jitter: jitter))
     }
-
-    /// Once the turn is known, every further request only reads.
-    private var isIdempotent: Bool { firstRequest == .idempotent || turn != nil }
 
     private func action(for decision: RetryState.Decision) -> Action {
         switch decision {
@@ -151,11 +139,5 @@ extension ResumeMachine {
         var error = error
         error.turnID = turn
         return .fail(error)
-    }
-}
-
-extension CoachError {
-    fileprivate var provesThatNoTurnStarted: Bool {
-        [.gateway(.rateLimited), .gateway(.overloaded), .gateway(.databaseUnavailable)].contains(code)
     }
 }

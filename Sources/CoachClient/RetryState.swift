@@ -20,23 +20,23 @@ struct RetryState {
     mutating func madeProgress() { hasProgress = true }
 
     /// The gateway answered with an error. An expired token is renewed once without a pause, which does not count as a failure.
-    mutating func rejected(_ error: CoachError, mayRepeat: Bool, jitter: Double) -> Decision {
+    mutating func rejected(_ error: CoachError, jitter: Double) -> Decision {
         if error.code == .gateway(.tokenExpired), !hasRenewedToken {
             hasRenewedToken = true
             return .retry(after: .zero)
         }
-        return error.retryable ? failed(error, mayRepeat, jitter) : .giveUp(error)
+        return error.retryable ? failed(error, jitter) : .giveUp(error)
     }
 
     /// There was no response, or an incomplete one.
-    mutating func lost(_ error: CoachError, mayRepeat: Bool, jitter: Double) -> Decision {
-        failed(error, mayRepeat, jitter)
+    mutating func lost(_ error: CoachError, jitter: Double) -> Decision {
+        failed(error, jitter)
     }
 
-    private mutating func failed(_ error: CoachError, _ mayRepeat: Bool, _ jitter: Double) -> Decision {
+    private mutating func failed(_ error: CoachError, _ jitter: Double) -> Decision {
         failures = hasProgress ? 0 : failures + 1
         hasProgress = false
-        guard mayRepeat, let pause = policy.pause(afterFailures: failures, retryAfter: error.retryAfter, jitter: jitter) else {
+        guard let pause = policy.pause(afterFailures: failures, retryAfter: error.retryAfter, jitter: jitter) else {
             return .giveUp(error)
         }
         return .retry(after: pause)

@@ -10,9 +10,10 @@ import JSON
 struct StreamDriver: Sendable {
     let requestBuilder: RequestBuilder
     let configuration: CoachClient.Configuration
-    /// The path and body of the request that starts the turn. Requests that resume it have their own.
+    /// The path, body and headers of the request that starts the turn. Requests that resume it have their own.
     let path: String
     let body: [UInt8]
+    let headers: [String: String]
 
     private static let stream = "text/event-stream"
 
@@ -45,7 +46,7 @@ struct StreamDriver: Sendable {
     private func request(_ connection: ResumeMachine.Connection) async throws -> URLRequest {
         switch connection {
         case .start:
-            try await requestBuilder.request("POST", path, accept: Self.stream, body: body)
+            try await requestBuilder.request("POST", path, accept: Self.stream, body: body, headers: headers)
         case .resume(let turn, let received):
             try await requestBuilder.request(
                 "GET", "functions/v1/chat-stream/\(turn.canonicalText)", accept: Self.stream, lastEventID: received)

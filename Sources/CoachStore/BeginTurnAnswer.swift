@@ -3,6 +3,16 @@ import JSON
 import PostgresClient
 
 extension PostgresClient {
+    /// Calls `gateway.repeated_turn`: nil when the request begins a turn or its next attempt. Throws `StoreFault`, or `CancellationError`.
+    func repeatedTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer? {
+        let argument = StoredJSON.encode(request)
+        let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
+        return try await StoreFault.translating {
+            let text = try await value(of: query, for: caller.userID, as: String?.self)
+            return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0) }
+        }
+    }
+
     /// Calls `gateway.begin_turn`. Throws `StoreFault`, or `CancellationError`.
     func beginTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
         let argument = StoredJSON.encode(request)
@@ -65,7 +75,7 @@ struct BeginTurnAnswer: JSONReadable {
             switch outcome {
             case .begun(let context, let message?): return .begun(context, message: message, rate)
             case .begun: throw StoreFault.unexpected("begin_turn retried a turn without its message")
-            case .known: throw StoreFault.unexpected("begin_turn retried a turn and returned a known one")
+            case .known(let turn): return .known(turn, rate)
             case .refused(let rejection): return .refused(rejection, rate)
             }
         }

@@ -7,7 +7,7 @@ struct BeginTurnRequest: StoredWritable {
         /// A new message, and the risk found in it.
         case message(TurnRequest, RiskAssessment)
         /// A new turn on the message of one that has ended.
-        case retry(TurnID)
+        case retry(RetryRequest)
     }
 
     private let kind: Kind
@@ -29,8 +29,8 @@ struct BeginTurnRequest: StoredWritable {
     }
 
     /// A new turn on the message of one that has ended.
-    init(retryOf turnID: TurnID, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [], owner: TurnOwner) {
-        kind = .retry(turnID)
+    init(_ request: RetryRequest, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [], owner: TurnOwner) {
+        kind = .retry(request)
         self.tiers = tiers
         self.consents = consents
         self.exhausted = exhausted
@@ -43,8 +43,9 @@ struct BeginTurnRequest: StoredWritable {
             case .message(let request, let risk):
                 request.writeFields(to: &json)
                 json.field("risk", risk)
-            case .retry(let turnID):
-                json.field("retry_of", turnID)
+            case .retry(let request):
+                json.field("retry_of", request.turnID)
+                json.field("idempotency_key", request.idempotencyKey)
             }
             json.key(literal: "limits")
             json.object { json in

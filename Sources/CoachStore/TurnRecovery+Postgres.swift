@@ -35,10 +35,14 @@ extension TurnRecovery {
                     return try StoredJSON.decode([OrphanedTurn].self, from: text)
                 }
             },
-            retry: { caller, turnID in
-                let request = BeginTurnRequest(
-                    retryOf: turnID, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
+            retry: { caller, request in
+                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
                 return try await client.beginTurn(caller, request).retryResult
+            },
+            repeatedRetry: { caller, request in
+                guard request.idempotencyKey != nil else { return nil }
+                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, owner: try owner())
+                return try await client.repeatedTurn(caller, request)?.retryResult
             })
     }
 }

@@ -20,13 +20,8 @@ extension TurnRepository {
             },
             repeated: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
-                let argument = StoredJSON.encode(
-                    BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner()))
-                let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
-                return try await StoreFault.translating {
-                    let text = try await client.value(of: query, for: caller.userID, as: String?.self)
-                    return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).beginResult }
-                }
+                let request = BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner())
+                return try await client.repeatedTurn(caller, request)?.beginResult
             },
             raiseRisk: { userID, turn, risk in
                 let risk = StoredJSON.encode(risk)

@@ -17,6 +17,15 @@ public struct UserRemoval: Sendable {
 
     public init(client: PostgresClient) { self.client = client }
 
+    /// Those of the users whose removal was begun. Throws `StoreFault`.
+    public func removed(among users: [UserID]) async throws -> [UserID] {
+        try await StoreFault.translating {
+            try await client.query("select * from gateway.removed_among(\(users.map(\.uuid)))") { rows in
+                try rows.map { row in UserID(try row.value(0)) }
+            }
+        }
+    }
+
     /// Removes at most a thousand rows in one transaction; small, because others wait behind a statement on its connection. Throws
     /// `StoreFault`.
     public func removePart(of userID: UserID) async throws -> Progress {

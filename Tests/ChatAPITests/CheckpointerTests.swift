@@ -48,7 +48,7 @@ struct CheckpointerTests {
                     }
                 },
                 load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { _ in [] },
-                retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) })
+                retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeatedRetry: { _, _ in nil })
         }
     }
 

@@ -9,6 +9,6 @@ extension TurnRecovery {
     ) -> TurnRecovery {
         TurnRecovery(
             renewLease: { [] }, checkpoint: { _, _ in nil }, load: load, tail: tail, requestStop: { _, _ in false }, orphans: orphans,
-            retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) })
+            retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeatedRetry: { _, _ in nil })
     }
 }

@@ -19,6 +19,22 @@ struct RecentDangerTests {
         #expect(recent.state(of: user, at: start + .seconds(50 * 3_600)) == (.calm, .unknown))
     }
 
+    @Test("removed ones are forgotten, and those who are calm by now")
+    func forgotten() async throws {
+        let recent = RecentDanger()
+        let (removed, past, other, now) = (UserID.random(), UserID.random(), UserID.random(), ContinuousClock.now)
+        recent.note(past, .high, in: region, at: now)
+        recent.note(removed, .high, in: region, at: now + .seconds(48 * 3_600))
+        recent.note(other, .high, in: region, at: now + .seconds(48 * 3_600))
+        try await recent.forget(
+            removed: { users in
+                #expect(Set(users) == [removed, other])
+                return [removed]
+            }, at: now + .seconds(48 * 3_600))
+        // At a time at which none of them has expired.
+        #expect([removed, past, other].map { recent.state(of: $0, at: now).level } == [.calm, .calm, .high])
+    }
+
     @Test("of too many the one noted first is forgotten")
     func bounded() {
         let recent = RecentDanger()

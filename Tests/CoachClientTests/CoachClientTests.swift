@@ -41,6 +41,18 @@ struct CoachClientTests {
         #expect(Set(bench.server.requests.map(\.path)) == ["/coach/functions/v1/chat-stream"])
     }
 
+    @Test("a retry whose answer is lost is repeated with the same key; the next retry has another")
+    func lostRetry() async throws {
+        let known = Mutex<Set<String>>([])
+        let bench = try ClientBench { request, _ in
+            guard let key = request.headers["idempotency-key"] else { return [.reset] }
+            return known.withLock { $0.insert(key).inserted } ? [.reset] : ScriptedServer.stream(Transcript.wire())
+        }
+        for _ in 1...2 { #expect(try await ClientBench.receive(bench.client().retry(Transcript.id(9))) == .whole) }
+        #expect(known.withLock { $0.count } == 2 && bench.server.requests.count == 4)
+        #expect(Set(bench.server.requests.map(\.path)) == ["/functions/v1/chat-stream/\(Transcript.id(9).canonicalText)/retry"])
+    }
+
     @Test("with the connection cut at every byte, the answer is complete and nothing is repeated")
     func everyCut() async throws {
         let wire = Transcript.wire()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The resume machine")
 struct ResumeMachineTests {
-    private var machine = ResumeMachine(.idempotent, policy: RetryPolicy())
+    private var machine = ResumeMachine(policy: RetryPolicy())
     private let lost = CoachError.connectionLost("cut")
     private let overloaded = CoachError(Transcript.failure(.overloaded))
 
@@ -42,7 +42,7 @@ struct ResumeMachineTests {
         }
         #expect(error.partial && error.keptBytes == 0 && error.retryable && error.turnID == Transcript.turn)
         // Without text of the first attempt the second one is accepted.
-        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
+        machine = ResumeMachine(policy: RetryPolicy())
         begin()
         #expect(machine.event(.start(next), id: 0, jitter: 0) == .ignore)
         #expect(token("Hi", 2) == .deliver(.token(content: "Hi")))
@@ -136,7 +136,7 @@ struct ResumeMachineTests {
         let expired = CoachError(Transcript.failure(.tokenExpired, retryable: false))
         #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
         #expect(machine.rejected(expired, jitter: 0) == .fail(expired))
-        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
+        machine = ResumeMachine(policy: RetryPolicy())
         #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
         begin()
         #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
@@ -147,7 +147,7 @@ struct ResumeMachineTests {
         #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
         #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(2)))
         #expect(machine.rejected(overloaded, jitter: 0) == .fail(overloaded))
-        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
+        machine = ResumeMachine(policy: RetryPolicy())
         let quota = CoachError(Transcript.failure(.quotaExhausted, retryable: false))
         #expect(machine.rejected(quota, jitter: 0) == .fail(quota))
     }
@@ -167,19 +167,6 @@ struct ResumeMachineTests {
     mutating func errorBeforeStart() {
         #expect(machine.event(.error(Transcript.failure()), id: nil, jitter: 0) == .reconnect(after: .seconds(1)))
         #expect(machine.next == .start)
-    }
-
-    @Test("a retry, which is not idempotent, is repeated only when it certainly started no turn")
-    mutating func onlyOnce() {
-        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
-        #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
-        #expect(machine.lost(lost, jitter: 0) == .fail(lost))
-        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
-        let unforeseen = CoachError(Transcript.failure(.unforeseen))
-        #expect(machine.rejected(unforeseen, jitter: 0) == .fail(unforeseen))
-        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
-        begin()
-        #expect(machine.lost(lost, jitter: 0) == .reconnect(after: .seconds(1)))
     }
 
     @Test("a turn that is resumed later delivers its start and only the following text")

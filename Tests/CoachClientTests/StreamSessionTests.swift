@@ -7,7 +7,7 @@ import Testing
 @Suite("The stream session")
 struct StreamSessionTests {
     private let success = ResponseHead(status: 200, headers: ["content-type": "text/event-stream; charset=utf-8"])
-    private var session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
+    private var session = StreamSession(ResumeMachine(policy: RetryPolicy()))
 
     private mutating func receive(_ input: StreamSession.Input) -> [StreamSession.Step] { session.receive(input, jitter: 0) }
 
@@ -49,7 +49,7 @@ struct StreamSessionTests {
     @Test("with repeated cuts, each one byte further, the answer is complete")
     mutating func manyCuts() {
         var reception = Reception()
-        session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy(attempts: .max)))
+        session = StreamSession(ResumeMachine(policy: RetryPolicy(attempts: .max)))
         var steps: [StreamSession.Step] = []
         var length = 0
         while steps.last != .finish {
@@ -126,7 +126,7 @@ struct StreamSessionTests {
     @Test("Retry-After is waited for up to 60 s")
     mutating func retryAfter() {
         #expect(refuse(503, ["retry-after": "60"], "") == [.reconnect(after: .seconds(60))])
-        session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
+        session = StreamSession(ResumeMachine(policy: RetryPolicy()))
         guard case .fail(let error) = refuse(503, ["retry-after": "61"], "").first else { return #expect(Bool(false), "it waited") }
         #expect(error.retryAfter == .seconds(61))
         #expect(error.retryable)
@@ -161,7 +161,7 @@ struct StreamSessionTests {
     mutating func randomBytes() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
-            session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
+            session = StreamSession(ResumeMachine(policy: RetryPolicy()))
             _ = receive(.head(success))
             var bytes = Transcript.wire()
             for _ in 0..<4 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator) }

@@ -147,6 +147,26 @@ struct OrphanTests {
         #expect(known.status == .interrupted && known.content == "Half a sent" && known.bill?.estimated == true)
     }
 
+    @Test("who answers a lost turn's message again knows what its attempt decided, when a checkpoint has that", arguments: [true, false])
+    func decidedRisk(hasCheckpoint: Bool) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let (first, peer) = try await orphaned(store, caller) { hasCheckpoint ? [.first($0, of: caller, "Half")] : [] }
+        func recover(_ identity: TurnIdentity, _ peer: TestInstance) async throws {
+            let orphan = try await orphan(of: identity, peer)
+            var receipt = estimate(orphan)
+            receipt.risk = orphan.facts.risk
+            #expect(try await peer.turns.finish(receipt) == .finalized)
+        }
+        try await recover(first, peer)
+        let second = try await peer.turns.retry(caller, first.turnID).begun.context
+        #expect(second.earlierRisk == (hasCheckpoint ? .danger(.crisis) : nil))
+        // Lost before a checkpoint of its own.
+        let next = try await TestInstance(store, of: peer.instance)
+        try await recover(second.identity, next)
+        #expect(try await next.turns.retry(caller, second.identity.turnID).begun.context.earlierRisk == second.earlierRisk)
+    }
+
     @Test("the crashed owner's receipt, delivered late, replaces the estimate")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()

@@ -40,7 +40,9 @@ struct TurnPorts: Sendable {
 
     func orphans(without tried: [TurnID] = []) async throws -> [OrphanedTurn] { try await recovery.orphans(tried) }
 
-    func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryTurnResult { try await recovery.retry(caller, turnID) }
+    func retry(_ caller: Caller, _ turnID: TurnID, key: String? = nil) async throws -> RetryTurnResult {
+        try await recovery.retry(caller, RetryRequest(of: turnID, idempotencyKey: key))
+    }
 
     /// Runs one complete turn and returns its identity.
     @discardableResult
@@ -53,6 +55,32 @@ struct TurnPorts: Sendable {
         receipt.status = status
         try await finish(receipt)
         return context.identity
+    }
+}
+
+/// The result was another one.
+private struct UnexpectedRetry: Error { var result: RetryTurnResult }
+
+extension RetryTurnResult {
+    var begun: (context: TurnContext, message: String) {
+        get throws {
+            guard case .begun(let context, let message, _) = self else { throw UnexpectedRetry(result: self) }
+            return (context, message)
+        }
+    }
+
+    var known: KnownTurn {
+        get throws {
+            guard case .known(let turn, _) = self else { throw UnexpectedRetry(result: self) }
+            return turn
+        }
+    }
+
+    var rejection: Rejection {
+        get throws {
+            guard case .refused(let rejection, _) = self else { throw UnexpectedRetry(result: self) }
+            return rejection
+        }
     }
 }
 

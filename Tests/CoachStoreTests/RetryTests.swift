@@ -6,18 +6,6 @@ import Testing
 
 @Suite("Retrying a turn")
 struct RetryTests {
-    private struct Unexpected: Error { var opening: RetryTurnResult }
-
-    private func begun(_ opening: RetryTurnResult) throws -> (context: TurnContext, message: String) {
-        guard case .begun(let context, let message, _) = opening else { throw Unexpected(opening: opening) }
-        return (context, message)
-    }
-
-    private func rejection(_ opening: RetryTurnResult) throws -> Rejection {
-        guard case .refused(let rejection, _) = opening else { throw Unexpected(opening: opening) }
-        return rejection
-    }
-
     /// The conversation as its owner reads it: `role:status:content`.
     private func storedMessages(_ store: StoreFixture, _ conversation: ConversationID) async throws -> [String] {
         try await store.admin.query(
@@ -34,7 +22,7 @@ struct RetryTests {
         let (turns, caller) = (store.turns(), Caller.someone())
         let zeroth = try await turns.talk(caller, "Zero?", answer: "0")
         let first = try await turns.talk(caller, "One?", in: zeroth.conversationID, answer: "Old")
-        let (context, message) = try begun(try await turns.retry(caller, first.turnID))
+        let (context, message) = try await turns.retry(caller, first.turnID).begun
         #expect(message == "One?" && context.history.map(\.content) == ["Zero?", "0"])
         let second = context.identity
         #expect(second.turnID != first.turnID && second.messageID != first.messageID && second.attempt == 1)
@@ -58,10 +46,10 @@ struct RetryTests {
         let first = try await turns.begin(caller, request, risk: .calm).begun
         #expect(first.pinnedDomain == .fitness)
         try await turns.finish(.complete(first.identity, of: caller, "Old"))
-        let second = try begun(try await turns.retry(caller, first.identity.turnID)).context
+        let second = try await turns.retry(caller, first.identity.turnID).begun.context
         #expect(second.pinnedDomain == .fitness)
         try await turns.finish(.failed(second.identity, of: caller))
-        #expect(try begun(try await turns.retry(caller, second.identity.turnID)).context.pinnedDomain == .fitness)
+        #expect(try await turns.retry(caller, second.identity.turnID).begun.context.pinnedDomain == .fitness)
     }
 
     @Test("a retry that is stopped before its first word leaves no answer, and restores the old one")
@@ -69,14 +57,14 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old")
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         var receipt = TurnReceipt.complete(second, of: caller, "")
         receipt.status = .stopped
         receipt.finishReason = .stopped
         try await turns.finish(receipt)
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
         #expect(try await turns.load(second.turnID, for: caller)?.status == .stopped)
-        _ = try begun(try await turns.retry(caller, second.turnID))
+        _ = try await turns.retry(caller, second.turnID).begun
     }
 
     @Test("a turn with any end can be retried", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])
@@ -84,7 +72,7 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old", status: status)
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         try await turns.finish(.complete(second, of: caller, "New"))
         let old = status == .failed ? [] : ["assistant:superseded:Old"]
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
@@ -95,14 +83,14 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         func reason(_ turnID: TurnID, by other: Caller? = nil) async throws -> Rejection.Reason {
-            try rejection(try await turns.retry(other ?? caller, turnID)).reason
+            try await turns.retry(other ?? caller, turnID).rejection.reason
         }
         let early = try await turns.talk(caller, "One?")
         let late = try await turns.talk(caller, "Two?", in: early.conversationID)
         #expect(try await reason(early.turnID) == .notFound)
         #expect(try await reason(.random()) == .notFound)
         #expect(try await reason(late.turnID, by: .someone()) == .notFound)
-        let second = try begun(try await turns.retry(caller, late.turnID)).context.identity
+        let second = try await turns.retry(caller, late.turnID).begun.context.identity
         #expect(try await reason(late.turnID) == .turnInProgress)
         #expect(try await reason(second.turnID) == .turnInProgress)
         try await turns.finish(.complete(second, of: caller))
@@ -120,8 +108,8 @@ struct RetryTests {
             for _ in 0..<20 { group.addTask { try await turns.retry(caller, first.turnID) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(openings.compactMap { try? begun($0) }.count == 1)
-        #expect(openings.compactMap { try? rejection($0).reason } == Array(repeating: .turnInProgress, count: 19))
+        #expect(openings.compactMap { try? $0.begun }.count == 1)
+        #expect(openings.compactMap { try? $0.rejection.reason } == Array(repeating: .turnInProgress, count: 19))
     }
 
     @Test("a retry that fails restores the old answer, and can be retried")
@@ -129,36 +117,19 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old", status: .stopped)
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         try await turns.finish(.failed(second, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
-        let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.context.identity
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
         try await turns.finish(.failed(third, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
-        let fourth = try begun(try await turns.retry(caller, third.turnID)).context.identity
+        let fourth = try await turns.retry(caller, third.turnID).begun.context.identity
         try await turns.finish(.complete(fourth, of: caller, "New"))
         #expect(
             try await storedMessages(store, first.conversationID) == [
                 "user:complete:One?", "assistant:superseded:Old", "assistant:complete:New",
             ])
-    }
-
-    @Test("the idempotency key moves to the new turn: a repeated request gets its answer or begins its next attempt")
-    func key() async throws {
-        let store = try await StoreFixture.shared()
-        let (turns, caller) = (store.turns(), Caller.someone())
-        let request = TurnRequest(message: "One?", idempotencyKey: "k")
-        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
-        try await turns.finish(.complete(first, of: caller, "Old"))
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
-        #expect(try await turns.begin(caller, request, risk: .calm).known.identity == second)
-        try await turns.finish(.failed(second, of: caller))
-        let again = try await turns.begin(caller, request, risk: .calm).begun.identity
-        #expect(again.turnID == second.turnID && again.attempt == 2)
-        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
-        try await turns.finish(.complete(again, of: caller, "New"))
-        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
     }
 
     @Test(
@@ -172,7 +143,7 @@ struct RetryTests {
         estimate.status = recovered
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
         try await turns.finish(.complete(second, of: caller, "New"))
         #expect(
@@ -187,11 +158,11 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old")
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         var estimate = TurnReceipt.failed(second, of: caller)
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.context.identity
         try await turns.finish(.complete(third, of: caller, "New"))
         let answered = ["user:complete:One?", "assistant:superseded:Old", "assistant:complete:New"]
 
@@ -205,7 +176,7 @@ struct RetryTests {
         var lost = TurnReceipt.failed(other, of: caller)
         lost.finalizedBy = .recovery
         try await turns.finish(lost)
-        let again = try begun(try await turns.retry(caller, other.turnID)).context.identity
+        let again = try await turns.retry(caller, other.turnID).begun.context.identity
         try await turns.finish(.complete(again, of: caller, "New"))
         #expect(try await turns.finish(.failed(other, of: caller)) == .finalized)
         #expect(try await storedMessages(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
@@ -220,7 +191,7 @@ struct RetryTests {
         estimate.status = .interrupted
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
         try await turns.finish(.failed(second, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:interrupted:Half"])
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
@@ -256,17 +227,17 @@ struct RetryTests {
         let one = TierBook([Tier("free", messagesPerDay: 1)])
         let calm = Caller.someone()
         let turn = try await store.turns(one).talk(calm, "One?")
-        #expect(try rejection(try await store.turns(one).retry(calm, turn.turnID)).reason == .quotaExhausted)
+        #expect(try await store.turns(one).retry(calm, turn.turnID).rejection.reason == .quotaExhausted)
         #expect(try await storedMessages(store, turn.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
 
         let endangered = Caller.someone()
         let context = try await store.turns(one).begin(endangered, TurnRequest(message: "Help"), risk: .danger(.high)).begun
         try await store.turns(one).finish(.complete(context.identity, of: endangered, risk: .danger(.high)))
         try await store.admin.execute("delete from public.safety_states where user_id = \(endangered.userID.uuid)")
-        _ = try begun(try await store.turns(one).retry(endangered, context.identity.turnID))
+        _ = try await store.turns(one).retry(endangered, context.identity.turnID).begun
 
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(calm.userID.uuid)")
-        #expect(try rejection(try await store.turns().retry(calm, turn.turnID)).reason == .suspended)
+        #expect(try await store.turns().retry(calm, turn.turnID).rejection.reason == .suspended)
     }
 
     @Test("a retry uses the conversation's persona and the first request's region")
@@ -277,7 +248,7 @@ struct RetryTests {
         let request = TurnRequest(message: "One?", personaID: persona, region: Region(country: "AT", locale: "de-AT"))
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller))
-        let context = try begun(try await turns.retry(caller, first.turnID)).context
+        let context = try await turns.retry(caller, first.turnID).begun.context
         #expect(context.persona?.id == persona && context.region == Region(country: "AT", locale: "de-AT"))
         #expect(context.conversationDomain == .mindset)
     }

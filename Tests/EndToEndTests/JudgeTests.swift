@@ -108,6 +108,25 @@ struct JudgeTests {
         #expect(states.map { $0.number("level") } == [3])
     }
 
+    @Test("danger that it finds is saved while the answer is still awaited")
+    func saved() async throws {
+        let (coach, judge, gateway) = try await Self.testBed.value
+        try await coach.always(["hang": true])
+        try await judge.always(["text": #"{"tier": 3, "category": "suicide", "subject": "self"}"#])
+        let (user, database) = (gateway.testUser(), try await TestBed.shared().database)
+        async let answer = user.chat(Self.grey, ["country": "US"])
+        try await eventually("the danger of the running turn") {
+            let saved = try await database.rows(
+                """
+                select t.risk_tier from turns t join gateway.running_turns r on r.turn_id = t.id
+                join safety_states s on s.user_id = t.user_id and s.level = 3 where t.user_id = '\(user.id)' and r.risk ->> 'tier' = '3'
+                """)
+            return saved.first?.number("risk_tier") == 3
+        }
+        #expect(try await user.stop(try #require(try await database.turn(of: user.id)["id"])).status == 200)
+        #expect(try await answer.first("safety") != nil)
+    }
+
     @Test("is recorded in the ledger before its request leaves, and as a failed call when it is refused")
     func refused() async throws {
         let (coach, judge, gateway) = try await Self.testBed.value

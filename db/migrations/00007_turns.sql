@@ -22,7 +22,7 @@ create table public.turns (
     finish_reason public.finish_reason,
     error_code text,
 
-    -- The same key with the same body is the same turn.
+    -- Of the request that began the turn: the same key with the same body is the same turn, and after a retry of it the latest on its message.
     idempotency_key public.idempotency_key,
     request_hash bytea not null,
     -- Whether the first request named a conversation: only then must a repetition name the same one.
@@ -44,6 +44,8 @@ create table public.turns (
     risk_categories text[] not null default '{}',
     risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
+    -- Whether this is what an attempt decided, with the follow-ups that counted; else it is the message's alone.
+    risk_is_decided boolean not null default false,
 
     -- Which notice the turn's `start` event has; NULL: none.
     disclosure public.disclosure_kind,

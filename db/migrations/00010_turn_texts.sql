@@ -52,7 +52,7 @@ create function gateway.request_hash(request jsonb) returns bytea
     return sha256(convert_to(
         jsonb_build_array(
             request -> 'message', request ->> 'persona_id', request ->> 'domain', request ->> 'persona_slug', request -> 'supplied',
-            nullif(request ->> 'source', 'app'))::text,
+            nullif(request ->> 'source', 'app'), request ->> 'retry_of')::text,
         'UTF8'));
 
 create function gateway.to_usd(nanodollars bigint) returns numeric

@@ -41,30 +41,30 @@ begin
     return begun;
 end $$;
 
--- Begins a new turn on the message of an ended one, and supersedes its answer. The idempotency key moves to the new turn.
-create function gateway.replace_turn(uid uuid, former public.turns, plan gateway.turn_plan) returns gateway.begun_turn
+-- Begins a new turn on the message of an ended one, and supersedes its answer. A repetition of the request that began the message gets the new turn.
+create function gateway.replace_turn(uid uuid, request jsonb, fingerprint bytea, former public.turns, plan gateway.turn_plan)
+    returns gateway.begun_turn
     language plpgsql as $$
 declare
     begun gateway.begun_turn;
 begin
     perform gateway.supersede_answers(uid, former.conversation_id, former.seq, plan.change);
-    -- The key is unique, so it is removed from the former turn first.
-    update public.turns t set idempotency_key = null, updated_at = plan.moment
-    where t.user_id = uid and t.id = former.id and t.status = former.status and t.attempt = former.attempt;
+    perform from public.turns t
+    where t.user_id = uid and t.id = former.id and t.status = former.status and t.attempt = former.attempt for update;
     if not found then
         raise exception 'the turn was changed meanwhile' using errcode = 'serialization_failure';
     end if;
     insert into public.turns as t (
         user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id,
-        pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, day, created_at, started_at,
-        updated_at, disclosure)
+        pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, risk_is_decided, day, created_at,
+        started_at, updated_at, disclosure)
     values (
         uid, former.conversation_id, former.user_message_id, former.seq,
         -- The turn whose answer is restored when this one fails.
         case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end,
-        former.idempotency_key, former.request_hash, former.conversation_named, plan.persona_id, former.pinned_domain, plan.tier,
-        plan.locale, plan.country, former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns, plan.day,
-        plan.moment, plan.moment, plan.moment, plan.disclosure)
+        request ->> 'idempotency_key', fingerprint, false, plan.persona_id, former.pinned_domain, plan.tier,
+        plan.locale, plan.country, former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns,
+        former.risk_is_decided, plan.day, plan.moment, plan.moment, plan.moment, plan.disclosure)
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.attempt, t.persona_id,
         jsonb_build_object('tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
         t.country, t.locale into begun;
@@ -174,7 +174,8 @@ create function gateway.write_turn(
     plan gateway.turn_plan) returns gateway.begun_turn
     language plpgsql as $$
 declare
-    is_retry constant boolean := request ->> 'retry_of' is not null;
+    -- Not the next attempt of an earlier retry.
+    is_retry constant boolean := coalesce((request ->> 'retry_of')::uuid = earlier.id, false);
     begun gateway.begun_turn;
 begin
     if not plan.calls_model then
@@ -184,7 +185,7 @@ begin
     plan.change := gateway.next_change(uid);
     plan.seq := gateway.extend_conversation(uid, plan, is_new, case when earlier.id is null then 2 else 0 end, title);
     if is_retry then
-        begun := gateway.replace_turn(uid, earlier, plan);
+        begun := gateway.replace_turn(uid, request, fingerprint, earlier, plan);
     elsif earlier.id is not null then
         begun := gateway.restart_turn(uid, earlier, plan);
     else
@@ -192,7 +193,7 @@ begin
     end if;
     perform gateway.start_attempt(uid, $7, begun, plan);
     -- The state is raised here already, in case the caller dies; once for each message.
-    if risk.tier > 0 and not is_retry then
+    if risk.tier > 0 and request ->> 'retry_of' is null then
         perform gateway.raise_safety(uid, plan.persona_id, risk.tier, true, plan.moment);
     elsif request ? 'earlier_concern' then
         perform gateway.raise_safety(uid, plan.persona_id, 1, false, plan.moment);
@@ -240,7 +241,7 @@ create function gateway.due_disclosure(uid uuid, disclosed_at timestamptz, is_mi
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.supersede_answers(uuid, uuid, integer, bigint), gateway.restart_turn(uuid, public.turns, gateway.turn_plan),
-    gateway.replace_turn(uuid, public.turns, gateway.turn_plan), gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
+    gateway.replace_turn(uuid, jsonb, bytea, public.turns, gateway.turn_plan), gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan),
     gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
     gateway.write_turn(uuid, jsonb, gateway.risk, bytea, public.turns, text, uuid, boolean, gateway.turn_plan),

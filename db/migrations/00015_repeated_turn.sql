@@ -65,17 +65,22 @@ begin
         || jsonb_build_object('rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer));
 end $$;
 
--- The answer to a request whose key has a turn; NULL when that turn failed and its next attempt begins.
-create function gateway.repeated_answer(
-    uid uuid, turn public.turns, fingerprint bytea, conversation_id uuid, safety_level integer, tier jsonb, person gateway.turn_user) returns jsonb
-    language plpgsql as $$
+-- Whether a request differs from the one that began a turn with its key.
+create function gateway.is_other_request(turn public.turns, fingerprint bytea, conversation_id uuid) returns boolean
+    language sql immutable
+    return turn.request_hash <> fingerprint or coalesce(turn.conversation_named and turn.conversation_id <> $3, false);
+
+-- The turn for a repetition of the request that began `origin`: the latest on the same message; of a retry that retry itself.
+create function gateway.repeated_by(uid uuid, origin public.turns) returns public.turns
+    language plpgsql stable as $$
+declare
+    latest public.turns;
 begin
-    if turn.request_hash <> fingerprint or (turn.conversation_named and turn.conversation_id <> $4) then
-        return gateway.refuse(uid, ('idempotency_mismatch', null, null, null, null), safety_level, 1, tier, person);
-    elsif turn.status <> 'failed' then
-        return gateway.known_answer(uid, turn.id, safety_level, tier);
+    if origin.retry_of is null then
+        select t.* into latest from public.messages m join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+        where m.user_id = uid and m.id = origin.user_message_id;
     end if;
-    return null;
+    return case when latest.id is null then origin else latest end;
 end $$;
 
 -- The result of begin_turn for a repeated request that needs no new attempt; NULL when it needs one. Writes nothing: for an instance that cannot
@@ -83,21 +88,22 @@ end $$;
 create function gateway.repeated_turn(uid uuid, request jsonb) returns jsonb
     language plpgsql stable set search_path = '' as $$
 declare
+    origin public.turns;
     turn public.turns;
     counter public.rate_limits;
     tier integer;
 begin
     perform gateway.check_caller(uid);
-    select t.* into turn from public.turns t join public.users u on u.id = t.user_id
-    where t.user_id = uid and t.idempotency_key = request ->> 'idempotency_key' and t.status <> 'failed' and u.suspended_at is null;
-    if not found then
+    select t.* into origin from public.turns t join public.users u on u.id = t.user_id
+    where t.user_id = uid and t.idempotency_key = request ->> 'idempotency_key' and u.suspended_at is null;
+    turn := gateway.repeated_by(uid, origin);
+    if turn.status is null or turn.status = 'failed' then
         return null;
     end if;
     select * into strict counter from public.rate_limits r where r.user_id = uid;
     select tier_of into tier from gateway.tier_of(uid, request -> 'limits', clock_timestamp());
     return case
-        when turn.request_hash <> gateway.request_hash(request)
-            or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
+        when gateway.is_other_request(origin, gateway.request_hash(request), (request ->> 'conversation_id')::uuid)
         then gateway.rejection('idempotency_mismatch', null, null, 0)
         else coalesce(
             (select jsonb_build_object('outcome', 'known', 'known', loaded.known)
@@ -110,5 +116,5 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.known_answer(uuid, uuid, integer, jsonb),
-    gateway.repeated_answer(uuid, public.turns, bytea, uuid, integer, jsonb, gateway.turn_user), gateway.repeated_turn(uuid, jsonb)
+    gateway.is_other_request(public.turns, bytea, uuid), gateway.repeated_by(uuid, public.turns), gateway.repeated_turn(uuid, jsonb)
     to coach_gateway;

@@ -36,7 +36,7 @@ create function gateway.begun_answer(
 
 -- Begins a turn for the user of `request.jwt.claims`, or returns the reason why not. One call, one transaction.
 --
--- Three requests begin a turn: a new message; the same message again (idempotency_key) when its turn failed, which is the turn's next attempt; and
+-- Three requests begin a turn: a new message; the same request again (idempotency_key) when its turn failed, which is the turn's next attempt; and
 -- `retry_of`, which is a new turn on the message of an ended one and supersedes its answer. Only the latest turn of the latest message can be
 -- retried, because later messages depend on it: any other is `not_found`. A running turn of a dead owner blocks its conversation until recovery
 -- finalizes it, within about a second of noticing the death.
@@ -47,7 +47,7 @@ create function gateway.begun_answer(
 --   supplied?,                                                the messages that the client sends beside the message: part of what a repeated
 --                                                             request must have in common
 --   earlier_concern?: true,                                   one of those messages shows danger: the stored level is at least 1
---   retry_of?,                                                a turn; then none of the lines above, and no risk
+--   retry_of?,                                                a turn; then nothing of the lines above but a key, and no risk
 --   risk: {tier, categories, subject, patterns},              assessment of the message
 --   limits: {tiers: [{name, requests_per_minute, messages_per_day, concurrent_turns, domains: [those allowed],
 --                     budgets: {tokens_per_day, tokens_per_month, nanodollars_per_day, nanodollars_per_month},
@@ -82,7 +82,9 @@ declare
     -- The empty string, which no stored key is, instead of NULL: a comparison with NULL is planned at the price of a sequential scan.
     key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
-    is_retry constant boolean := request ->> 'retry_of' is not null;
+    -- Its message is that of an earlier turn.
+    answers_again constant boolean := request ->> 'retry_of' is not null;
+    is_other_request boolean := false;
     is_new boolean;
     message text := request ->> 'message';
     risk gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
@@ -94,7 +96,7 @@ declare
     tier jsonb;
     -- Highest stored level over all personas.
     danger integer;
-    -- The turn that `retry_of` names, or the failed one of the key, whose next attempt this is. Read only then: even a row of NULLs costs.
+    -- The turn that `retry_of` names, or the one of the key, whose next attempt this is when it failed. Read only then: even a row of NULLs costs.
     earlier public.turns;
     is_next_attempt boolean := false;
     exempt boolean;
@@ -113,25 +115,29 @@ begin
     tier := request #> array['limits', 'tiers', person.tier::text];
     danger := gateway.danger_level(uid, null, person.was_in_danger, request, plan.moment);
 
-    -- What the request repeats: another turn's message, or, by its key, itself.
-    if is_retry then
+    -- What the request repeats: by its key, itself, or another turn's message.
+    if person.known_turn is not null then
+        select * into strict earlier from public.turns t where t.user_id = uid and t.id = person.known_turn;
+        is_other_request := gateway.is_other_request(earlier, fingerprint, conversation_id);
+        earlier := gateway.repeated_by(uid, earlier);
+        is_next_attempt := true;
+    elsif answers_again then
         select * into earlier from public.turns t
         where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid and t.deleted_at is null;
+    end if;
+    if answers_again then
         risk := (earlier.risk_tier, earlier.risk_categories, earlier.risk_subject, earlier.risk_patterns);
         person.country := coalesce(earlier.country, person.country);
         person.locale := coalesce(earlier.locale, person.locale);
     end if;
     if person.suspended then
         return gateway.refuse(uid, ('suspended', null, null, null, null), danger, 1, tier, person);
-    elsif person.known_turn is not null then
-        select * into strict earlier from public.turns t where t.user_id = uid and t.id = person.known_turn;
-        answer := gateway.repeated_answer(uid, earlier, fingerprint, conversation_id, danger, tier, person);
-        if answer is not null then
-            return answer;
-        end if;
-        is_next_attempt := true;
+    elsif is_other_request then
+        return gateway.refuse(uid, ('idempotency_mismatch', null, null, null, null), danger, 1, tier, person);
+    elsif is_next_attempt and earlier.status <> 'failed' then
+        return gateway.known_answer(uid, earlier.id, danger, tier);
     end if;
-    if is_retry or is_next_attempt then
+    if answers_again or is_next_attempt then
         pinned := earlier.pinned_domain;
         conversation_id := earlier.conversation_id;
     end if;
@@ -144,12 +150,12 @@ begin
     end if;
 
     -- The conversation, then the persona, then the domain: the first that is missing or not allowed rejects the turn.
-    is_new := conversation_id is null and not is_retry;
+    is_new := conversation_id is null and not answers_again;
     if not is_new then
         select * into conversation from gateway.turn_conversation(uid, conversation_id);
         reason := gateway.conversation_rejection(conversation, plan.source, person.running_in);
     end if;
-    if is_retry and reason is null then
+    if answers_again and reason is null then
         message := gateway.retried_message(uid, earlier, conversation.last_seq);
         reason := case when message is null then 'not_found' end;
     end if;
@@ -207,9 +213,9 @@ begin
         is_new, plan);
     return gateway.begun_answer(
         begun, plan, person, conversation, persona, gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),
-        case when is_retry then message end,
+        case when answers_again then message end,
         gateway.past_messages(uid, conversation, begun.conversation_id, begun.seq, tier -> 'history'), danger, pinned,
-        case when earlier.finalized_by = 'owner' and earlier.risk_tier > 0 then begun.risk end);
+        case when earlier.risk_is_decided and earlier.risk_tier > 0 then begun.risk end);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -74,7 +74,9 @@ create type gateway.ended_turn as (
     is_latest boolean,
     change bigint,
     -- From gateway.running_turns; NULL, but for the day, when the attempt had ended before.
-    account_id uuid, day date, reserved_usd numeric, reserved_tokens bigint
+    account_id uuid, day date, reserved_usd numeric, reserved_tokens bigint,
+    -- When the attempt ended: of a late receipt before now.
+    ended_at timestamptz
 );
 
 -- Leaves the messages of the user as they were before an attempt that failed or was stopped before its first token.
@@ -108,7 +110,7 @@ begin
         select
             uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
             case when turn.is_latest then turn.status::text else 'superseded' end::public.message_status,
-            turn.domain, coalesce((bill ->> 'output')::bigint, gateway.estimate_tokens(answer)), moment, moment, turn.change
+            turn.domain, coalesce((bill ->> 'output')::bigint, gateway.estimate_tokens(answer)), turn.ended_at, moment, turn.change
         -- A turn that was stopped before its first token has no answer.
         where turn.status <> 'failed' and answer <> ''
         on conflict (user_id, id) do update
@@ -139,7 +141,7 @@ begin
         perform gateway.end_without_answer(uid, turn, moment);
     end if;
     if turn.risk_tier > 0 then
-        perform gateway.raise_safety(uid, turn.persona_id, turn.risk_tier, false, moment);
+        perform gateway.raise_safety(uid, turn.persona_id, turn.risk_tier, false, turn.ended_at);
     end if;
     if receipt ? 'crisis' then
         perform gateway.record_crisis(uid, turn.id, nth, receipt -> 'crisis');
@@ -180,8 +182,10 @@ begin
         return 'already_finalized';
     end if;
 
-    -- The owner's receipt replaces recovery's.
+    -- The owner's receipt replaces recovery's. Its answer and its danger have the time at which the attempt ended, so that the answer of a later turn
+    -- stays behind it; that turn has begun after recovery's receipt.
     turn.change := gateway.next_change(uid);
+    turn.ended_at := least(ended.finished_at, ended.started_at + make_interval(secs => (receipt ->> 'duration_ms')::integer / 1000.0));
     update public.turns t
     set status = (receipt ->> 'status')::public.turn_status, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason,
         error_code = receipt ->> 'error_code', domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real,
@@ -189,9 +193,9 @@ begin
         country = case when is_placed then receipt ->> 'country' else t.country end,
         locale = case when is_placed then receipt ->> 'locale' else t.locale end,
         risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
-        risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
+        risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'), risk_is_decided = true,
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
-        finalized_by = finalizer, finished_at = moment, updated_at = moment, change = turn.change
+        finalized_by = finalizer, finished_at = turn.ended_at, updated_at = moment, change = turn.change
     where t.user_id = gateway.user_id() and t.id = ended.id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.purpose,
         t.risk_tier, t.retry_of, exists (
@@ -245,6 +249,8 @@ declare
     begun_on date;
     reserved numeric;
     tokens_reserved bigint;
+    -- A checkpoint has what the attempt decided.
+    had_decided boolean;
     number bigint;
 begin
     if uid is distinct from gateway.user_id() then
@@ -254,7 +260,8 @@ begin
     delete from gateway.running_turns r
     where r.user_id = gateway.user_id() and r.conversation_id = (receipt ->> 'conversation_id')::uuid
         and r.turn_id = ended_id and r.attempt = nth
-    returning r.account_id, r.day, r.reserved_usd, r.reserved_tokens into account, begun_on, reserved, tokens_reserved;
+    returning r.account_id, r.day, r.reserved_usd, r.reserved_tokens, r.facts is not null
+    into account, begun_on, reserved, tokens_reserved, had_decided;
     if not found then
         return jsonb_build_object('outcome', gateway.finish_late(uid, ended_id, nth, receipt, bill, finalizer, moment));
     end if;
@@ -269,12 +276,13 @@ begin
         locale = case when is_placed then receipt ->> 'locale' else t.locale end,
         risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
+        risk_is_decided = t.risk_is_decided or finalizer = 'owner' or had_decided,
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer,
         duration_ms = (receipt ->> 'duration_ms')::integer,
         finalized_by = finalizer, finished_at = moment, updated_at = moment, change = number
     where t.user_id = gateway.user_id() and t.id = ended_id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.purpose,
-        t.risk_tier, t.retry_of, true, number, account, begun_on, reserved, tokens_reserved
+        t.risk_tier, t.retry_of, true, number, account, begun_on, reserved, tokens_reserved, moment
     into turn;
     if not found then
         return jsonb_build_object('outcome', 'unknown_turn');

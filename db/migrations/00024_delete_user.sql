@@ -38,6 +38,17 @@ end $$;
 create trigger tombstone after delete on public.users for each row execute function gateway.leave_tombstone();
 create trigger refuse_removed before insert on public.users for each row execute function gateway.refuse_removed_user();
 
+-- Those of some users whose removal was begun: what a gateway has in its memory about them is to be forgotten, too.
+create function gateway.removed_among(users uuid[]) returns setof uuid
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    if not gateway.is_unbound() then
+        raise exception 'removed users are named without claims' using errcode = 'insufficient_privilege';
+    end if;
+    return query
+        select u.id from unnest(users) as u (id) where gateway.user_hash(u.id) in (select r.user_hash from gateway.removed_users r);
+end $$;
+
 -- Suspends a user for removal and leaves the tombstone, once: no turn begins any more, and every token is refused.
 -- With its owner's rights, as what follows.
 create function gateway.refuse_user(user_id uuid) returns void
@@ -127,4 +138,5 @@ alter table gateway.tombstone_key enable row level security;
 alter table gateway.removed_users enable row level security;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.refuse_user(uuid), gateway.request_removal(uuid), gateway.delete_user(uuid, integer) to coach_gateway;
+grant execute on function
+    gateway.removed_among(uuid[]), gateway.refuse_user(uuid), gateway.request_removal(uuid), gateway.delete_user(uuid, integer) to coach_gateway;

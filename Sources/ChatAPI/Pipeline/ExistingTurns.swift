@@ -1,4 +1,5 @@
 import CoachCore
+import GatewayAPI
 import HTTPEdge
 import Hummingbird
 import TokenRelay
@@ -44,16 +45,13 @@ extension TurnPipeline {
         return remoteTurns.tail(known, firstChoice: models.standard.firstChoice)
     }
 
-    /// Begins a new attempt for the user message of a turn that has ended, and streams it.
+    /// Begins a new turn on the user message of a turn that has ended, and streams it. A repeated request with its key gets the turn that it began.
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
-        let result: RetryTurnResult
-        do {
-            try admission.check()
-            result = try await recovery.retry(http.caller, turnID)
-        } catch {
-            throw failure(error, .calm, TurnRequest(message: ""), http)
-        }
-        switch result {
+        let key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)
+        switch try await beginRetry(RetryRequest(of: turnID, idempotencyKey: key?.text), http) {
+        case .known(let known, let rate):
+            http.trace.end()
+            return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
         case .refused(let rejection, let rate):
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
@@ -63,6 +61,21 @@ extension TurnPipeline {
             let reservation = try await reserve(request, assessment, context, rate, http)
             let turn = await answer(request, assessment, savedTier: assessment.risk.tier, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
+        }
+    }
+
+    /// As `begin`, for a retry.
+    private func beginRetry(_ request: RetryRequest, _ http: TurnHTTPRequest) async throws(GatewayError) -> RetryTurnResult {
+        do {
+            do {
+                try admission.check()
+            } catch {
+                guard let known = try? await recovery.repeatedRetry(http.caller, request) else { throw error }
+                return known
+            }
+            return try await recovery.retry(http.caller, request)
+        } catch {
+            throw failure(error, .calm, TurnRequest(message: ""), http)
         }
     }
 

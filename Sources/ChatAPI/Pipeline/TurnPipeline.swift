@@ -61,7 +61,7 @@ struct TurnPipeline: Sendable {
     ) async -> LiveTurn {
         let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
-        if assessment.risk.tier > savedTier { await raiseRisk(of: context.identity, assessment.risk, http) }
+        if assessment.risk.tier > savedTier { raiseRisk(of: context.identity, assessment.risk, http) }
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls

@@ -24,13 +24,13 @@ public struct ChatRoutes: Feature {
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,
-        admission: Admission, streamLoop: StreamLoop,
+        recentDanger: RecentDanger, admission: Admission, streamLoop: StreamLoop,
         drafts: @escaping @Sendable (Caller, PersonaID) async throws -> PersonaRecord
     ) {
         self.coaching = coaching
         common = TurnPipeline(
             coaching: coaching.current, repository: repository, records: records, recovery: recovery, counter: counter, tiers: tiers,
-            models: models, encoderQueue: EncoderQueue(), recentDanger: RecentDanger(), judge: judge, budgets: budgets,
+            models: models, encoderQueue: EncoderQueue(), recentDanger: recentDanger, judge: judge, budgets: budgets,
             finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)
     }
@@ -70,7 +70,9 @@ public struct ChatRoutes: Feature {
         ) { try await stop($0, $1) }
         beginning.post(
             "/functions/v1/chat-stream/{turn_id}/retry",
-            .init("Start a new turn on the same user message", response: .events(StreamEvent.schema), failures: [409])
+            .init(
+                "Start a new turn on the same user message", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             let http = TurnHTTPRequest(request, context)
             return try await http.trace.request { try await pipeline.retry(try turnID(context), http) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The safety levels of users in danger whose turns this instance has begun lately. The database has them, too: this is for the refusals while it is
 /// away, which carry the resources for such users all the same (CONTRACT §4).
-final class RecentDanger: Sendable {
+public final class RecentDanger: Sendable {
     /// After that a stored level is calm (`gateway.level_at`).
     private static let lifetime = Duration.seconds(48 * 3600)
     private static let mostUsers = 10_000
@@ -16,6 +16,8 @@ final class RecentDanger: Sendable {
 
     private let users = Mutex<[UserID: Danger]>([:])
 
+    public init() {}
+
     /// Notes the level after a message. It has the place of a former one, which is not lowered: levels are per persona. When there are too many users,
     /// the one noted first is forgotten.
     func note(_ user: UserID, _ level: SafetyLevel, in region: Region, at now: ContinuousClock.Instant = .now) {
@@ -27,6 +29,17 @@ final class RecentDanger: Sendable {
             }
             users[user] = Danger(level: max(level, former), region: region, notedAt: now)
         }
+    }
+
+    /// Forgets removed users, and levels that are calm by now. `removed`: those of some users who were removed.
+    public func forget(removed: ([UserID]) async throws -> [UserID], at now: ContinuousClock.Instant = .now) async throws {
+        let known = users.withLock { users in
+            users = users.filter { $0.value.notedAt + Self.lifetime > now }
+            return Array(users.keys)
+        }
+        guard !known.isEmpty else { return }
+        let removed = try await removed(known)
+        users.withLock { users in for user in removed { users[user] = nil } }
     }
 
     /// `calm` when nothing is known.

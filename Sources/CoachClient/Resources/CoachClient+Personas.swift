@@ -57,7 +57,7 @@ extension CoachClient {
     /// Streams the answer of the draft to a message. Only its cost is kept.
     public func preview(_ persona: UUID, _ message: String, domain: String? = nil) -> AsyncThrowingStream<StreamEvent, any Error> {
         let request = ChatRequest(message: message, domain: domain, clientMessageID: IdempotencyKey(UUID.random().canonicalText))
-        return stream("api/v1/\(path(persona))/preview", body: request.encode(), ResumeMachine(.idempotent, policy: configuration.retry))
+        return stream("api/v1/\(path(persona))/preview", body: request.encode(), ResumeMachine(policy: configuration.retry))
     }
 
     /// The published versions, newest first.

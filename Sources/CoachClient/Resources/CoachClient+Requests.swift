@@ -140,11 +140,11 @@ extension CoachClient {
             case .success(let answer): return answer
             case .failure(.rejected(var error)):
                 error.followsLostAnswer = hasLostAnswer
-                decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
+                decision = state.rejected(error, jitter: configuration.jitter())
                 // A gateway or proxy may fail after the database has committed; one that is overloaded has not begun.
                 hasLostAnswer = hasLostAnswer || error.action == .retry && error.code != .gateway(.overloaded)
             case .failure(.lost(let error)):
-                decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
+                decision = state.lost(error, jitter: configuration.jitter())
                 hasLostAnswer = true
             }
             switch decision {

@@ -22,7 +22,10 @@ public struct TurnRecovery: Sendable {
     public var orphans: @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
     /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
     /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
-    public var retry: @Sendable (Caller, TurnID) async throws -> RetryTurnResult
+    /// With an idempotency key a repeated retry gets the turn that it began.
+    public var retry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult
+    /// The result of `retry` for a repeated one that needs no new attempt; nil when it needs one. Writes nothing.
+    public var repeatedRetry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
 
     public init(
         renewLease: @escaping @Sendable () async throws -> [TurnID],
@@ -31,7 +34,8 @@ public struct TurnRecovery: Sendable {
         tail: @escaping @Sendable ([TurnCursor]) async throws -> [TurnTail],
         requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
         orphans: @escaping @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn],
-        retry: @escaping @Sendable (Caller, TurnID) async throws -> RetryTurnResult
+        retry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult,
+        repeatedRetry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
     ) {
         self.renewLease = renewLease
         self.checkpoint = checkpoint
@@ -40,6 +44,7 @@ public struct TurnRecovery: Sendable {
         self.requestStop = requestStop
         self.orphans = orphans
         self.retry = retry
+        self.repeatedRetry = repeatedRetry
     }
 }
 
@@ -48,10 +53,24 @@ public struct LeaseLost: Error, Sendable, Equatable {
     public init() {}
 }
 
+/// A request to answer the user message of an ended turn again.
+public struct RetryRequest: Sendable, Equatable {
+    public var turnID: TurnID
+    /// `Idempotency-Key`: 1–128 printable ASCII characters, unique among the keys of the user's messages and retries.
+    public var idempotencyKey: String?
+
+    public init(of turnID: TurnID, idempotencyKey: String? = nil) {
+        self.turnID = turnID
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
 /// The result of `retry`.
 public enum RetryTurnResult: Sendable, Equatable {
-    /// A new attempt began. The caller calls the model with this message.
+    /// A new turn, or the next attempt of one that failed without text. The caller calls the model with this message.
     case begun(TurnContext, message: String, RateLimit)
+    /// An earlier retry with the same idempotency key began this turn. The caller subscribes to it or replays it.
+    case known(KnownTurn, RateLimit)
     /// The retry was rejected; nothing was written.
     case refused(Rejection, RateLimit)
 }

@@ -18,8 +18,8 @@ public struct TurnRepository: Sendable {
 
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult,
-        repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult? = { _, _ in nil },
-        raiseRisk: @escaping @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void = { _, _, _ in },
+        repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult?,
+        raiseRisk: @escaping @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void,
         finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome,
         abandon: @escaping @Sendable (UserID, TurnIdentity) async throws -> Void
     ) {

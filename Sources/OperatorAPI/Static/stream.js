@@ -11,15 +11,17 @@ export class Rejected extends Error {
 }
 
 /**
- * Reads a coaching turn: begins it with `body` (`retryOf`: as a new answer to the message of that turn), or resumes `turn` after byte `after`.
+ * Reads a coaching turn: begins it with `body` (`retryOf`: as a new answer to the message of that turn, under `key`), or resumes `turn` after byte
+ * `after`.
  * Calls `event(object, cursor)` for each event; `cursor` is the number of bytes of the answer so far. Returns after the last event; throws
  * `LineCut` when there was none.
  */
-export async function stream({ token, body, retryOf, turn, after = 0, signal, event }) {
+export async function stream({ token, body, retryOf, key, turn, after = 0, signal, event }) {
   const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
   const path = "/functions/v1/chat-stream";
   const begin = () => fetch(path + (retryOf ? `/${retryOf}/retry` : ""), {
-    method: "POST", headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body), signal,
+    method: "POST", headers: { ...headers, "content-type": "application/json", ...(key && { "idempotency-key": key }) },
+    body: JSON.stringify(body), signal,
   });
   let response;
   try {

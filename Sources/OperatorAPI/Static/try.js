@@ -68,7 +68,7 @@ async function follow(turn) {
 
 /** What begins a turn: a message, or the wish for another answer to the message of an earlier turn. */
 function beginning(turn) {
-  if (turn.retryOf) return { body: {}, retryOf: turn.retryOf };
+  if (turn.retryOf) return { body: {}, retryOf: turn.retryOf, key: turn.key };
   const conversation = kept.conversation ? { conversation_id: kept.conversation } : {};
   return { body: { message: turn.message, client_message_id: turn.key, ...conversation } };
 }
@@ -119,10 +119,10 @@ async function halt() {
   await fetch(`/functions/v1/chat-stream/${running.turn}/stop`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
 }
 
-/** Answers the same message anew: the old answer is superseded. A turn that failed without text is sent again, with its key. */
+/** Answers the same message anew, under a new key: the old answer is superseded. A turn that failed without text is sent again, with its key. */
 function retry(turn) {
   const again = { key: turn.key, message: turn.message, retryOf: turn.retryOf, turn: null, text: "", cursor: 0, state: "running" };
-  if (turn.turn && turn.state !== "failed") again.retryOf = turn.turn;
+  if (turn.turn && turn.state !== "failed") Object.assign(again, { key: crypto.randomUUID(), retryOf: turn.turn });
   kept.turns.splice(kept.turns.indexOf(turn), 1, again);
   keep();
   draw();

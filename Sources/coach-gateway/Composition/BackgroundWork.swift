@@ -18,6 +18,8 @@ struct BackgroundWork {
     private let jobs: JobRunner
     private let jobMetrics: JobMetrics
     private let figures: FigureUpdates
+    private let removal: UserRemoval
+    private let recentDanger: RecentDanger
     private let ledgerDays: Int
     private let logger: Logger
 
@@ -28,11 +30,13 @@ struct BackgroundWork {
         let webhooks = configuration.webhooks
         let queue = JobQueue(client: databases.short, instance: local.slot.instance)
         housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
+        removal = UserRemoval(client: databases.long)
+        recentDanger = turns.recentDanger
         inbox = BillingInbox.postgres(client: databases.long, intake: databases.intake, includingSandbox: webhooks.includesSandbox)
         reconciliation = webhooks.reconciliation(outbound, inbox)
         refolding = EntitlementRefolding(client: databases.long, includingSandbox: webhooks.includesSandbox)
         let handlers = JobHandlers(
-            housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
+            housekeeping: housekeeping, removal: removal, indexer: MessageIndexer(client: databases.long),
             summarizer: ConversationSummarizer(
                 repository: .postgres(client: databases.long, consents: configuration.requiredConsents) { [tiers = documents.tiers] in
                     tiers.current
@@ -61,6 +65,9 @@ struct BackgroundWork {
             jobs, maintenance,
             PeriodicJob("previews", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(60), jitter: 0.2), logger: logger) {
                 try await housekeeping.purgePreviews()
+            },
+            PeriodicJob("removed users", PeriodicSchedule(every: .seconds(3600), firstAfter: .seconds(3600), jitter: 0.1), logger: logger) {
+                try await recentDanger.forget(removed: removal.removed)
             },
             PeriodicJob("lost summaries", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(15), jitter: 0.2), logger: logger) {
                 let count = try await housekeeping.endLostSummaries()

@@ -44,7 +44,8 @@ struct PassThrough {
                     finalizer: TurnFinalizer(
                         repository: NullPorts.repository, prices: documents.prices, registry: registry, spool: NullPorts.spool,
                         logger: logger),
-                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
+                    registry: registry, remoteTurns: remoteTurns, recentDanger: RecentDanger(), admission: admission,
+                    streamLoop: streamLoop,
                     drafts: { _, _ in throw Rejection(reason: .notFound) })
             ],
             authenticator: Authenticator(
@@ -91,12 +92,12 @@ private enum NullPorts {
                     safetyLevel: .calm, conversationDomain: nil,
                     region: request.region), unlimited)
         },
-        finish: { _ in .finalized }, abandon: { _, _ in })
+        repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in })
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
         orphans: { _ in [] },
-        retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
+        retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
 
     static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 

@@ -15,19 +15,19 @@ final class StorageMonitor: Sendable {
 
     /// The same repository, whose results are observed.
     func watch(_ repository: TurnRepository) -> TurnRepository {
-        TurnRepository(
-            begin: repository.begin, repeated: repository.repeated,
-            finish: { [self] receipt in
-                do {
-                    let outcome = try await repository.finish(receipt)
-                    state.withLock { $0.databaseRefuses = false }
-                    return outcome
-                } catch {
-                    // A receipt that is refused for its content does not affect the next.
-                    if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
-                    throw error
-                }
-            }, abandon: repository.abandon)
+        var watched = repository
+        watched.finish = { [self] receipt in
+            do {
+                let outcome = try await repository.finish(receipt)
+                state.withLock { $0.databaseRefuses = false }
+                return outcome
+            } catch {
+                // A receipt that is refused for its content does not affect the next.
+                if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
+                throw error
+            }
+        }
+        return watched
     }
 
     /// The same spool, whose results are observed.

@@ -18,8 +18,8 @@ struct TurnFeatures {
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: turns.repository, records: turns.records, recovery: turns.recovery,
             counter: counter, tiers: documents.tiers, models: models.models, judge: models.judge, budgets: turns.budgets,
-            finalizer: turns.finalizer, registry: turns.registry, remoteTurns: turns.remoteTurns, admission: turns.admission,
-            streamLoop: turns.streamLoop, drafts: personas.get)
+            finalizer: turns.finalizer, registry: turns.registry, remoteTurns: turns.remoteTurns, recentDanger: turns.recentDanger,
+            admission: turns.admission, streamLoop: turns.streamLoop, drafts: personas.get)
         return [
             chat, ChatCompletionRoutes(chat: chat),
             ResponseRoutes(chat: chat, inputs: .postgres(client: database), removal: .postgres(client: database)),

@@ -18,6 +18,7 @@ struct TurnParts {
     let registry: TurnRegistry
     let admission: Admission
     let remoteTurns: RemoteTurnTailer
+    let recentDanger = RecentDanger()
     let streamLoop: StreamLoop
     let ratios: TokenRatios
     let finalizer: TurnFinalizer

@@ -91,7 +91,7 @@ struct IntakePaceTests {
         let turns = pacer.watch(
             TurnRepository(
                 begin: { _, _, _ in .refused(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0)) },
-                finish: { _ in .finalized }, abandon: { _, _ in }))
+                repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
         let caller = Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture)
         let start = ContinuousClock.now
         _ = try await turns.begin(caller, TurnRequest(message: "Hi"), MessageAssessment(risk: .calm, domains: .zero))
