@@ -61,8 +61,9 @@ public struct ShareLinkRoutes: Feature {
             return .list(request, context, page, ShareLinkResource.init)
         }
         creators.create(path, "Create a share link", body: Self.draft) { draft, id, context in
-            // Not when the body is read: a repeated request gets the link also when it has expired since.
+            // Not when the body is read: a repeated request gets the link also when it has expired since, and another's persona is 404.
             if let expiry = draft.expiresAt, expiry <= Date() {
+                _ = try await personas.get(context.caller, try context.personaID)
                 throw GatewayError(.invalidInput, "expires_at must be in the future").naming(field: "expires_at")
             }
             return ShareLinkResource(try await sharing.create(context.caller, try context.personaID, ShareLinkID(id), draft))

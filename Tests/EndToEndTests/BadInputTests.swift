@@ -31,8 +31,8 @@ struct BadInputTests {
             Refused("invalid UTF-8", bytes: Array(#"{"message":"caf"#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8), status: 400),
             Refused("a cut character", bytes: Array(#"{"message":"hello"}"#.utf8) + [0xF0, 0x9F], status: 400),
             Refused("nesting without end", String(repeating: "[", count: 100_000), status: 400),
-            Refused("an array", #"["message"]"#),
-            Refused("a string", #""hello""#),
+            Refused("an array", #"["message"]"#, field: "body"),
+            Refused("a string", #""hello""#, field: "body"),
             Refused("no message", "{}", field: "message"),
             Refused("message null", #"{"message":null}"#, field: "message"),
             Refused("message a number", #"{"message":5}"#, field: "message"),
@@ -52,7 +52,7 @@ struct BadInputTests {
             Refused("client_message_id not ASCII", #"{"message":"hi","client_message_id":"é"}"#, field: "client_message_id"),
             Refused("locale an object", #"{"message":"hi","locale":{}}"#, field: "locale"),
             Refused("an unknown domain", #"{"message":"hi","domain":"astrology"}"#, code: "VAL_3003", field: "domain"),
-            Refused("an unknown persona", #"{"message":"hi","persona_id":"\#(UUID())"}"#, code: "VAL_3003"),
+            Refused("an unknown persona", #"{"message":"hi","persona_id":"\#(UUID())"}"#, code: "VAL_3003", field: "persona_id"),
         ]
     }
 

@@ -63,8 +63,9 @@ extension GatewayError {
     public init(_ findings: JSONFindings) {
         let (first, all) = (findings.first, findings.all)
         let more = findings.others.isEmpty ? "" : ", and \(findings.others.count) more"
-        let code: ErrorCode = if case .unavailable = first.problem { .personaOrDomainUnavailable } else { .invalidInput }
-        self.init(code, first.requestMessage + more, status: first.isMalformed ? 400 : 422)
+        let namesNothing = all.allSatisfy { finding in if case .unavailable = finding.problem { true } else { false } }
+        self.init(
+            namesNothing ? .personaOrDomainUnavailable : .invalidInput, first.requestMessage + more, status: first.isMalformed ? 400 : 422)
         guard !first.isMalformed else { return }
         // The body itself, when it is no object.
         self = naming(field: first.field ?? "body")

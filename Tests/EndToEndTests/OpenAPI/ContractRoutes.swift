@@ -3,7 +3,7 @@
 enum ContractRoutes {
     /// Without a token.
     static let open: Set<String> = [
-        "GET /openapi.json", "GET /docs", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /try", "POST /try/token",
+        "GET /openapi.json", "GET /docs", "GET /healthz", "GET /readyz", "GET /try", "POST /try/token",
         "GET /operator", "GET /operator/{view}", "GET /operator/assets/{version}/{file}", "GET /try/assets/{version}/{file}",
         "GET /operator/session", "POST /operator/session", "DELETE /operator/session",
         "POST /functions/v1/webhook-revenuecat", "POST /functions/v1/webhook-stripe", "POST /functions/v1/webhook-appstore",
