@@ -1,5 +1,5 @@
-/// Who may call which route, as the contract says (§5 to §7): written by hand, so that neither a wrong declaration nor a wrong OpenAPI document changes
-/// what the tests expect. Routes of operators are all those below `/api/v1/operator/`, and no others.
+/// Who may call each route according to the contract (§5 to §7). A literal list, not derived from the server's own declarations or OpenAPI document, so
+/// that a mistake there fails the tests. Routes of operators are all those below `/api/v1/operator/`, and no others.
 enum ContractRoutes {
     /// Without a token.
     static let open: Set<String> = [
