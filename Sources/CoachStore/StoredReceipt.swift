@@ -49,7 +49,7 @@ struct StoredReceipt: StoredWritable, JSONReadable {
         receipt = TurnReceipt(
             userID: try json.required("user_id"), identity: try json.required("turn"), status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), content: try json.required("content"),
-            bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.required("risk"),
+            bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.optional("risk"),
             region: try Region(json),
             errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
             durationMilliseconds: try json.required("duration_ms"), summaryTokens: try json.optional("summary_tokens"),

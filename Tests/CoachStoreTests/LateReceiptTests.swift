@@ -61,4 +61,21 @@ struct LateReceiptTests {
         #expect(try await turns.finish(.complete(recent, of: caller, "Late", risk: .danger(.high))) == .finalized)
         #expect(try await turns.begin(caller, TurnRequest(message: "Three?"), risk: .calm).begun.safetyLevel == .high)
     }
+
+    @Test(
+        "with newer danger in between, its danger has decayed until that, and takes nothing away from it",
+        arguments: [(1, 0, 3), (30, 0, 2), (30, 10, 3), (60, 0, 2)])
+    func newerDanger(hoursAgo: Int, newerHoursAgo: Int, level: Int) async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await lost(store, caller, secondsAgo: hoursAgo * 3_600)
+        let second = try await turns.begin(caller, TurnRequest(message: "Two?"), risk: .danger(.crisis)).begun.identity
+        try await turns.finish(.complete(second, of: caller, risk: .danger(.crisis)))
+        try await store.admin.execute(
+            """
+            update public.safety_states set raised_at = raised_at - make_interval(hours => \(newerHoursAgo)) where user_id = \(caller.userID.uuid)
+            """)
+        #expect(try await turns.finish(.complete(first, of: caller, "Late", risk: .danger(.high))) == .finalized)
+        #expect(try await turns.begin(caller, TurnRequest(message: "Three?"), risk: .calm).begun.safetyLevel.rawValue == level)
+    }
 }

@@ -167,6 +167,20 @@ struct OrphanTests {
         #expect(try await next.turns.retry(caller, second.identity.turnID).begun.context.earlierRisk == second.earlierRisk)
     }
 
+    @Test("a turn that ended before its risk was decided keeps that of its message, which the next attempt assesses again")
+    func undecidedRisk() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let request = TurnRequest(message: "One?", idempotencyKey: "k")
+        let first = try await turns.begin(caller, request, risk: .danger(.concern)).begun.identity
+        var receipt = TurnReceipt.failed(first, of: caller)
+        receipt.risk = nil
+        try await turns.finish(receipt)
+        #expect(
+            try await store.count("select risk_tier from public.turns where id = \(first.turnID.uuid) and not risk_is_decided") == 1)
+        #expect(try await turns.begin(caller, request, risk: .danger(.concern)).begun.earlierRisk == nil)
+    }
+
     @Test("the crashed owner's receipt, delivered late, replaces the estimate")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Idempotency keys of retries")
 struct RetryKeyTests {
-    @Test("a repeated request whose turn was retried gets the answer of the retry, or begins its next attempt")
+    @Test("a repeated request whose turn was retried gets the answer of the retry, or the old one while it has none")
     func key() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -15,10 +15,44 @@ struct RetryKeyTests {
         let second = try await turns.retry(caller, first.turnID).begun.context.identity
         #expect(try await turns.begin(caller, request, risk: .calm).known.identity == second)
         try await turns.finish(.failed(second, of: caller))
+        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Old")
+        #expect(try await turns.repeated(caller, request)?.known.content == "Old")
+        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        var stopped = TurnReceipt.complete(third, of: caller, "")
+        (stopped.status, stopped.finishReason) = (.stopped, .stopped)
+        try await turns.finish(stopped)
+        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Old")
+        let fourth = try await turns.retry(caller, third.turnID).begun.context.identity
+        try await turns.finish(.complete(fourth, of: caller, "New"))
+        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
+    }
+
+    @Test("a repeated request none of whose turns has an answer begins the next attempt of the latest")
+    func noAnswer() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let request = TurnRequest(message: "One?", idempotencyKey: "k")
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.failed(first, of: caller))
+        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        try await turns.finish(.failed(second, of: caller))
         let again = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(again.turnID == second.turnID && again.attempt == 2)
-        try await turns.finish(.complete(again, of: caller, "New"))
-        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
+    }
+
+    @Test("a failed turn that was removed is not found by its key, neither of the message nor of a retry")
+    func removed() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let request = TurnRequest(message: "One?", idempotencyKey: "k")
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.failed(first, of: caller))
+        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
+        try await turns.finish(.failed(second, of: caller))
+        try await store.admin.execute("update public.turns set deleted_at = now() where user_id = \(caller.userID.uuid)")
+        #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .notFound)
+        #expect(try await turns.repeated(caller, request)?.rejection.reason == .notFound)
+        #expect(try await turns.retry(caller, first.turnID, key: "retry").rejection.reason == .notFound)
     }
 
     @Test("a retry with the key of an earlier one gets its turn, while it runs and afterwards, or begins the next attempt when it failed")

@@ -64,7 +64,9 @@ struct RetryTests {
         try await turns.finish(receipt)
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
         #expect(try await turns.load(second.turnID, for: caller)?.status == .stopped)
-        _ = try await turns.retry(caller, second.turnID).begun
+        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        try await turns.finish(.failed(third, of: caller))
+        #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
     }
 
     @Test("a turn with any end can be retried", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])

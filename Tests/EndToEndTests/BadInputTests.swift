@@ -173,6 +173,9 @@ struct BadInputTests {
         }
         let health = try await browser.send("POST", "/healthz", body: [])
         #expect(health.status == 405 && health.headers["allow"] == "GET, HEAD")
+        // Its length is not known before.
+        let export = try await browser.send("HEAD", "/api/v1/me/export")
+        #expect(export.status == 405 && export.headers["allow"] == "GET")
         for path in ["/", "/functions/v1/", "/functions/v1/chat-streams", "/functions/v1/chat-stream/../../etc/passwd", "/%00"] {
             let answer = try await browser.send("GET", path)
             #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(path): \(answer.text)")

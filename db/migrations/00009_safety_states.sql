@@ -36,13 +36,17 @@ create function gateway.level_of_tier(tier integer) returns integer
     language sql immutable
     return least(tier, 3);
 
--- Raises the state of the user with a persona. A tier found in a message itself (`restarts_decay`) also restarts the decay.
+-- Raises the state of the user with a persona. A tier found in a message itself (`restarts_decay`) also restarts the decay. A late receipt's `moment`
+-- may be before the stored one: then its level has decayed until that.
 create function gateway.raise_safety(user_id uuid, persona_id uuid, tier integer, restarts_decay boolean, moment timestamptz) returns void
     language sql set search_path = '' as $$
     insert into public.safety_states as s (user_id, persona_id, level, raised_at)
     values ($1, coalesce($2, gateway.no_persona()), gateway.level_of_tier($3), $5)
     on conflict (user_id, persona_id) do update
-        set level = greatest(gateway.level_at(s.level, s.raised_at, $5), excluded.level), raised_at = $5
+        set level = greatest(
+                gateway.level_at(s.level, s.raised_at, greatest(s.raised_at, $5)),
+                gateway.level_at(excluded.level, $5, greatest(s.raised_at, $5))),
+            raised_at = greatest(s.raised_at, $5)
         where $4 or excluded.level > gateway.level_at(s.level, s.raised_at, $5)
 $$;
 

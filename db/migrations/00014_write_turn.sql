@@ -41,6 +41,13 @@ begin
     return begun;
 end $$;
 
+-- Whether an ended turn has an answer: not when it failed, or was stopped before its first token.
+create function gateway.has_answer(uid uuid, turn public.turns) returns boolean
+    language plpgsql stable as $$
+begin
+    return turn.status <> 'failed' and exists (select from public.messages m where m.user_id = uid and m.id = turn.message_id);
+end $$;
+
 -- Begins a new turn on the message of an ended one, and supersedes its answer. A repetition of the request that began the message gets the new turn.
 create function gateway.replace_turn(uid uuid, request jsonb, fingerprint bytea, former public.turns, plan gateway.turn_plan)
     returns gateway.begun_turn
@@ -60,8 +67,8 @@ begin
         started_at, updated_at, disclosure)
     values (
         uid, former.conversation_id, former.user_message_id, former.seq,
-        -- The turn whose answer is restored when this one fails.
-        case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end,
+        -- The turn whose answer is restored when this one ends without: not one that has none itself.
+        case when gateway.has_answer(uid, former) then former.id else coalesce(former.retry_of, former.id) end,
         request ->> 'idempotency_key', fingerprint, false, plan.persona_id, former.pinned_domain, plan.tier,
         plan.locale, plan.country, former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns,
         former.risk_is_decided, plan.day, plan.moment, plan.moment, plan.moment, plan.disclosure)
@@ -241,7 +248,7 @@ create function gateway.due_disclosure(uid uuid, disclosed_at timestamptz, is_mi
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.supersede_answers(uuid, uuid, integer, bigint), gateway.restart_turn(uuid, public.turns, gateway.turn_plan),
-    gateway.replace_turn(uuid, jsonb, bytea, public.turns, gateway.turn_plan), gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
+    gateway.has_answer(uuid, public.turns), gateway.replace_turn(uuid, jsonb, bytea, public.turns, gateway.turn_plan), gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan),
     gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
     gateway.write_turn(uuid, jsonb, gateway.risk, bytea, public.turns, text, uuid, boolean, gateway.turn_plan),

@@ -70,18 +70,29 @@ create function gateway.is_other_request(turn public.turns, fingerprint bytea, c
     language sql immutable
     return turn.request_hash <> fingerprint or coalesce(turn.conversation_named and turn.conversation_id <> $3, false);
 
--- The turn for a repetition of the request that began `origin`: the latest on the same message; of a retry that retry itself.
+-- The turn for a repetition of the request that began `origin`: the latest on the same message, or, when that is a retry that ended without an answer,
+-- the one whose answer counts again; of a retry that retry itself.
 create function gateway.repeated_by(uid uuid, origin public.turns) returns public.turns
     language plpgsql stable as $$
 declare
     latest public.turns;
+    restored public.turns;
 begin
     if origin.retry_of is null then
         select t.* into latest from public.messages m join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
         where m.user_id = uid and m.id = origin.user_message_id;
+        if latest.retry_of is not null and latest.status <> 'running' and not gateway.has_answer(uid, latest) then
+            select t.* into restored from public.turns t where t.user_id = uid and t.id = latest.retry_of;
+            latest := case when gateway.has_answer(uid, restored) then restored else latest end;
+        end if;
     end if;
     return case when latest.id is null then origin else latest end;
 end $$;
+
+-- Whether a repeated request begins the turn's next attempt. A removed turn is not found.
+create function gateway.needs_attempt(turn public.turns) returns boolean
+    language sql immutable
+    return turn.status = 'failed' and turn.deleted_at is null;
 
 -- The result of begin_turn for a repeated request that needs no new attempt; NULL when it needs one. Writes nothing: for an instance that cannot
 -- begin turns. request: as there.
@@ -97,7 +108,7 @@ begin
     select t.* into origin from public.turns t join public.users u on u.id = t.user_id
     where t.user_id = uid and t.idempotency_key = request ->> 'idempotency_key' and u.suspended_at is null;
     turn := gateway.repeated_by(uid, origin);
-    if turn.status is null or turn.status = 'failed' then
+    if turn.status is null or gateway.needs_attempt(turn) then
         return null;
     end if;
     select * into strict counter from public.rate_limits r where r.user_id = uid;
@@ -116,5 +127,5 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.known_answer(uuid, uuid, integer, jsonb),
-    gateway.is_other_request(public.turns, bytea, uuid), gateway.repeated_by(uuid, public.turns), gateway.repeated_turn(uuid, jsonb)
+    gateway.is_other_request(public.turns, bytea, uuid), gateway.needs_attempt(public.turns), gateway.repeated_by(uuid, public.turns), gateway.repeated_turn(uuid, jsonb)
     to coach_gateway;

@@ -98,7 +98,7 @@ declare
     danger integer;
     -- The turn that `retry_of` names, or the one of the key, whose next attempt this is when it failed. Read only then: even a row of NULLs costs.
     earlier public.turns;
-    is_next_attempt boolean := false;
+    is_repeated boolean := false;
     exempt boolean;
     hit gateway.limit_hit;
     reason text;
@@ -120,7 +120,7 @@ begin
         select * into strict earlier from public.turns t where t.user_id = uid and t.id = person.known_turn;
         is_other_request := gateway.is_other_request(earlier, fingerprint, conversation_id);
         earlier := gateway.repeated_by(uid, earlier);
-        is_next_attempt := true;
+        is_repeated := true;
     elsif answers_again then
         select * into earlier from public.turns t
         where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid and t.deleted_at is null;
@@ -134,17 +134,17 @@ begin
         return gateway.refuse(uid, ('suspended', null, null, null, null), danger, 1, tier, person);
     elsif is_other_request then
         return gateway.refuse(uid, ('idempotency_mismatch', null, null, null, null), danger, 1, tier, person);
-    elsif is_next_attempt and earlier.status <> 'failed' then
+    elsif is_repeated and not gateway.needs_attempt(earlier) then
         return gateway.known_answer(uid, earlier.id, danger, tier);
     end if;
-    if answers_again or is_next_attempt then
+    if answers_again or is_repeated then
         pinned := earlier.pinned_domain;
         conversation_id := earlier.conversation_id;
     end if;
 
     -- The limits. Those but the rate refuse only a turn that nothing else refuses; none refuses a user in danger (CONTRACT §4).
     exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
-    hit := gateway.ordinary_limit(uid, counter, tier, cardinality(person.running_in), not is_next_attempt, plan);
+    hit := gateway.ordinary_limit(uid, counter, tier, cardinality(person.running_in), not is_repeated, plan);
     if hit.reason = 'rate_limited' and not exempt then
         return gateway.refuse(uid, hit, danger, 1, tier, person);
     end if;
@@ -192,7 +192,7 @@ begin
         conversation.summary := null;
         conversation.summarised_through := null;
     end if;
-    if is_next_attempt then
+    if is_repeated then
         counter := gateway.uncount(uid, 0, 1);
         plan.disclosure := earlier.disclosure;
     else

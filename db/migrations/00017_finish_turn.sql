@@ -192,8 +192,9 @@ begin
         domain_source = (receipt #>> '{domain,source}')::public.domain_source,
         country = case when is_placed then receipt ->> 'country' else t.country end,
         locale = case when is_placed then receipt ->> 'locale' else t.locale end,
-        risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
-        risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'), risk_is_decided = true,
+        risk_tier = coalesce(risk.tier, t.risk_tier), risk_categories = coalesce(risk.categories, t.risk_categories),
+        risk_subject = coalesce(risk.subject, t.risk_subject), risk_patterns = coalesce(risk.patterns, t.risk_patterns),
+        risk_is_decided = t.risk_is_decided or risk.tier is not null,
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
         finalized_by = finalizer, finished_at = turn.ended_at, updated_at = moment, change = turn.change
     where t.user_id = gateway.user_id() and t.id = ended.id
@@ -219,7 +220,8 @@ end $$;
 --
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
---           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
+--           domain: {domain, confidence, source}, country?, locale?,
+--           risk?: {tier, categories, subject, patterns}; absent: it ended before that was decided,
 --           crisis?: of gateway.record_crisis, calls?: of gateway.book_calls,
 --           summary_tokens?: the history no longer fits into so many tokens, and the conversation is to be summarised,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
@@ -274,9 +276,9 @@ begin
         domain_source = (receipt #>> '{domain,source}')::public.domain_source,
         country = case when is_placed then receipt ->> 'country' else t.country end,
         locale = case when is_placed then receipt ->> 'locale' else t.locale end,
-        risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
-        risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
-        risk_is_decided = t.risk_is_decided or finalizer = 'owner' or had_decided,
+        risk_tier = coalesce(risk.tier, t.risk_tier), risk_categories = coalesce(risk.categories, t.risk_categories),
+        risk_subject = coalesce(risk.subject, t.risk_subject), risk_patterns = coalesce(risk.patterns, t.risk_patterns),
+        risk_is_decided = t.risk_is_decided or had_decided or (finalizer = 'owner' and risk.tier is not null),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer,
         duration_ms = (receipt ->> 'duration_ms')::integer,
         finalized_by = finalizer, finished_at = moment, updated_at = moment, change = number

@@ -21,7 +21,7 @@ public struct ExportRoutes: Feature {
             "/api/v1/me/export",
             .init(
                 "Export everything of the user: a ZIP of JSON Lines files, and of the avatars of their personas",
-                response: .media("application/zip", .binary))
+                response: .media("application/zip", .binary).streamed)
         ) { _, context in
             // Before the head: an error has its status. Later ones can only break the connection.
             let export = AccountExport(sources, context.caller, try await accounts.get(context.caller))

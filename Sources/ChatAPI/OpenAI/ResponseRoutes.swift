@@ -34,7 +34,7 @@ public struct ResponseRoutes: Feature {
                 parameters: [
                     .init("id", in: .path, .text), .init("stream", in: .query, .boolean),
                     .init("starting_after", in: .query, .integer(0...Int(Int32.max))),
-                ], response: .media(["application/json": .any, "text/event-stream": .text]))
+                ], response: .media(["application/json": .any, RouteResponse.eventStream: .text]))
         ) { try await get($0, $1) }
         turns.get(
             "/v1/responses/{id}/input_items",

@@ -8,22 +8,28 @@ extension TurnPipeline {
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
         do {
-            do {
-                try admission.check()
-            } catch {
-                // A repeated request gets its existing turn also when no new turns are admitted.
-                guard let known = try? await repository.repeated(http.caller, request) else { throw error }
-                return known
+            return try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
+                let result = try await repository.begin(http.caller, request, assessment.first)
+                guard case .refused = result else { return result }
+                let final = await assessment.final
+                // Most limits do not refuse a user in danger (CONTRACT §4).
+                guard final.risk.tier >= .crisis, assessment.first.risk.tier < .crisis else { return result }
+                return try await repository.begin(http.caller, request, final)
             }
-            let result = try await repository.begin(http.caller, request, assessment.first)
-            guard case .refused = result else { return result }
-            let final = await assessment.final
-            // Most limits do not refuse a user in danger (CONTRACT §4).
-            guard final.risk.tier >= .crisis, assessment.first.risk.tier < .crisis else { return result }
-            return try await repository.begin(http.caller, request, final)
         } catch {
             throw failure(error, await assessment.final.risk, request, http)
         }
+    }
+
+    /// The result of `begin`; when no new turns are admitted, the existing turn of a repeated request, which `repeated` looks up.
+    func admitted<Result>(orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result) async throws -> Result {
+        do {
+            try admission.check()
+        } catch {
+            guard let known = try? await repeated() else { throw error }
+            return known
+        }
+        return try await begin()
     }
 
     /// The client error for a request that could not be decided on, with crisis resources when the message is at risk tier 2 or above, or the user was

@@ -59,7 +59,7 @@ extension TurnPipeline {
             registry.expect(context.identity.turnID, of: http.caller.userID)
             let assessment = await assess(request).final
             let reservation = try await reserve(request, assessment, context, rate, http)
-            let turn = await answer(request, assessment, savedTier: assessment.risk.tier, context, reservation, http)
+            let turn = await answer(request, assessment, savedTier: context.earlierRisk?.tier ?? .none, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         }
     }
@@ -67,13 +67,9 @@ extension TurnPipeline {
     /// As `begin`, for a retry.
     private func beginRetry(_ request: RetryRequest, _ http: TurnHTTPRequest) async throws(GatewayError) -> RetryTurnResult {
         do {
-            do {
-                try admission.check()
-            } catch {
-                guard let known = try? await recovery.repeatedRetry(http.caller, request) else { throw error }
-                return known
+            return try await admitted(orRepeated: { try await recovery.repeatedRetry(http.caller, request) }) {
+                try await recovery.retry(http.caller, request)
             }
-            return try await recovery.retry(http.caller, request)
         } catch {
             throw failure(error, .calm, TurnRequest(message: ""), http)
         }

@@ -2,14 +2,19 @@ import CoachCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost.
-    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ recorder: CallRecorder, _ http: TurnHTTPRequest) {
+    /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost. `raising`: of
+    /// `raiseRisk`.
+    func finish(
+        _ turn: LiveTurn, _ reservation: BudgetReservation?, _ recorder: CallRecorder, after raising: Task<Void, Never>?,
+        _ http: TurnHTTPRequest
+    ) {
         let (budgets, finalizer, arrivedAt, requestID) = (budgets, finalizer, http.context.arrivedAt, http.context.requestID)
         let (trace, versions) = (http.trace, coaching.versions)
         turn.onOutcome { outcome in
             trace.endCall(outcome)
             // Not a child of the request: a closed connection must not end it. It is never cancelled; a drain waits for the registry.
             Task {
+                await raising?.value
                 let bills = await trace.step("finish") {
                     await finalizer.finalize(turn, outcome, recorder, versions, arrivedAt: arrivedAt, requestID: requestID)
                 }

@@ -54,14 +54,15 @@ struct TurnPipeline: Sendable {
         }
     }
 
-    /// Runs a turn that has begun and is expected by the registry: the result is generating and will be saved. `savedTier`: that of the message in the database.
+    /// Runs a turn that has begun and is expected by the registry: the result is generating and will be saved. `savedTier`: at most that of the
+    /// message in the database.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
         _ reservation: BudgetReservation?, _ http: TurnHTTPRequest
     ) async -> LiveTurn {
         let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
-        if assessment.risk.tier > savedTier { raiseRisk(of: context.identity, assessment.risk, http) }
+        let raising = assessment.risk.tier > savedTier ? raiseRisk(of: context.identity, assessment.risk, http) : nil
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
         decision.facts.earlierCalls = judgeCalls
@@ -69,7 +70,7 @@ struct TurnPipeline: Sendable {
         var prompt = await http.trace.step("compose") { compose(request, context, decision) }
         prompt.tracing = http.trace.startCall()
         let turn = generate(prompt, decision, recorder)
-        finish(turn, reservation, recorder, http)
+        finish(turn, reservation, recorder, after: raising, http)
         return turn
     }
 }

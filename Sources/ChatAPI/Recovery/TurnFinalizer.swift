@@ -85,7 +85,7 @@ public struct TurnFinalizer: Sendable {
     func refuse(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
         let receipt = TurnReceipt(
             userID: userID, identity: context.identity, status: .failed, finishReason: nil, content: "", bill: nil,
-            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: .calm, region: context.region,
+            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: nil, region: context.region,
             errorCode: code.rawValue, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
         do {
             _ = try await repository.finish(receipt)
@@ -246,7 +246,7 @@ public struct TurnFinalizer: Sendable {
         var metadata: Logger.Metadata = [
             "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
             "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
-            "tier": .stringConvertible(receipt.risk.tier.rawValue), "model": "\(receipt.bill?.model ?? "none")",
+            "tier": .stringConvertible((receipt.risk?.tier ?? .none).rawValue), "model": "\(receipt.bill?.model ?? "none")",
             "bytes": .stringConvertible(receipt.content.utf8.count), "duration_ms": .stringConvertible(receipt.durationMilliseconds),
             "fault": "\(outcome.fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
         ]

@@ -9,7 +9,7 @@ enum TurnMetrics {
         turns[Outcome(status: receipt.status, domain: receipt.domain.domain)].increment()
         durations[receipt.status].recordMilliseconds(receipt.durationMilliseconds)
         if let first = receipt.timeToFirstTokenMilliseconds { timeToFirstToken.recordMilliseconds(first) }
-        if receipt.risk.tier >= .concern { safetyTurns[receipt.risk.tier].increment() }
+        if let tier = receipt.risk?.tier, tier >= .concern { safetyTurns[tier].increment() }
         if let bill = receipt.bill { GenAIMetrics.record(receipt, bill) }
         record([receipt.bill] + (receipt.otherCalls ?? []).map(\.bill))
     }

@@ -36,14 +36,16 @@ public struct PriceBook: Sendable, Equatable {
         price(of: name, on: day)?.cost(of: usage)
     }
 
-    /// The bill of one call: of the usage that the provider reported at the end of its answer, or else of the estimate, raised to what it
-    /// reported before.
+    /// The bill of one call: of the usage that the provider reported at the end of its answer, with the estimate of a side that it did not report; or
+    /// else of the estimate, raised to what it reported before.
     public func bill(
         of name: ModelName, on day: CalendarDay, reported: TokenUsage, estimate: @autoclosure () -> TokenUsage
     ) -> TurnBill {
         let isReported = reported.input != nil && reported.output != nil && !reported.isPartial
         let price = price(of: name, on: day)
-        var usage = isReported ? reported.storable : estimate().raised(to: reported)
+        let counted = reported.storable
+        var usage = isReported ? counted : estimate().raised(to: reported)
+        if !reported.isPartial, counted.output != nil { (usage.output, usage.reasoning) = (counted.output, counted.reasoning) }
         // Where reasoning has no price of its own, the provider counts it as output.
         let hasReasoningPrice = price.map { ([$0.rates] + $0.contextTiers.map(\.rates)).allSatisfy { $0.reasoning != nil } }
         if !isReported, hasReasoningPrice == false { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }

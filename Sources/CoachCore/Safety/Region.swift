@@ -1,15 +1,16 @@
 /// Where a user is and which language they use, as far as it is known. Selects crisis resources and the language of their texts.
 public struct Region: Sendable, Hashable {
-    /// As given. Counts when it is one of ISO 3166-1 alpha-2.
-    public var country: String?
-    /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header, of which only the first tag is read.
-    public var locale: String?
+    /// ISO 3166-1 alpha-2, upper case.
+    public let country: String?
+    /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header, of which only the first tag is read. Has a language or a country.
+    public let locale: String?
 
     public static let unknown = Region()
 
+    /// What is no country or locale is ignored, so that it is neither stored nor hides what another source has.
     public init(country: String? = nil, locale: String? = nil) {
-        self.country = country
-        self.locale = locale
+        self.country = country.flatMap(Self.code)
+        self.locale = locale.flatMap { Self.language(of: $0) != nil || Self.country(of: $0) != nil ? $0 : nil }
     }
 
     /// Country and language, each from the first source that has it: an app that sends "en" does not hide the profile's GB.
@@ -18,9 +19,18 @@ public struct Region: Sendable, Hashable {
         locale = sources.lazy.first { $0.language != nil }?.locale
     }
 
-    /// ISO 3166-1 alpha-2, upper case: `country` when it is valid, else the region of `locale`.
-    public var countryCode: String? {
-        country.flatMap(Self.code) ?? subtags.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { Self.code(String($0)) }
+    /// ISO 3166-1 alpha-2, upper case: `country`, else the region of `locale`.
+    public var countryCode: String? { country ?? locale.flatMap(Self.country) }
+
+    /// ISO 639-1, lower case: the language of `locale`.
+    public var language: String? { locale.flatMap(Self.language) }
+
+    private static func country(of locale: String) -> String? {
+        subtags(of: locale).dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { code(String($0)) }
+    }
+
+    private static func language(of locale: String) -> String? {
+        subtags(of: locale).first.map { $0.lowercased() }.flatMap { RegionCodes.languages.contains($0) ? $0 : nil }
     }
 
     private static func code(_ text: String) -> String? {
@@ -28,11 +38,8 @@ public struct Region: Sendable, Hashable {
         return RegionCodes.countries.contains(code) ? code : nil
     }
 
-    /// ISO 639-1, lower case: the language of `locale`.
-    public var language: String? { subtags.first.map { $0.lowercased() }.flatMap { RegionCodes.languages.contains($0) ? $0 : nil } }
-
-    private var subtags: [Substring] {
-        let tag = locale?.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
+    private static func subtags(of locale: String) -> [Substring] {
+        let tag = locale.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
         return tag.split(whereSeparator: { $0 == "-" || $0 == "_" || $0 == " " })
     }
 }

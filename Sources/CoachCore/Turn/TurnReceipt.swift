@@ -37,8 +37,8 @@ public struct TurnReceipt: Sendable, Equatable {
     /// nil when no provider accepted the call.
     public var bill: TurnBill?
     public var domain: DomainDecision
-    /// After fusion with the stored level.
-    public var risk: RiskAssessment
+    /// After fusion with the stored level. nil: the turn ended before that, and that of its message stays.
+    public var risk: RiskAssessment?
     /// Stored so that a replay shows the same safety card.
     public var region: Region
     /// The code of the `error` event; nil when the stream ended with `done`.
@@ -57,7 +57,7 @@ public struct TurnReceipt: Sendable, Equatable {
 
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
-        domain: DomainDecision, risk: RiskAssessment, region: Region = .unknown, errorCode: String?,
+        domain: DomainDecision, risk: RiskAssessment?, region: Region = .unknown, errorCode: String?,
         timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int, summaryTokens: Int? = nil,
         finalizedBy: Finalizer = .owner, crisis: CrisisRecord? = nil, otherCalls: [BilledCall]? = nil
     ) {
@@ -84,9 +84,9 @@ extension TurnReceipt {
     /// What is written, the first that is accepted, when the database rejects the receipt for good: the attempt failed, and nothing of it is
     /// kept or billed. The second has no risk and no crisis event, which may be what the database rejects: the stored safety state stays as
     /// it was.
-    public var failures: [TurnReceipt] { [failure(risk: risk, crisis: crisis), failure(risk: .calm, crisis: nil)] }
+    public var failures: [TurnReceipt] { [failure(risk: risk, crisis: crisis), failure(risk: nil, crisis: nil)] }
 
-    private func failure(risk: RiskAssessment, crisis: CrisisRecord?) -> TurnReceipt {
+    private func failure(risk: RiskAssessment?, crisis: CrisisRecord?) -> TurnReceipt {
         TurnReceipt(
             userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
             domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",

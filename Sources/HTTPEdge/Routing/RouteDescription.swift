@@ -87,6 +87,7 @@ public struct RouteResponse: Sendable {
     var isVersioned = false
     /// Whether the response says of when its figures are.
     var hasFigures = false
+    var isStreamed = false
 
     public static func data(_ schema: Schema, status: HTTPResponse.Status = .ok) -> Self {
         Self(status: status.code, content: .data(schema))
@@ -98,13 +99,13 @@ public struct RouteResponse: Sendable {
         Self(status: 200, content: .media(types.map { (type: $0.key, schema: $0.value) }))
     }
 
-    static let eventStream = "text/event-stream"
+    public static let eventStream = "text/event-stream"
 
-    /// Whether the response, to some requests, is a stream of events that ends with its turn.
+    /// Whether the response, to some requests, is written while it is made, so that its length is not known before.
     var mayBeStream: Bool {
         switch content {
         case .events: true
-        case .media(let types): types.contains { $0.type == Self.eventStream }
+        case .media(let types): isStreamed || types.contains { $0.type == Self.eventStream }
         case .data, .list: false
         }
     }
@@ -116,6 +117,13 @@ public struct RouteResponse: Sendable {
     public var figures: Self {
         var copy = self
         copy.hasFigures = true
+        return copy
+    }
+
+    /// The same response, written while it is made.
+    public var streamed: Self {
+        var copy = self
+        copy.isStreamed = true
         return copy
     }
 

@@ -82,6 +82,11 @@ struct PriceBookTests {
         }
         let whole = bill(TokenUsage(input: 5, output: 1))
         #expect(!whole.estimated && whole.usage == TokenUsage(input: 5, output: 1) && whole.cost == Nanodollars(6))
+        // A count of the prompt that cannot be true: that of the answer is billed all the same.
+        let half = bill(TokenUsage(output: 10, reasoning: 0), .init(1_000))
+        #expect(half.estimated && half.usage == TokenUsage(input: 40, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0))
+        let otherHalf = bill(TokenUsage(input: 7, cachedInput: 3), .init(1_000))
+        #expect(otherHalf.estimated && otherHalf.usage == TokenUsage(input: 7, cachedInput: 3, output: 30, reasoning: 6))
         // Anthropic's `message_start`.
         let cut = bill(TokenUsage(input: 5, cachedInput: 90, cacheWrite: 0, output: 1, isPartial: true), .init(1_000))
         #expect(cut.estimated && cut.usage == TokenUsage(input: 5, cachedInput: 90, cacheWrite: 0, output: 30, reasoning: 6))

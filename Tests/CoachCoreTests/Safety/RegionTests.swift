@@ -15,6 +15,8 @@ struct RegionTests {
         for nonsense in ["nowhere", "ZZ", "XX", "A1", "", "🇬🇧"] {
             #expect(Region(firstOf: [Region(country: nonsense), british]) == british, "\(nonsense)")
             #expect(Region(country: nonsense, locale: "en-GB").countryCode == "GB")
+            // Neither is stored.
+            #expect(Region(country: nonsense, locale: "zz-\(nonsense)") == .unknown, "\(nonsense)")
         }
         #expect(Region(firstOf: [Region(locale: "en-XX"), british]) == Region(country: "GB", locale: "en-XX"))
         #expect(Region(firstOf: [Region(locale: "zz-AU"), Region(locale: "de")]) == Region(country: "AU", locale: "de"))

@@ -189,7 +189,7 @@ struct LedgerReconciliationTests {
             try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
         }
         let jobs = "gateway.jobs where kind = 'summarise_conversation' and state = 'ready'"
-        try await eventually(within: .seconds(120), "the end of all summaries") {
+        try await eventually(within: .seconds(120 + Self.turns / 20), "the end of all summaries") {
             // Without the pauses between tries.
             _ = try await database.fresh.psql(
                 "update gateway.jobs set due_at = now() where id in (select id from \(jobs) and due_at > now())")

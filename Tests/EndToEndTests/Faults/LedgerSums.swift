@@ -213,8 +213,9 @@ struct Sums: CustomStringConvertible {
         // Exact ones first: an estimated one could be of any of several calls, so the largest is that of the longest text. A summary that is made
         // again, because its gateway was killed, has the same figures: the exact bill is that of the call which was answered.
         var left = made.sorted { $0.tokens > $1.tokens }
-        let estimates = bills.filter { $0.flag("estimated") == true }
-            .sorted { $0.number("output_tokens") ?? 0 > $1.number("output_tokens") ?? 0 }
+        // Those of recovery after equal ones, because their requests may not have been accepted.
+        func rank(_ bill: JSONObject) -> (Int, Int) { (-(bill.number("output_tokens") ?? 0), bill["finalized_by"] == "recovery" ? 1 : 0) }
+        let estimates = bills.filter { $0.flag("estimated") == true }.sorted { rank($0) < rank($1) }
         // An estimate whose input was reported at the beginning of an answer is that answer's.
         let known = estimates.filter { bill in made.contains { $0.figures.prompt == Self.figures(bill).prompt } }
         let unknown = estimates.filter { bill in !made.contains { $0.figures.prompt == Self.figures(bill).prompt } }
@@ -233,7 +234,7 @@ struct Sums: CustomStringConvertible {
                 lost += 1
                 continue
             }
-            let call = left.remove(at: try #require(index, "billed, and the provider saw nothing: \(bill), \(left)"))
+            let call = left.remove(at: try #require(index, "billed, and the provider saw nothing: \(bill), \(left), \(bills)"))
             if isEstimated {
                 estimated += 1
                 expectInput(figures, of: call)
