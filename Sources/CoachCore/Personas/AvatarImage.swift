@@ -35,7 +35,7 @@ public struct AvatarImage: Sendable, Equatable {
     /// The picture as it is stored and served.
     public let bytes: [UInt8]
 
-    /// Detects the format by the content, not by the client's header.
+    /// Detects the format by the content, not by the client's header. Decodes PNG and JPEG, which takes milliseconds: not for an event loop.
     public init(_ bytes: [UInt8]) throws(Flaw) {
         if bytes.starts(with: PNGFile.signature) {
             (format, self.bytes) = (.png, try PNGFile.cleaned(bytes))

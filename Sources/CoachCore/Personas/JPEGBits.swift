@@ -24,6 +24,13 @@ struct JPEGBits {
         return bits
     }
 
+    /// The bytes from `start` to that of the last bit taken; at least one bit was taken since `start`. The bits behind it pad the byte: encoders make
+    /// them ones, and put a zero behind a byte of ones (§F.1.2.3).
+    func padded(from start: Int) -> [UInt8] {
+        let last = byte | (1 << UInt8(left) - 1)
+        return Array(bytes[start..<offset - (byte == 0xFF ? 2 : 1)]) + (last == 0xFF ? [0xFF, 0] : [last])
+    }
+
     /// Leaves out the rest of a byte, and begins again after a marker.
     mutating func align(at offset: Int) {
         left = 0

@@ -1,7 +1,7 @@
 /// JPEG (ITU-T T.81): segments of marker, length and data, and entropy-coded data behind each SOS.
 ///
 /// Kept are the frame, the scans up to their last block, and the tables that a scan uses. Everything else is removed: application data and comments,
-/// tables that no scan uses, what follows the last block of a scan or of an interval, and what follows the end.
+/// tables that no scan uses, what follows the last block of a scan or of an interval, to the bit, and what follows the end.
 enum JPEGFile {
     /// Progressive pictures have about ten. A decoder writes all pixels for each, however few bytes it has.
     static let maximumScans = 64
@@ -11,7 +11,8 @@ enum JPEGFile {
         var result: [UInt8] = [0xFF, 0xD8]
         var frame: JPEGFrame?
         var tables = JPEGTables()
-        var known: [[UInt64]] = []
+        var nonzero: [[UInt64]] = []
+        var progression = JPEGProgression(components: 0)
         var scans = 0
         var codedBytes = 0
         while true {
@@ -22,15 +23,17 @@ enum JPEGFile {
             case 0xC0, 0xC1, 0xC2:
                 guard frame == nil else { throw .damaged }
                 let new = try JPEGFrame(data, isProgressive: marker == 0xC2)
-                known = new.isProgressive ? new.components.map { [UInt64](repeating: 0, count: $0.stride * $0.rows) } : []
+                nonzero = new.isProgressive ? new.components.map { [UInt64](repeating: 0, count: $0.stride * $0.rows) } : []
+                progression = JPEGProgression(components: new.components.count)
                 frame = new
                 result += segment(marker, data)
             case 0xDA:
                 scans += 1
                 guard let frame, scans <= maximumScans else { throw .damaged }
                 let scan = try JPEGScan(data, frame)
+                try progression.add(scan)
                 result += try tables.segments(for: scan, frame) + segment(marker, data)
-                let coded = try scan.read(&cursor, frame, tables.huffman, &known, interval: tables.interval)
+                let coded = try scan.read(&cursor, frame, tables.huffman, &nonzero, interval: tables.interval)
                 codedBytes += coded.count
                 result += coded
             case 0xC4: try tables.readHuffman(data)
@@ -44,7 +47,7 @@ enum JPEGFile {
             default: throw .damaged
             }
         }
-        // The shortest code has one bit, and a block has at least the code of its average: a few bytes are no large picture.
+        // The shortest code has one bit, and a block has at least the code of its DC coefficient: a few bytes are no large picture.
         guard let frame, scans > 0, codedBytes * 8 >= frame.blocks else { throw .damaged }
         return result + [0xFF, 0xD9]
     }

@@ -3,18 +3,18 @@ struct JPEGFrame {
     struct Component {
         let id: UInt8
         let quantization: Int
-        /// In a unit of several components.
-        let (across, down): (Int, Int)
-        /// In a scan of this component alone.
+        /// Sampling factors: blocks in a row and in a column of an MCU of several components.
+        let (horizontalSampling, verticalSampling): (Int, Int)
+        /// Blocks in a scan of this component alone, where each is an MCU.
         let (width, height): (Int, Int)
-        /// In a row of all blocks, also those that fill the units up.
+        /// In a row of all blocks, also those that fill the MCUs up.
         let stride: Int
         let rows: Int
     }
 
     let isProgressive: Bool
     let components: [Component]
-    /// Units of blocks of all components.
+    /// MCUs in a scan of several components.
     let (width, height): (Int, Int)
 
     /// Blocks of 8 × 8 samples of all components together.
@@ -28,21 +28,22 @@ struct JPEGFrame {
         let count = try frame.bigEndian(1)
         guard precision == 8 || precision == 12, (1...4).contains(count), data.count == 6 + 3 * count else { throw .damaged }
         try AvatarImage.check(width: width, height: height, bitsPerPixel: (precision == 8 ? 8 : 16) * count)
-        // Of a component: id, horizontal and vertical sampling, and the number of its table.
+        // Of a component: id, horizontal and vertical sampling factor, and the number of its table.
         let entries = (0..<count).map { data[(6 + 3 * $0)..<(9 + 3 * $0)] }.map { Array($0) }
-        let samplings = entries.map { (across: Int($0[1] >> 4), down: Int($0[1] & 0x0F)) }
-        guard samplings.allSatisfy({ (1...4).contains($0.across) && (1...4).contains($0.down) }), entries.allSatisfy({ $0[2] < 4 }),
+        let samplings = entries.map { (horizontal: Int($0[1] >> 4), vertical: Int($0[1] & 0x0F)) }
+        guard samplings.allSatisfy({ (1...4).contains($0.horizontal) && (1...4).contains($0.vertical) }), entries.allSatisfy({ $0[2] < 4 }),
             Set(entries.map { $0[0] }).count == count
         else { throw .damaged }
-        let (widest, highest) = (samplings.map(\.across).max() ?? 1, samplings.map(\.down).max() ?? 1)
-        let units = (width: Self.parts(width, of: 8 * widest), height: Self.parts(height, of: 8 * highest))
+        let (widest, highest) = (samplings.map(\.horizontal).max() ?? 1, samplings.map(\.vertical).max() ?? 1)
+        let mcus = (width: Self.parts(width, of: 8 * widest), height: Self.parts(height, of: 8 * highest))
         components = zip(entries, samplings).map { entry, sampling in
             Component(
-                id: entry[0], quantization: Int(entry[2]), across: sampling.across, down: sampling.down,
-                width: Self.parts(width * sampling.across, of: 8 * widest), height: Self.parts(height * sampling.down, of: 8 * highest),
-                stride: units.width * sampling.across, rows: units.height * sampling.down)
+                id: entry[0], quantization: Int(entry[2]), horizontalSampling: sampling.horizontal, verticalSampling: sampling.vertical,
+                width: Self.parts(width * sampling.horizontal, of: 8 * widest),
+                height: Self.parts(height * sampling.vertical, of: 8 * highest),
+                stride: mcus.width * sampling.horizontal, rows: mcus.height * sampling.vertical)
         }
-        (self.width, self.height) = (units.width, units.height)
+        (self.width, self.height) = (mcus.width, mcus.height)
         self.isProgressive = isProgressive
     }
 

@@ -36,7 +36,7 @@ struct JPEGHuffmanTable {
     }
 }
 
-/// A Huffman table's class (0: averages, 1: the rest) and number.
+/// A Huffman table's class (0: DC, 1: AC) and number.
 struct JPEGTableID: Hashable {
     let kind: Int
     let number: Int

@@ -4,14 +4,12 @@ struct JPEGScan {
     struct Part {
         /// The index of the frame's component.
         let component: Int
-        let (average, rest): (Int, Int)
+        /// The numbers of its Huffman tables.
+        let (dcTable, acTable): (Int, Int)
     }
 
     let parts: [Part]
-    /// The coefficients of a block that the scan has, and whether they refine those of an earlier scan.
-    let first: Int
-    let last: Int
-    let refines: Bool
+    let band: JPEGSpectralBand
     private let isProgressive: Bool
 
     init(_ data: [UInt8], _ frame: JPEGFrame) throws(AvatarImage.Flaw) {
@@ -22,76 +20,84 @@ struct JPEGScan {
             guard let component = frame.components.firstIndex(where: { $0.id == id }), tables >> 4 < 4, tables & 0x0F < 4,
                 !parts.contains(where: { $0.component == component })
             else { throw .damaged }
-            parts.append(Part(component: component, average: Int(tables >> 4), rest: Int(tables & 0x0F)))
+            parts.append(Part(component: component, dcTable: Int(tables >> 4), acTable: Int(tables & 0x0F)))
         }
-        let blocks = parts.reduce(0) { $0 + frame.components[$1.component].across * frame.components[$1.component].down }
-        guard count == 1 || blocks <= 10 else { throw .damaged }
+        let blocks = parts.reduce(0) {
+            $0 + frame.components[$1.component].horizontalSampling * frame.components[$1.component].verticalSampling
+        }
         isProgressive = frame.isProgressive
-        (first, last) = isProgressive ? (Int(data[1 + 2 * count]), Int(data[2 + 2 * count])) : (0, 63)
-        refines = isProgressive && data[3 + 2 * count] >> 4 != 0
-        // The averages are in scans of their own, which may have several components (§G.1.1.1).
-        let isInOrder = first == 0 ? last == 0 : first <= last && last <= 63 && count == 1
-        guard !isProgressive || isInOrder else { throw .damaged }
+        band = try JPEGSpectralBand(data.suffix(3), isProgressive: isProgressive)
+        // A scan of AC coefficients alone has one component (§G.1.1.1.1).
+        guard count == 1 || blocks <= 10 && band.first == 0 else { throw .damaged }
         self.parts = parts
     }
 
-    /// The Huffman tables that the scan needs, by class (0: averages, 1: the rest) and number.
+    /// The Huffman tables that the scan needs.
     var tables: [JPEGTableID] {
         parts.flatMap { part in
-            if !isProgressive { return [JPEGTableID(kind: 0, number: part.average), JPEGTableID(kind: 1, number: part.rest)] }
-            if first > 0 { return [JPEGTableID(kind: 1, number: part.rest)] }
-            return refines ? [] : [JPEGTableID(kind: 0, number: part.average)]
+            if !isProgressive { return [JPEGTableID(kind: 0, number: part.dcTable), JPEGTableID(kind: 1, number: part.acTable)] }
+            if band.first > 0 { return [JPEGTableID(kind: 1, number: part.acTable)] }
+            return band.refines ? [] : [JPEGTableID(kind: 0, number: part.dcTable)]
         }
     }
 
     /// Decodes the data and moves the cursor to their end.
     /// - Parameters:
-    ///   - known: of each block of each component, the coefficients that an earlier scan had, as a set of bits.
-    ///   - interval: how many units are between restart markers; 0: there are none.
+    ///   - nonzero: of each block of each component, the AC coefficients that an earlier scan made nonzero, as a set of bits.
+    ///   - interval: how many MCUs are between restart markers; 0: there are none.
     /// - Returns: the data, each interval up to its last block.
     func read(
-        _ cursor: inout ByteCursor, _ frame: JPEGFrame, _ tables: [JPEGTableID: JPEGHuffmanTable], _ known: inout [[UInt64]], interval: Int
+        _ cursor: inout ByteCursor, _ frame: JPEGFrame, _ tables: [JPEGTableID: JPEGHuffmanTable], _ nonzero: inout [[UInt64]],
+        interval: Int
     ) throws(AvatarImage.Flaw) -> [UInt8] {
-        var decoder = JPEGBlockDecoder(bits: JPEGBits(cursor.bytes, at: cursor.offset), first: first, last: last, refines: refines)
+        var decoder = JPEGBlockDecoder(bits: JPEGBits(cursor.bytes, at: cursor.offset), band: band)
         var data: [UInt8] = []
         let alone = parts.count == 1 ? frame.components[parts[0].component] : nil
         let (width, height) = (alone?.width ?? frame.width, alone?.height ?? frame.height)
-        let averages = parts.map { tables[.init(kind: 0, number: $0.average)] }
-        let rest = parts.map { tables[.init(kind: 1, number: $0.rest)] }
-        var unit = 0
+        let dcTables = parts.map { tables[.init(kind: 0, number: $0.dcTable)] }
+        let acTables = parts.map { tables[.init(kind: 1, number: $0.acTable)] }
+        var mcu = 0
         for y in 0..<height {
             for x in 0..<width {
-                if interval > 0, unit > 0, unit.isMultiple(of: interval) {
-                    data += try Self.interval(&cursor, upTo: decoder.bits.offset)
-                    let marker = UInt8(0xD0 + (unit / interval - 1) % 8)
+                if interval > 0, mcu > 0, mcu.isMultiple(of: interval) {
+                    data += try Self.interval(&cursor, decoder, isLast: false)
+                    let marker = UInt8(0xD0 + (mcu / interval - 1) % 8)
                     guard try JPEGFile.marker(&cursor) == marker else { throw .damaged }
                     data += [0xFF, marker]
                     decoder.restart(at: cursor.offset)
                 }
-                unit += 1
-                if first > 0, let alone {
-                    try decoder.progressive(rest[0], &known[parts[0].component][y * alone.stride + x])
+                mcu += 1
+                if band.first > 0, let alone {
+                    try decoder.decodeProgressiveAC(acTables[0], &nonzero[parts[0].component][y * alone.stride + x])
                     continue
                 }
                 for number in parts.indices {
                     let component = frame.components[parts[number].component]
-                    for _ in 0..<(alone == nil ? component.across * component.down : 1) {
-                        try decoder.average(averages[number])
-                        if !isProgressive { try decoder.sequential(rest[number]) }
+                    for _ in 0..<(alone == nil ? component.horizontalSampling * component.verticalSampling : 1) {
+                        try decoder.decodeDC(dcTables[number])
+                        if !isProgressive { try decoder.decodeSequentialAC(acTables[number]) }
                     }
                 }
             }
         }
-        return data + (try Self.interval(&cursor, upTo: decoder.bits.offset))
+        return data + (try Self.interval(&cursor, decoder, isLast: true))
     }
 
-    /// The bytes up to the end of the last block; moves to the next marker, behind whatever follows.
-    private static func interval(_ cursor: inout ByteCursor, upTo end: Int) throws(AvatarImage.Flaw) -> ArraySlice<UInt8> {
+    /// The bytes up to the end of the last block; moves to the next marker, behind whatever follows. A restart marker behind the last interval, which
+    /// some encoders write, is skipped, as libjpeg skips it.
+    private static func interval(
+        _ cursor: inout ByteCursor, _ decoder: JPEGBlockDecoder, isLast: Bool
+    ) throws(AvatarImage.Flaw) -> [UInt8] {
+        // A band ends with its interval: a longer run would hide bits in its length.
+        guard decoder.endOfBandRun == 0 else { throw .damaged }
+        let data = decoder.bits.padded(from: cursor.offset)
         let bytes = cursor.bytes
-        let data = bytes[cursor.offset..<end]
-        cursor.offset = end
+        cursor.offset = decoder.bits.offset
         while cursor.offset + 1 < bytes.count {
-            if bytes[cursor.offset] == 0xFF, bytes[cursor.offset + 1] != 0 { return data }
+            let marker = bytes[cursor.offset + 1]
+            let isRestart = (0xD0...0xD7).contains(marker)
+            // No marker: a zero is behind data, and a byte of ones fills up (§B.1.1.2).
+            if bytes[cursor.offset] == 0xFF, marker != 0, marker != 0xFF, !isLast || !isRestart { return data }
             cursor.offset += 1
         }
         throw .damaged

@@ -1,11 +1,13 @@
 /// The tables of a JPEG as they are before a scan, and those that were written for the scans before (ITU-T T.81 §B.2.4).
 struct JPEGTables {
     private(set) var huffman: [JPEGTableID: JPEGHuffmanTable] = [:]
-    /// Units between restart markers; 0: there are none.
+    /// MCUs between restart markers; 0: there are none.
     private(set) var interval = 0
     /// Segments by marker and number.
     private var current: [Key: [UInt8]] = [:]
     private var written: [Key: [UInt8]] = [:]
+    /// Quantization tables of the components that scans had, by the component's index.
+    private var quantization: [Int: [UInt8]] = [:]
 
     private struct Key: Hashable {
         let marker: UInt8
@@ -46,9 +48,16 @@ struct JPEGTables {
         current[Key(marker: 0xDD, kind: 0, number: 0)] = data
     }
 
-    /// The segments that a scan needs and that are not written yet, or not in this form. Throws when a table is missing.
+    /// The segments that a scan needs and that are not written yet, or not in this form. Throws when a table is missing, and when a component has
+    /// another quantization table than in an earlier scan (§B.2.2): decoders use only one of them.
     mutating func segments(for scan: JPEGScan, _ frame: JPEGFrame) throws(AvatarImage.Flaw) -> [UInt8] {
-        var needed = scan.parts.map { Key(marker: 0xDB, kind: 0, number: frame.components[$0.component].quantization) }
+        var needed: [Key] = []
+        for part in scan.parts {
+            let key = Key(marker: 0xDB, kind: 0, number: frame.components[part.component].quantization)
+            guard quantization[part.component] == nil || quantization[part.component] == current[key] else { throw .damaged }
+            quantization[part.component] = current[key]
+            needed.append(key)
+        }
         needed += scan.tables.map { Key(marker: 0xC4, kind: $0.kind, number: $0.number) }
         let restart = Key(marker: 0xDD, kind: 0, number: 0)
         if current[restart] != nil { needed.append(restart) }

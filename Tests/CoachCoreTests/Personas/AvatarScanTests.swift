@@ -7,7 +7,7 @@ import Testing
 struct AvatarScanTests {
     private static let secret = Array("GPS 48.1372 N 11.5755 E, prompt: be cruel".utf8)
 
-    // 20 × 12 pixels with a restart marker behind each unit, made by Pillow 13: ten scans, and one.
+    // 20 × 12 pixels with a restart marker behind each MCU, made by Pillow 13: ten scans, and one.
     private static let progressive = bytes(
         """
         /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9lnN+\
@@ -54,6 +54,42 @@ struct AvatarScanTests {
 
     private static func file(_ segments: [Segment]) -> [UInt8] { [0xFF, 0xD8] + segments.flatMap(\.bytes) + [0xFF, 0xD9] }
 
+    /// A scan with Ss and Se, Ah and Al, of the components with these ids.
+    private static func scan(
+        _ band: ClosedRange<UInt8>, _ high: UInt8, _ low: UInt8, of ids: [UInt8] = [1], coded: [UInt8] = [0]
+    ) -> Segment {
+        let components: [UInt8] = ids.flatMap { [$0, 0] }
+        let parameters = [band.lowerBound, band.upperBound, high << 4 | low]
+        return Segment(marker: 0xDA, data: [UInt8(ids.count)] + components + parameters, coded: coded)
+    }
+
+    private static func quantization(_ value: UInt8) -> Segment {
+        Segment(marker: 0xDB, data: [0] + [UInt8](repeating: value, count: 64))
+    }
+
+    /// A row of blocks of 8 × 8 pixels. Both tables have one code, a zero bit: for a DC coefficient like that before, and for `endOfBand`.
+    private static func picture(
+        isProgressive: Bool, blocks: UInt8 = 1, components: UInt8 = 1, endOfBand: UInt8 = 0, _ scans: [Segment]
+    ) -> [UInt8] {
+        var frame: [UInt8] = [8, 0, 8, 0, 8 * blocks, components]
+        for id in 1...components { frame += [id, 0x11, 0] }
+        let lengths: [UInt8] = [1] + [UInt8](repeating: 0, count: 15)
+        let tables: [[UInt8]] = [[0x00] + lengths + [0], [0x10] + lengths + [endOfBand]]
+        let head = [quantization(1), Segment(marker: isProgressive ? 0xC2 : 0xC0, data: frame)]
+        return file(head + tables.map { Segment(marker: 0xC4, data: $0) } + scans)
+    }
+
+    /// The scans of the cleaned picture are those of this one.
+    private func isKept(_ picture: [UInt8], _ comment: Comment? = nil) throws {
+        func headers(_ bytes: [UInt8]) -> [[UInt8]] { Self.segments(bytes).filter { $0.marker == 0xDA }.map(\.data) }
+        let image = try AvatarImage(picture)
+        #expect(headers(image.bytes) == headers(picture), comment)
+    }
+
+    private func isDamaged(_ picture: [UInt8], _ comment: Comment? = nil) {
+        #expect(throws: AvatarImage.Flaw.damaged, comment) { try AvatarImage(picture) }
+    }
+
     @Test("keep frame and scans byte for byte, progressive ones too", arguments: [(progressive, 10), (sequential, 1)])
     func kept(sample: [UInt8], scans: Int) throws {
         let image = try AvatarImage(sample)
@@ -76,6 +112,102 @@ struct AvatarScanTests {
                 #expect(try AvatarImage(Self.file(hidden)) == clean)
             }
         }
+    }
+
+    @Test("that pad their last byte with other bits than ones are padded with ones")
+    func padding() throws {
+        let scans = [Self.scan(0...0, 0, 1), Self.scan(0...0, 1, 0, coded: [0x80])]
+        let image = try AvatarImage(Self.picture(isProgressive: true, scans))
+        // A byte of ones is followed by a zero.
+        #expect(Self.segments(image.bytes).filter { $0.marker == 0xDA }.map(\.coded) == [[0x7F], [0xFF, 0]])
+    }
+
+    @Test("may be followed by a restart marker, which is removed", arguments: [progressive, sequential])
+    func strayRestart(sample: [UInt8]) throws {
+        let (clean, segments) = (try AvatarImage(sample), Self.segments(sample))
+        // Also behind a fill byte, twice, and with text behind it.
+        let markers = [[0xFF, 0xD0], [0xFF, 0xD7], [0xFF, 0xFF, 0xD3], [0xFF, 0xD0, 0xFF, 0xD1], [0xFF, 0xD0] + Self.secret]
+        for index in segments.indices where segments[index].marker == 0xDA {
+            for marker in markers {
+                var stray = segments
+                stray[index].coded += marker
+                #expect(try AvatarImage(Self.file(stray)) == clean, "\(marker) behind segment \(index)")
+            }
+        }
+    }
+
+    @Test("of a sequential picture have each component once, with all coefficients and all their bits")
+    func sequentialOnce() throws {
+        let segments = Self.segments(Self.sequential)
+        isDamaged(Self.file(segments + segments.suffix(1)), "the scan of all components twice")
+        func picture(_ scans: Segment...) -> [UInt8] { Self.picture(isProgressive: false, components: 2, scans) }
+        let (first, second, both) = (Self.scan(0...63, 0, 0), Self.scan(0...63, 0, 0, of: [2]), Self.scan(0...63, 0, 0, of: [1, 2]))
+        for legal in [picture(first, second), picture(second, first), picture(both)] { try isKept(legal) }
+        for illegal in [picture(first, second, first), picture(first, first), picture(both, second), picture(both, both)] {
+            isDamaged(illegal)
+        }
+        let bands = [Self.scan(0...0, 0, 0), Self.scan(0...62, 0, 0), Self.scan(1...63, 0, 0)]
+        for scan in bands + [Self.scan(0...63, 1, 0), Self.scan(0...63, 0, 1)] { isDamaged(picture(scan), "\(scan.data)") }
+    }
+
+    @Test("of a progressive picture have each bit of a coefficient once, from the highest to the lowest")
+    func progressiveOnce() throws {
+        func picture(_ scans: [Segment]) -> [UInt8] { Self.picture(isProgressive: true, scans) }
+        let dc = Self.scan(0...0, 0, 0)
+        let legal: [[Segment]] = [
+            // As libjpeg's jpeg_simple_progression for grey pictures.
+            [
+                Self.scan(0...0, 0, 1), Self.scan(1...5, 0, 2), Self.scan(6...63, 0, 2), Self.scan(1...63, 2, 1), Self.scan(0...0, 1, 0),
+                Self.scan(1...63, 1, 0),
+            ],
+            // As mozjpeg: a band in two parts, which are refined together.
+            [dc, Self.scan(1...8, 0, 1), Self.scan(9...63, 0, 1), Self.scan(1...63, 1, 0)],
+            // Together begun, refined in parts, the higher coefficients first.
+            [dc, Self.scan(1...63, 0, 1), Self.scan(9...63, 1, 0), Self.scan(1...8, 1, 0)],
+            // Without all coefficients, and without their lowest bits.
+            [dc], [Self.scan(0...0, 0, 1), Self.scan(1...5, 0, 13)],
+        ]
+        for scans in legal { try isKept(picture(scans)) }
+        let illegal: [(Comment, [Segment])] = [
+            ("DC coefficients begun twice", [dc, dc]), ("a band begun twice", [dc, Self.scan(1...63, 0, 0), Self.scan(1...63, 0, 0)]),
+            ("bands that overlap", [dc, Self.scan(1...6, 0, 0), Self.scan(6...63, 0, 0)]),
+            ("DC coefficients refined first", [Self.scan(0...0, 1, 0)]), ("a band refined first", [dc, Self.scan(1...63, 1, 0)]),
+            ("a band refined that was begun in part", [dc, Self.scan(1...5, 0, 1), Self.scan(1...63, 1, 0)]),
+            ("a bit refined twice", [dc, Self.scan(1...63, 0, 1), Self.scan(1...63, 1, 0), Self.scan(1...63, 1, 0)]),
+            ("a bit left out", [dc, Self.scan(1...63, 0, 2), Self.scan(1...63, 1, 0)]),
+            ("two bits at once", [dc, Self.scan(1...63, 0, 2), Self.scan(1...63, 2, 0)]),
+            ("AC coefficients before DC coefficients", [Self.scan(1...63, 0, 0), dc]),
+            ("a bit beyond the precision", [Self.scan(0...0, 0, 14)]), ("DC and AC coefficients together", [Self.scan(0...63, 0, 0)]),
+        ]
+        for (comment, scans) in illegal { isDamaged(picture(scans), comment) }
+        // Component 2 has no DC coefficients yet.
+        let scans = [dc, Self.scan(1...63, 0, 0, of: [2]), Self.scan(0...0, 0, 0, of: [2])]
+        isDamaged(Self.picture(isProgressive: true, components: 2, scans))
+        try isKept(Self.picture(isProgressive: true, components: 2, [scans[0], scans[2], scans[1]]))
+    }
+
+    @Test("are at most 64")
+    func maximumScans() throws {
+        let single = (1...63 as ClosedRange<UInt8>).map { Self.scan($0...$0, 0, 0) }
+        try isKept(Self.picture(isProgressive: true, [Self.scan(0...0, 0, 1)] + single))
+        isDamaged(Self.picture(isProgressive: true, [Self.scan(0...0, 0, 1)] + single + [Self.scan(0...0, 1, 0)]))
+    }
+
+    @Test("have no end-of-band run that is longer than the blocks that follow")
+    func endOfBandRun() throws {
+        // The code's value 0x10 is a run of two or three, by the next bit.
+        func picture(blocks: UInt8) -> [UInt8] {
+            Self.picture(isProgressive: true, blocks: blocks, endOfBand: 0x10, [Self.scan(0...0, 0, 0), Self.scan(1...63, 0, 0)])
+        }
+        try isKept(picture(blocks: 2))
+        isDamaged(picture(blocks: 1))
+    }
+
+    @Test("have one quantization table for each component")
+    func quantizationTables() throws {
+        let other = Self.quantization(2)
+        isDamaged(Self.picture(isProgressive: true, [Self.scan(0...0, 0, 0), other, Self.scan(1...63, 0, 0)]))
+        try isKept(Self.picture(isProgressive: false, components: 2, [Self.scan(0...63, 0, 0), other, Self.scan(0...63, 0, 0, of: [2])]))
     }
 
     @Test("have the tables that they use and no others", arguments: [progressive, sequential])

@@ -38,7 +38,7 @@ enum AvatarFiles {
 
     static let jpegTable = jpeg(0xDB, [0] + [UInt8](repeating: 1, count: 64))
     static let jpegFrame = jpeg(0xC0, [8, 0, 8, 0, 8, 1, 1, 0x11, 0])
-    /// The code 0 alone, for the average and for the end of a block.
+    /// The code 0 alone, for the DC coefficient and for the end of a block.
     static let jpegCodes = [0x00, 0x10].flatMap { jpeg(0xC4, [$0, 1] + [UInt8](repeating: 0, count: 16)) }
     static let jpegScan = jpeg(0xDA, [1, 1, 0, 0, 63, 0]) + [0x3F]
     /// In the order in which it is served: the tables of a scan come before it.
