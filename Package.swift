@@ -96,7 +96,7 @@ let package = Package(
         module(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird],
             resources: [.embedInCode("Static")]),
-        module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
+        module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird, .nioPosix]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
         module(
             "ProviderSimulator", ["BinaryFormats", "JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle],

@@ -4,6 +4,7 @@ import HTTPEdge
 import HTTPTypes
 import Hummingbird
 import JSON
+import NIOPosix
 
 /// `/api/v1/personas/{id}/avatar` and `/p/{token}/avatar`: pictures of personas, stored and served without metadata.
 public struct AvatarRoutes: Feature {
@@ -27,12 +28,7 @@ public struct AvatarRoutes: Feature {
         ) { request, context in
             let id = try context.personaID
             let bytes = try await request.collectBytes(upTo: AvatarImage.maximumBytes)
-            let image: AvatarImage
-            do throws(AvatarImage.Flaw) {
-                image = try AvatarImage(bytes)
-            } catch {
-                throw GatewayError(.invalidInput, error.text).naming(field: "avatar")
-            }
+            let image = try await NIOThreadPool.singleton.readPicture(field: "avatar") { try AvatarImage(bytes) }
             try await avatars.put(context.caller, id, image)
             return .envelope(context) { $0.null() }
         }

@@ -3,6 +3,7 @@ import GatewayAPI
 import HTTPEdge
 import Hummingbird
 import JSON
+import NIOPosix
 
 /// `/api/v1/personas/{id}/card`: import and export of character cards (V2 and V3), as JSON and inside PNG pictures.
 public struct CharacterCardRoutes: Feature {
@@ -40,7 +41,7 @@ public struct CharacterCardRoutes: Feature {
                 request, context, current: { try await personas.get(context.caller, id) }
             ) { expectedVersions in
                 let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
-                let picture = try Self.picture(body)
+                let picture = try await Self.picture(body)
                 let card = try Self.card.value(of: picture?.card ?? body)
                 let record = try await personas.importCard(context.caller, id, card, expectedVersions)
                 if let picture { try await avatars.put(context.caller, id, picture.image) }
@@ -70,14 +71,12 @@ public struct CharacterCardRoutes: Feature {
     }
 
     /// The card in a picture, and its pixels; nil for a body that is no picture.
-    private static func picture(_ body: [UInt8]) throws(GatewayError) -> (card: [UInt8], image: AvatarImage)? {
+    private static func picture(_ body: [UInt8]) async throws -> (card: [UInt8], image: AvatarImage)? {
         guard CardPicture.isPicture(body) else { return nil }
-        do throws(AvatarImage.Flaw) {
-            let image = try AvatarImage(body)
-            if let card = try CardPicture.card(in: body) { return (card, image) }
-        } catch {
-            throw GatewayError(.invalidInput, error.text).naming(field: "data")
+        let (image, card) = try await NIOThreadPool.singleton.readPicture(field: "data") {
+            (try AvatarImage(body), try CardPicture.card(in: body))
         }
-        throw GatewayError(.invalidInput, "the picture has no character card").naming(field: "data")
+        guard let card else { throw GatewayError(.invalidInput, "the picture has no character card").naming(field: "data") }
+        return (card, image)
     }
 }

@@ -36,7 +36,7 @@ private let mayImport: [String: Set<String>] = [
     ],
     "AccountAPI": ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", "Hummingbird", "HTTPTypes"],
-    "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
+    "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes", "NIOPosix"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", "ArgumentParser"],
     "ProviderSimulator": ["BinaryFormats", "JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
