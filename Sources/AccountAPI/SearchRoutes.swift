@@ -22,7 +22,8 @@ public struct SearchRoutes: Feature {
                         required: true)
                 ] + PageQuery.cursorParameters, response: .list(FoundMessageResource.schema))
         ) { request, context in
-            let text = request.uri.queryParameters["q"].map(String.init) ?? ""
+            // Forms and most clients send a space as `+`, which separates words in any case.
+            let text = request.uri.queryParameters["q"].map { String($0).replacing("+", with: " ") } ?? ""
             guard (1...Self.queryLimit).contains(text.unicodeScalars.count), !text.unicodeScalars.contains("\0") else {
                 throw GatewayError(.invalidInput, "q must have 1 to \(Self.queryLimit) characters").naming(field: "q")
             }

@@ -99,8 +99,9 @@ extension KnownTurn: JSONReadable {
             userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
             startedAt: try json.optional("started_at"), status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), errorCode: try json.optional("error_code"),
-            content: try json.required("content"), bill: try json.optional("bill"), domain: try json.required("domain"),
-            personaID: try json.optional("persona_id"), risk: try json.required("risk"), region: try Region(json),
+            content: try json.required("content"), bill: try json.optional("bill"), tier: try json.optional("tier") ?? "",
+            domain: try json.required("domain"), personaID: try json.optional("persona_id"), risk: try json.required("risk"),
+            region: try Region(json),
             disclosure: try json.optional("disclosure", .choice))
     }
 }

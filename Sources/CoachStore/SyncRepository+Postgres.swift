@@ -100,7 +100,10 @@ extension PostgresClient {
             order by page.change, page.id
             """
         let column = ChangeCounter.width
-        let found = try await userRows(query, for: caller) { row in
+        // One plan for all requests of a connection. Left to itself PostgreSQL plans this statement for the values of each, which takes 3 ms, and
+        // running it 0.9: it takes a `limit` that it does not know for a tenth of all rows.
+        let planOnce: Query = "select set_config('plan_cache_mode', 'force_generic_plan', true)"
+        let found = try await userRows(planOnce, query, for: caller) { row in
             let counted = try CountedRow<KeyedChange>(row: row, at: column + 1) { try KeyedChange(row: $0, at: $1) }
             return (bound: try row.value(column, as: Int64.self), row: counted)
         }

@@ -104,4 +104,16 @@ struct PersonaTests {
         let context = try await turns.begin(caller, request, risk: .calm).begun
         #expect((context.persona?.id == persona) == (status == "unpublished") && context.history.count == 2)
     }
+
+    @Test("a conversation made before its first message keeps the version of then, also when that is no longer published")
+    func keptVersion() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        _ = try await turns.talk(caller, "Hello")
+        let persona = try await store.persona()
+        let made = try await store.conversations.create(caller, ConversationDraft(id: .random(), personaID: persona))
+        try await store.admin.execute("update public.coaching_personas set status = 'unpublished' where id = \(persona.uuid)")
+        let request = TurnRequest(message: "Hi", conversationID: made.id)
+        #expect(try await turns.begin(caller, request, risk: .calm).begun.persona?.id == persona)
+    }
 }

@@ -80,7 +80,7 @@ struct RetryTests {
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
     }
 
-    @Test("only the latest turn of the latest message can be retried, and only by its user")
+    @Test("only turns of the latest message can be retried, while none runs, and only by their user")
     func latestOnly() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -95,8 +95,12 @@ struct RetryTests {
         let second = try await turns.retry(caller, late.turnID).begun.context.identity
         #expect(try await reason(late.turnID) == .turnInProgress)
         #expect(try await reason(second.turnID) == .turnInProgress)
-        try await turns.finish(.complete(second, of: caller))
-        #expect(try await reason(late.turnID) == .notFound)
+        try await turns.finish(.complete(second, of: caller, "New"))
+        // By a client that has lost the answer to its retry.
+        let third = try await turns.retry(caller, late.turnID).begun.context.identity
+        #expect(third.turnID != second.turnID && third.userMessageID == late.userMessageID)
+        try await turns.finish(.failed(third, of: caller))
+        #expect(try await storedMessages(store, early.conversationID).last == "assistant:complete:New")
         _ = try await store.conversations.delete(caller, early.conversationID, nil)
         #expect(try await reason(second.turnID) == .notFound)
     }

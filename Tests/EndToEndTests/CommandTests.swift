@@ -224,13 +224,13 @@ struct CommandTests {
         #expect(status != 0 && output.contains("00003_usage_logs"), "\(output)")
     }
 
-    @Test("an unknown key of the configuration file is reported, and a secret in it rejected")
+    @Test("an unknown key of the configuration file is reported, and a value that is neither text nor number; secrets are not printed")
     func configurationFile() async throws {
         let folder = try Folder()
         try folder.write("gateway.json", #"{"COACH_PROT": 8080, "COACH_JWT_SECRET": "from-a-file", "COACH_MAX_TURNS": true}"#)
         for command in ["serve", "check", "migrate"] {
             let (status, output) = try await Program.run([command, "--config", folder.path + "/gateway.json"])
-            #expect(status != 0 && output.contains("COACH_PROT") && output.contains("COACH_JWT_SECRET"), "\(output)")
+            #expect(status != 0 && output.contains("COACH_PROT") && output.contains("COACH_MAX_TURNS"), "\(output)")
             #expect(!output.contains("from-a-file"))
         }
         let missing = try await Program.run(["serve", "--config", folder.path + "/none.json"])

@@ -113,4 +113,16 @@ struct AuthenticationTests {
         let required = try await edge.send(.post, "/tolerant", token: try edge.token())
         #expect(required.errorCode == "EXT_4003" && required.headers[.retryAfter] == "3")
     }
+
+    @Test("without the database errors have crisis resources for the level that the instance remembers")
+    func rememberedDanger() async throws {
+        for danger in [SafetyLevel.calm, .concern] {
+            let edge = try EdgeFixture(Routes(), danger: danger)
+            edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 3) }
+            for (method, path) in [(HTTPRequest.Method.get, "/users"), (.post, "/tolerant"), (.post, "/handler"), (.get, "/operators")] {
+                let answer = try await edge.send(method, path, token: try edge.token(), headers: [.acceptLanguage: "en-GB"])
+                #expect(answer.status >= 400 && answer.text.contains("116 123") == (danger == .concern), "\(path): \(answer.text)")
+            }
+        }
+    }
 }

@@ -20,8 +20,11 @@ struct EdgeFixture {
     private let application: GatewayApplication
     private let secret: SharedSecret
 
-    init(_ feature: some Feature, counter: FakeCounter = FakeCounter(), unauthenticated: UnauthenticatedRequestLimiter = .unlimited) throws
-    {
+    /// - Parameter danger: the stored level of every user, as far as it is known without the database.
+    init(
+        _ feature: some Feature, counter: FakeCounter = FakeCounter(), unauthenticated: UnauthenticatedRequestLimiter = .unlimited,
+        danger: SafetyLevel = .calm
+    ) throws {
         self.counter = counter
         secret = try SharedSecret(Self.secret)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -31,7 +34,7 @@ struct EdgeFixture {
             authenticator: Authenticator(
                 identity: TokenVerifier(policy: TokenPolicy(), secret: secret, keySet: nil),
                 sessions: SessionAuthentication(store: sessions.port, publicOrigin: "https://coach.example"), counter: counter.port,
-                crisisResources: resources, unauthenticated: unauthenticated),
+                crisisResources: resources, recentDanger: { _ in (danger, .unknown) }, unauthenticated: unauthenticated),
             idempotency: idempotency.port,
             readiness: { InstanceReadiness(database: true, accepting: true) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

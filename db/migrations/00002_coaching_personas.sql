@@ -74,6 +74,13 @@ create trigger immutable before update on public.persona_versions for each row e
 
 create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_rows('100');
 
+-- The slug of a persona: its name in a-z and 0-9, and the beginning of its id, so that nobody can take a name that others look for.
+create function gateway.slug_of(name text, id uuid) returns text
+    language sql immutable
+    return concat_ws(
+        '-', nullif(trim('-' from left(regexp_replace(regexp_replace(
+            lower(normalize(name, nfkd)), '[\u0300-\u036f]', '', 'g'), '[^a-z0-9]+', '-', 'g'), 50)), ''), left(id::text, 8));
+
 -- Makes a version of a user's draft and publishes it; returns its number, or NULL when the user has no such persona, it is deleted, or an
 -- operator has withdrawn it. A draft that does not differ from the newest version is published as that one. Visibility NULL: unchanged.
 create function gateway.publish_persona(user_id uuid, persona_id uuid, visibility text default null) returns integer
@@ -106,7 +113,8 @@ begin
         returning * into newest;
     end if;
     update public.coaching_personas p
-    set status = 'published', published_version = newest.version, published_at = now(), visibility = coalesce($3, p.visibility)
+    set status = 'published', published_version = newest.version, published_at = now(), visibility = coalesce($3, p.visibility),
+        slug = coalesce(p.slug, gateway.slug_of(newest.name, p.id))
     where p.id = draft.id;
     return newest.version;
 end $$;

@@ -68,7 +68,7 @@ create policy messages_gateway on public.messages to coach_gateway
 grant select, insert (id, user_id, name, description, domain, tone, methodology, personality, starters, languages),
     update (name, description, domain, tone, methodology, personality, starters, languages, card, deleted_at)
     on public.coaching_personas to authenticated;
-grant select, update (status, published_version, published_at, visibility) on public.coaching_personas to coach_gateway;
+grant select, update (status, published_version, published_at, visibility, slug) on public.coaching_personas to coach_gateway;
 grant select on public.persona_versions to authenticated;
 grant select, insert on public.persona_versions to coach_gateway;
 grant select on public.published_personas to authenticated, coach_gateway;
@@ -133,4 +133,6 @@ grant select on gateway.schema_migrations to coach_gateway;
 create policy schema_migrations_gateway_select on gateway.schema_migrations for select to coach_gateway using (true);
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.user_id(), gateway.is_unbound(), gateway.publish_persona(uuid, uuid, text) to coach_gateway;
+grant execute on function
+    gateway.user_id(), gateway.is_unbound(), gateway.slug_of(text, uuid), gateway.publish_persona(uuid, uuid, text)
+    to coach_gateway;

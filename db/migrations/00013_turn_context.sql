@@ -25,6 +25,19 @@ create function gateway.conversation_rejection(conversation gateway.turn_convers
         when conversation.id = any (running_in) then 'turn_in_progress'
     end;
 
+-- The latest turn on the message of the one that a retry names: a client may not know of a retry whose answer it has lost.
+create function gateway.retried_turn(uid uuid, turn_id uuid) returns public.turns
+    language plpgsql stable as $$
+declare
+    latest public.turns;
+begin
+    select l.* into latest from public.turns t
+    join public.messages m on m.user_id = t.user_id and m.id = t.user_message_id
+    join public.turns l on l.user_id = m.user_id and l.id = m.turn_id
+    where t.user_id = uid and t.id = $2 and t.deleted_at is null and l.deleted_at is null;
+    return latest;
+end $$;
+
 -- The message of the turn `former` when it is the conversation's latest; NULL when it is not.
 create function gateway.retried_message(uid uuid, former public.turns, last_seq integer) returns text
     language plpgsql stable as $$
@@ -158,7 +171,7 @@ create function gateway.danger_level(uid uuid, persona_id uuid, has_states boole
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.turn_conversation(uuid, uuid), gateway.conversation_rejection(gateway.turn_conversation, public.conversation_source, uuid[]),
-    gateway.retried_message(uuid, public.turns, integer), gateway.allows_memory(jsonb, jsonb),
+    gateway.retried_turn(uuid, uuid), gateway.retried_message(uuid, public.turns, integer), gateway.allows_memory(jsonb, jsonb),
     gateway.history(uuid, uuid, integer, integer, integer), gateway.past_messages(uuid, gateway.turn_conversation, uuid, integer, jsonb),
     gateway.find_persona(uuid, uuid, integer), gateway.draft_persona(uuid, uuid), gateway.names_persona(jsonb, public.conversation_source),
     gateway.requested_persona(uuid, jsonb), gateway.persona_rejection(uuid, public.conversation_source, boolean),

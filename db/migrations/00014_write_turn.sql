@@ -181,8 +181,8 @@ create function gateway.write_turn(
     plan gateway.turn_plan) returns gateway.begun_turn
     language plpgsql as $$
 declare
-    -- Not the next attempt of an earlier retry.
-    is_retry constant boolean := coalesce((request ->> 'retry_of')::uuid = earlier.id, false);
+    -- Not the next attempt of an earlier retry, which has the request's key.
+    is_retry constant boolean := request ->> 'retry_of' is not null and (earlier.idempotency_key = request ->> 'idempotency_key') is not true;
     begun gateway.begun_turn;
 begin
     if not plan.calls_model then

@@ -37,6 +37,7 @@ begin
             'error_code', t.error_code,
             'content', coalesce(m.content, ''),
             'bill', case when t.status <> 'running' then gateway.bill_of(uid, t.id, t.attempt, t.day) end,
+            'tier', t.tier,
             'domain', coalesce(r.facts -> 'domain', jsonb_build_object(
                 'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained'))),
             'persona_id', t.persona_id,

@@ -122,8 +122,7 @@ begin
         earlier := gateway.repeated_by(uid, earlier);
         is_repeated := true;
     elsif answers_again then
-        select * into earlier from public.turns t
-        where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid and t.deleted_at is null;
+        earlier := gateway.retried_turn(uid, (request ->> 'retry_of')::uuid);
     end if;
     if answers_again then
         risk := (earlier.risk_tier, earlier.risk_categories, earlier.risk_subject, earlier.risk_patterns);

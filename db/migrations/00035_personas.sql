@@ -95,6 +95,19 @@ begin
     return gateway.persona_of_conversation(user_id, conversation_id);
 end $$;
 
+-- A conversation that is made before its first message keeps the version of its persona, as one that begins with a message does (begin_turn). With
+-- its owner's rights: users do not write versions.
+create function gateway.keep_persona_version() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    select p.published_version into new.persona_version from public.coaching_personas p
+    where p.id = new.persona_id and p.status = 'published' and p.deleted_at is null;
+    return new;
+end $$;
+create trigger keep_persona_version before insert on public.conversations for each row
+    when (new.persona_id is not null and new.persona_version is null and new.source <> 'preview')
+    execute function gateway.keep_persona_version();
+
 -- Withdraws a persona: no turn uses it from then on, and its creator cannot publish it. False when there is no such persona, or it was never
 -- published. A persona that is withdrawn already keeps the first reason.
 create function operator.unpublish_persona(persona_id uuid, reason text, request_id text) returns boolean

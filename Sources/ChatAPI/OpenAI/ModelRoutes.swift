@@ -23,7 +23,7 @@ public struct ModelRoutes: Feature {
             "/v1/models/{id}",
             .init("Get a model", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
         ) { _, context in
-            let name = context.parameters.get("id") ?? ""
+            let name = context.parameters.get("id")?.removingPercentEncoding ?? ""
             guard let model = try await models(of: context.caller).first(where: { $0.name == name }) else { throw GatewayError.notFound }
             return .json(JSONWriter.encode { Self.write(model, to: &$0) })
         }

@@ -34,13 +34,15 @@ extension TurnPipeline {
     ) async throws -> TurnSubscription {
         var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai)
         let assessment = await http.trace.step("assess") { await assess(request) }
-        let model = try await model(name, assessment)
+        let model = try await model(name, request, assessment, http)
         request.personaID = model.personaID
         request.personaSlug = model.slug
         do throws(JSONFinding) {
             request.idempotencyKey = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)?.text
         } catch {
-            throw GatewayError(error)
+            var malformed = GatewayError(error)
+            malformed.safety = coaching.crisisResources(await assessment.final.risk, in: http.region(request))
+            throw malformed
         }
         request.supplied = SuppliedContext(
             history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
@@ -53,10 +55,13 @@ extension TurnPipeline {
     }
 
     /// An unknown model is 404, but for a user in danger: they get the plain coach, as for an unknown persona (CONTRACT §4).
-    private func model(_ name: String, _ assessment: PendingAssessment) async throws(GatewayError) -> CoachModel {
+    private func model(
+        _ name: String, _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
+    ) async throws -> CoachModel {
         if let model = CoachModel(name) { return model }
-        guard await assessment.final.risk.tier < .crisis else { return .plain }
-        throw GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
+        let error = GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
+        try await throwUnlessInDanger(error, request, assessment, http)
+        return .plain
     }
 
     /// Waits for the end of a turn.

@@ -64,9 +64,7 @@ public struct ResponseRoutes: Feature {
         let body = try pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
         // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
-        if http.idempotencyKey == nil, let previous = body.previous,
-            try await inputs.input(http.caller, previous.turn)?.isLatest == false
-        {
+        if http.idempotencyKey == nil, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
             throw rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
                 http)
@@ -92,7 +90,28 @@ public struct ResponseRoutes: Feature {
             return try await pipeline.find(previous.turn, http).facts.identity.conversationID
         } catch let error as GatewayError where error.code == .notFound {
             throw rejection(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
+        } catch {
+            throw failure(error, body, pipeline, http)
         }
+    }
+
+    /// Whether an earlier response has a later one in its conversation.
+    private func isContinued(
+        _ previous: ResponseID, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+    ) async throws(GatewayError) -> Bool {
+        do {
+            return try await inputs.input(http.caller, previous.turn)?.isLatest == false
+        } catch {
+            throw failure(error, body, pipeline, http)
+        }
+    }
+
+    /// The error for a request that could not be decided on, with the resources that the message or the user's state calls for.
+    private func failure(
+        _ error: any Error, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+    ) -> GatewayError {
+        let message = body.conversation.message
+        return pipeline.failure(error, pipeline.coaching.assessor.assess(message).risk, TurnRequest(message: message), http)
     }
 
     /// The error for an earlier response that cannot be continued, with the resources that the message calls for.

@@ -41,8 +41,8 @@ extension TurnPipeline {
         guard try await recovery.requestStop(http.caller, turnID), let known = try await recovery.load(http.caller.userID, turnID) else {
             throw GatewayError.notFound
         }
-        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: models.standard.firstChoice) }
-        return remoteTurns.tail(known, firstChoice: models.standard.firstChoice)
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
+        return remoteTurns.tail(known, firstChoice: firstChoice(of: known))
     }
 
     /// Begins a new turn on the user message of a turn that has ended, and streams it. A repeated request with its key gets the turn that it began.
@@ -78,14 +78,19 @@ extension TurnPipeline {
     /// The `LiveTurn` to subscribe to for an existing turn: the running one here, a tail of one on another instance, or a replay.
     func attach(_ known: KnownTurn) async -> LiveTurn {
         if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
-        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: models.standard.firstChoice) }
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
         // Another request may have just begun it here and not inserted it into the registry yet.
         if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt
         {
             return turn
         }
-        return remoteTurns.tail(known, firstChoice: models.standard.firstChoice)
+        return remoteTurns.tail(known, firstChoice: firstChoice(of: known))
+    }
+
+    /// Of the route by which the turn was begun, as it is configured now.
+    private func firstChoice(of known: KnownTurn) -> ModelName {
+        models.model(tiers.current.tier(named: known.tier), known.domain.domain, known.personaID).firstChoice
     }
 
     private func localTurn(_ turnID: TurnID, of caller: Caller) -> LiveTurn? {

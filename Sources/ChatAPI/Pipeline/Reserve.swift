@@ -28,6 +28,7 @@ extension TurnPipeline {
             }
             var failure = errors.clientError(for: error, requestID: http.context.requestID)
             failure.rate = rate
+            failure.hasBegunTurn = true
             throw failure
         }
         if mayProceedWithout { return nil }
@@ -38,6 +39,8 @@ extension TurnPipeline {
         let rejection = Rejection(
             reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
             tier: context.tier, sharedBudget: shared.map { $0.budget }.filter(exhausted.contains).decisiveScope, region: context.region)
-        throw rejected(rejection, rate, request, assessment, http)
+        var error = rejected(rejection, rate, request, assessment, http)
+        error.hasBegunTurn = true
+        throw error
     }
 }

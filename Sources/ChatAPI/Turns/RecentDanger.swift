@@ -43,7 +43,7 @@ public final class RecentDanger: Sendable {
     }
 
     /// `calm` when nothing is known.
-    func state(of user: UserID, at now: ContinuousClock.Instant = .now) -> (level: SafetyLevel, region: Region) {
+    public func state(of user: UserID, at now: ContinuousClock.Instant = .now) -> (level: SafetyLevel, region: Region) {
         guard let danger = users.withLock({ $0[user] }), danger.notedAt + Self.lifetime > now else { return (.calm, .unknown) }
         return (danger.level, danger.region)
     }

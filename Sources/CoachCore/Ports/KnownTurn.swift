@@ -12,6 +12,8 @@ public struct KnownTurn: Sendable, Equatable {
     /// The saved text; empty while the turn runs.
     public var content: String
     public var bill: TurnBill?
+    /// The name of the tier that the user had when the attempt began.
+    public var tier: String
     public var domain: DomainDecision
     public var personaID: PersonaID?
     public var risk: RiskAssessment
@@ -22,7 +24,7 @@ public struct KnownTurn: Sendable, Equatable {
         userID: UserID, identity: TurnIdentity, day: CalendarDay, startedAt: Int? = nil, status: TurnStatus, finishReason: FinishReason?,
         errorCode: String?,
         content: String,
-        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
+        bill: TurnBill?, tier: String = "", domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
         disclosure: DisclosureKind? = nil
     ) {
         self.userID = userID
@@ -34,6 +36,7 @@ public struct KnownTurn: Sendable, Equatable {
         self.errorCode = errorCode
         self.content = content
         self.bill = bill
+        self.tier = tier
         self.domain = domain
         self.personaID = personaID
         self.risk = risk

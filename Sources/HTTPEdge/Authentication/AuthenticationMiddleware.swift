@@ -1,4 +1,5 @@
 import CoachCore
+import GatewayAPI
 import HTTPTypes
 import Hummingbird
 
@@ -79,13 +80,13 @@ struct AuthenticationMiddleware: RouterMiddleware {
         let acceptLanguage = request.headers[.acceptLanguage]
         switch state {
         case .counted(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
-        case .failed: return error
+        case .failed(let failure): return error.with(safety: failure.safety)
         case .pending:
             guard error.rate == nil, error.code != .databaseUnavailable else { return error }
             do throws(GatewayError) {
                 return authenticator.complete(error, with: try await count(caller, request, context), acceptLanguage: acceptLanguage)
             } catch let rejection {
-                return rejection.code == .databaseUnavailable ? error : rejection
+                return rejection.code == .databaseUnavailable ? error.with(safety: rejection.safety) : rejection
             }
         }
     }
@@ -95,5 +96,14 @@ struct AuthenticationMiddleware: RouterMiddleware {
         return try await authenticator.count(caller, isOfTurn: isOfTurn, acceptLanguage: request.headers[.acceptLanguage]) {
             errors.clientError(for: $0, requestID: context.requestID)
         }
+    }
+}
+
+extension GatewayError {
+    /// The error with these resources, unless it has its own.
+    fileprivate func with(safety: StreamSafety?) -> GatewayError {
+        var error = self
+        error.safety = error.safety ?? safety
+        return error
     }
 }

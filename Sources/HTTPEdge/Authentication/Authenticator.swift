@@ -10,16 +10,20 @@ public struct Authenticator: Sendable {
     let sessions: SessionAuthentication
     private let counter: RequestCounter
     private let crisisResources: CrisisResources
+    /// What this instance knows of a user's stored level while the database is away.
+    private let recentDanger: @Sendable (UserID) -> (level: SafetyLevel, region: Region)
     let unauthenticated: UnauthenticatedRequestLimiter
 
     public init(
         identity: TokenVerifier, sessions: SessionAuthentication, counter: RequestCounter, crisisResources: CrisisResources,
+        recentDanger: @escaping @Sendable (UserID) -> (level: SafetyLevel, region: Region),
         unauthenticated: UnauthenticatedRequestLimiter
     ) {
         self.identity = identity
         self.sessions = sessions
         self.counter = counter
         self.crisisResources = crisisResources
+        self.recentDanger = recentDanger
         self.unauthenticated = unauthenticated
     }
 
@@ -42,6 +46,9 @@ public struct Authenticator: Sendable {
             var clientError = report(error)
             if let rejection = (error as? CountedRejection)?.rejection {
                 clientError.safety = resources(stored: rejection.safetyLevel, rejection.region, acceptLanguage)
+            } else {
+                let recent = recentDanger(caller.userID)
+                clientError.safety = resources(stored: recent.level, recent.region, acceptLanguage)
             }
             throw clientError
         }

@@ -24,10 +24,14 @@ public struct UserAdministrationRoutes: Feature {
             return try await status(id, context)
         }
         let suspension = RouteDescription(
-            "Suspend a user; all their requests are refused within 10 s",
+            "Suspend another user; all their requests are refused within 10 s",
             body: Self.suspension, response: .data(AccountStatusResource.schema))
         operators.post("/api/v1/operator/users/{id}/suspend", suspension) { request, context in
             let id = try id(context)
+            // Nobody may be left who could end it.
+            guard id != context.caller.userID else {
+                throw GatewayError(.invalidInput, "operators do not suspend themselves").naming(field: "id")
+            }
             let reason = try await request.read(Self.suspension)
             guard try await users.suspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
             return try await status(id, context)

@@ -53,7 +53,7 @@ struct PassThrough {
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
                 sessions: SessionAuthentication(store: NullPorts.sessions, publicOrigin: nil), counter: NullPorts.counter,
-                crisisResources: files.coachingParts.resources,
+                crisisResources: files.coachingParts.resources, recentDanger: { _ in (.calm, .unknown) },
                 unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
             idempotency: NullPorts.idempotency,
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,

@@ -45,6 +45,7 @@ struct PublicHTTP {
                 identity: try Self.verifier(configuration, keySet: userKeys?.keys),
                 sessions: SessionAuthentication(store: .postgres(client: databases.short), publicOrigin: configuration.appLinks.origin),
                 counter: counter, crisisResources: files.coachingParts.resources,
+                recentDanger: { [recentDanger = turns.recentDanger] in recentDanger.state(of: $0) },
                 unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
             idempotency: .postgres(client: databases.short),
             readiness: { readiness.current }, logger: logger,

@@ -22,12 +22,8 @@ struct Settings: Sendable {
     private static func values(_ root: JSONReader, _ known: [String: SettingKey]) throws(JSONFinding) -> [String: String] {
         var values: [String: String] = [:]
         for name in root.names {
-            guard let key = known[name] else {
+            guard known[name] != nil else {
                 try root.report(name, .unknown)
-                continue
-            }
-            guard !key.secret else {
-                try root.report(name, .invalid("is a secret, which is read from the environment only"))
                 continue
             }
             switch try root.value(name) {

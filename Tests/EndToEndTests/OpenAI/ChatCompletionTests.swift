@@ -153,16 +153,24 @@ struct ChatCompletionTests {
     func models() async throws {
         let testBed = try await TestBed.shared()
         let creator = TestUser(gateway: testBed.gateway, role: "creator")
-        let made = try await creator.send("POST", "/api/v1/personas", ["name": "Ada", "tone": "calm"])
+        let made = try await creator.send("POST", "/api/v1/personas", ["name": " Áda  Lovelace!", "tone": "calm"])
         let id = try #require(made.data["id"])
         #expect(try await creator.send("POST", "/api/v1/personas/\(id)/publish").status == 200)
+        let slug = try #require(try await creator.send("GET", "/api/v1/personas/\(id)").data["slug"])
+        #expect(slug == "ada-lovelace-\(id.prefix(8))")
         let models = try await creator.send("GET", "/v1/models")
         #expect(models.json["object"] == "list")
         let names = models.json.objects("data").compactMap { $0["id"] }
-        #expect(names.first == "coach" && names.contains("coach:\(id)"), "\(models.text)")
-        let answer = try await complete(creator, [message("user", "Hello \(sim(["words": 2]))")], ["model": "coach:\(id)"])
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(try await testBed.database.turn(of: creator.id)["persona_id"] == id)
+        #expect(names.first == "coach" && names.contains("coach:\(slug)"), "\(models.text)")
+        for path in ["coach:\(slug)", "coach%3A\(slug)"] {
+            #expect(try await creator.send("GET", "/v1/models/\(path)").json["id"] == "coach:\(slug)")
+        }
+        for name in [id, slug] {
+            let answer = try await complete(creator, [message("user", "Hello \(sim(["words": 2]))")], ["model": "coach:\(name)"])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        let turns = try await testBed.database.rows("select persona_id from turns where user_id = '\(creator.id)'")
+        #expect(turns.map { $0["persona_id"] } == [id, id])
         #expect(try await complete(testBed.testUser(), [message("user", "Hello")], ["model": "coach:\(id)"]).status == 404)
     }
 }

@@ -201,9 +201,11 @@ struct RouteMatrixTests {
         #expect(count > 15)
     }
 
-    @Test("that suspends an unknown user is 404, and does not suspend the operator")
+    @Test("that suspends an unknown user is 404, and the operator themselves 422; neither suspends the operator")
     func unknownUser() async throws {
         let operators = TestUser(gateway: try await TestBed.shared().gateway, role: "operator")
+        let own = try await operators.send("POST", "/api/v1/operator/users/\(operators.id)/suspend", ["reason": "test"])
+        #expect(own.status == 422 && own.errorCode == "VAL_3001" && own.error.object("details")["field"] == "id")
         for action in ["suspend", "unsuspend"] {
             let path = "/api/v1/operator/users/\(UUID().uuidString.lowercased())/\(action)"
             let answer = try await operators.send("POST", path, ["reason": "test"])

@@ -168,8 +168,11 @@ struct AccountTests {
     func search() async throws {
         let user = try await TestBed.shared().testUser()
         expectDone(try await user.chat("My sister moved to Lisbon \(sim(["words": 2]))"))
-        let found = try await user.send("GET", "/api/v1/messages/search?q=lisbon%20sister")
-        #expect(found.list.count == 1 && found.list[0].object("message")["content"]?.contains("Lisbon") == true, "\(found.text)")
+        for words in ["lisbon%20sister", "lisbon+sister"] {
+            let found = try await user.send("GET", "/api/v1/messages/search?q=\(words)")
+            #expect(found.list.count == 1 && found.list[0].object("message")["content"]?.contains("Lisbon") == true, "\(found.text)")
+        }
+        let found = try await user.send("GET", "/api/v1/messages/search?q=lisbon")
         #expect(found.list[0]["conversation_id"] != nil)
         for query in ["", "?q=", "?q=a%00b", "?q=\(String(repeating: "a", count: 201))", "?q=a&cursor=x", "?q=a&limit=0"] {
             #expect(try await user.send("GET", "/api/v1/messages/search\(query)").status == 422, "\(query)")

@@ -2,9 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A file of keys", .paced)
-struct KeyFileTests {
-    @Test("is read again while the gateway runs: a refused key is replaced without a restart")
+@Suite("Keys of providers", .paced)
+struct ProviderKeyTests {
+    @Test(
+        "as shipped, the provider whose key is set answers",
+        arguments: [("OPENAI", "openai", "/v1"), ("ANTHROPIC", "anthropic", ""), ("GEMINI", "gemini", "")])
+    func shipped(prefix: String, provider: String, path: String) async throws {
+        let simulator = try await Simulator()
+        let gateway = try await Gateway(
+            database: TestBed.shared().database.gatewayURL, simulator: nil,
+            environment: ["\(prefix)_API_KEY": "key", "\(prefix)_BASE_URL": "http://127.0.0.1:\(simulator.port)\(path)"])
+        let answer = try await gateway.testUser().chat("Hello \(sim(["words": 2]))")
+        let usage = answer.first("usage")
+        #expect(usage?["provider"] == provider && usage?["cost_usd"] != nil, "\(answer.text)")
+        #expect(answer.first("start")?["model"] == usage?["model"])
+    }
+
+    @Test("a file of keys is read again while the gateway runs: a refused key is replaced without a restart")
     func reload() async throws {
         let database = try await TestBed.shared().database
         let provider = try Program(["simulate-llm", "--port", "0", "--key", "sk-second"])
