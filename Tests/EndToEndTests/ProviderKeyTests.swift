@@ -11,11 +11,12 @@ struct ProviderKeyTests {
         let simulator = try await Simulator()
         let gateway = try await Gateway(
             database: TestBed.shared().database.gatewayURL, simulator: nil,
-            environment: ["\(prefix)_API_KEY": "key", "\(prefix)_BASE_URL": "http://127.0.0.1:\(simulator.port)\(path)"])
+            environment: [
+                "\(prefix)_API_KEY": "key", "\(prefix)_BASE_URL": "http://127.0.0.1:\(simulator.port)\(path)",
+                "\(prefix)_MODEL": "sim-coach-1",
+            ])
         let answer = try await gateway.testUser().chat("Hello \(sim(["words": 2]))")
-        let usage = answer.first("usage")
-        #expect(usage?["provider"] == provider && usage?["cost_usd"] != nil, "\(answer.text)")
-        #expect(answer.first("start")?["model"] == usage?["model"])
+        #expect(answer.first("usage")?["provider"] == provider, "\(answer.text)")
     }
 
     @Test("a file of keys is read again while the gateway runs: a refused key is replaced without a restart")

@@ -13,9 +13,9 @@ public struct BrowserSessions: Sendable {
     /// Opens a session with an operator's token, the value of an `Authorization` header. Throws what a request with this token would get.
     public func open(
         _ authorization: String?, _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date) {
+    ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date, rate: RateLimit) {
         try checkOrigin(request, required: false)
-        let caller = try await caller(authorization, request, context)
+        let (caller, rate) = try await caller(authorization, request, context)
         let token = SessionToken.random(for: caller.userID)
         do {
             try await authenticator.sessions.store.open(caller, token)
@@ -23,12 +23,14 @@ public struct BrowserSessions: Sendable {
             throw errors.clientError(for: error, requestID: context.requestID)
         }
         let cookie = SessionCookie.setting(token, until: caller.expiresAt, now: Date(), isSecure: isSecure(request))
-        return (cookie, caller.expiresAt)
+        return (cookie, caller.expiresAt, rate)
     }
 
     /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended. A cookie of no session counts against
     /// the limit of its address.
-    public func expiry(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> Date {
+    public func expiry(
+        _ request: Request, _ context: some EdgeContext
+    ) async throws(GatewayError) -> (expiresAt: Date, rate: RateLimit) {
         let caller: Caller?
         do {
             caller = try await authenticator.sessions.caller(request, errors, context)
@@ -37,8 +39,7 @@ public struct BrowserSessions: Sendable {
             throw error
         }
         guard let caller else { throw .noSession }
-        _ = try await count(caller, request, context)
-        return caller.expiresAt
+        return (caller.expiresAt, try await count(caller, request, context).rate)
     }
 
     /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin.
@@ -67,7 +68,7 @@ public struct BrowserSessions: Sendable {
     /// A failed attempt counts against the limit of its address.
     private func caller(
         _ authorization: String?, _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> Caller {
+    ) async throws(GatewayError) -> (Caller, RateLimit) {
         let caller: Caller
         do {
             caller = try await authenticator.authenticate(authorization)
@@ -75,9 +76,13 @@ public struct BrowserSessions: Sendable {
             try await authenticator.unauthenticated.count(request.headers, from: context.channel)
             throw error
         }
-        _ = try await count(caller, request, context)
-        guard caller.role == .operator else { throw GatewayError(.forbidden, "only operators have sessions") }
-        return caller
+        let rate = try await count(caller, request, context).rate
+        guard caller.role == .operator else {
+            var error = GatewayError(.forbidden, "only operators have sessions")
+            error.rate = rate
+            throw error
+        }
+        return (caller, rate)
     }
 
     private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> CountedRequest {

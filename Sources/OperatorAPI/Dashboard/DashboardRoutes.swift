@@ -33,8 +33,10 @@ public struct DashboardRoutes: Feature {
         group.get(
             "/operator/session", .init("Get when the browser's session ends", response: .data(session), failures: [401, 403])
         ) { request, context in
-            let expiresAt = Timestamp(try await sessions.expiry(request, context))
-            return .envelope(context) { $0.session(until: expiresAt) }
+            let session = try await sessions.expiry(request, context)
+            var response = Response.envelope(context) { $0.session(until: Timestamp(session.expiresAt)) }
+            session.rate.write(to: &response.headers)
+            return response
         }
         group.post(
             "/operator/session",
@@ -53,7 +55,7 @@ public struct DashboardRoutes: Feature {
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
         var expiresAt = ""
         do throws(GatewayError) {
-            expiresAt = Timestamp(try await sessions.expiry(request, context)).rfc3339
+            expiresAt = Timestamp(try await sessions.expiry(request, context).expiresAt).rfc3339
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
         }
@@ -66,6 +68,7 @@ public struct DashboardRoutes: Feature {
             let session = try await sessions.open(request.headers[.authorization], request, context)
             var response = Response.envelope(context, status: .created) { $0.session(until: Timestamp(session.expiresAt)) }
             response.headers[.setCookie] = session.setCookie
+            session.rate.write(to: &response.headers)
             return response
         }
         let token = FormBody.value(of: "token", in: try await request.collectBytes())

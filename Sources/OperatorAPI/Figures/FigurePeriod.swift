@@ -16,7 +16,7 @@ struct FigurePeriod {
     private static let longest = 367 * day
 
     static let parameters: [RouteParameter] = [
-        .init("from", in: .query, .text.described("a date (UTC) or RFC 3339")),
+        .init("from", in: .query, .text.described("a date (UTC) or RFC 3339; at most \(Int(longest / day)) days before `to`")),
         .init("to", in: .query, .text.described("a date (UTC, included) or RFC 3339 (not included)")),
     ]
 

@@ -101,6 +101,7 @@ enum FunctionExpectation {
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
         "gateway.purge_content(interval, integer)",
+        "gateway.slug_of(text, uuid)",
         "gateway.publish_persona(uuid, uuid, text)",
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
         "gateway.unpublish_persona(uuid, uuid)",
@@ -215,7 +216,7 @@ enum FunctionExpectation {
     /// Executable only by triggers and by security definer functions.
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
-        "gateway.limit_rows()",
+        "gateway.limit_rows()", "gateway.keep_persona_version()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",
@@ -248,7 +249,7 @@ enum FunctionExpectation {
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
         "gateway.purge_content(interval, integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
-        "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()",
+        "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()", "gateway.keep_persona_version()",
         // Remove a user and keep a tombstone.
         "gateway.removed_among(uuid[])",
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",

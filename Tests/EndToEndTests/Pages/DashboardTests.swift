@@ -51,7 +51,10 @@ struct DashboardTests {
         #expect(header.contains("HttpOnly") && header.contains("SameSite=Strict") && !header.contains("Secure"))
         let cookie = ["Cookie": String(header.prefix { $0 != ";" })]
         #expect(try await there.send("GET", "/api/v1/operator/audit", headers: cookie).status == 200)
-        #expect(try await there.send("GET", path, headers: cookie).data["expires_at"] != nil)
+        let session = try await there.send("GET", path, headers: cookie)
+        #expect(session.data["expires_at"] != nil && session.headers["x-ratelimit-remaining"] != nil)
+        let refused = try await there.send("POST", path, headers: ["Authorization": "Bearer \(Token(user: id).text)"])
+        #expect(refused.status == 403 && refused.headers["x-ratelimit-remaining"] != nil)
         #expect(try await there.send("GET", "/api/v1/me", headers: cookie).status == 401)
         #expect(try await there.send("GET", "/operator/costs", headers: cookie).text.contains("Sign out"))
         #expect(try await there.send("GET", "/operator/costs").text.contains("Access token"))
