@@ -99,6 +99,7 @@ public struct RouteResponse: Sendable {
         Self(status: 200, content: .media(types.map { (type: $0.key, schema: $0.value) }))
     }
 
+    /// The media type of server-sent events.
     public static let eventStream = "text/event-stream"
 
     /// Whether the response, to some requests, is written while it is made, so that its length is not known before.
