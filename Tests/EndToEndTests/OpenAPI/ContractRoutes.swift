@@ -1,5 +1,5 @@
-/// Who may call each route according to the contract (§5 to §7). A literal list, not derived from the server's own declarations or OpenAPI document, so
-/// that a mistake there fails the tests. Routes of operators are all those below `/api/v1/operator/`, and no others.
+/// Who may call each route according to the contract (§5 to §7). Written by hand from the contract, and not read from the server's own declarations or
+/// its OpenAPI document, so that a mistake there fails the tests. Routes of operators are all those below `/api/v1/operator/`, and no others.
 enum ContractRoutes {
     /// Without a token.
     static let open: Set<String> = [
