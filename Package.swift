@@ -9,14 +9,17 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// `isAlwaysOptimised`: also in debug builds, because tests start hundreds of gateways, which compile grammar and lexicon and load the models.
-func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = [],
-    isAlwaysOptimised: Bool = false
-) -> Target {
+/// Of the server; optimised also in debug builds: tests start hundreds of gateways, and measure milliseconds of what is shipped. Without it
+/// end-to-end tests take half as long again, and all of `deploy/test` is longer.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []) -> Target {
     .target(
         name: name, dependencies: dependencies, exclude: exclude, resources: resources,
-        swiftSettings: strict + (isAlwaysOptimised ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []))
+        swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))])
+}
+
+/// What `CoachClient` is made of: an app cannot depend on a package whose product has unsafe flags.
+func clientModule(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -61,15 +64,15 @@ let package = Package(
         .target(name: "CGatewayShims"),
         // Optimised also while the rest is debugged: it is arithmetic alone, and tests run it thousands of times.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
-        module("JSON"),
+        clientModule("JSON"),
         module("BinaryFormats"),
         module("OpenSSLCrypto", ["CLibSSL"]),
-        module("EventStream", ["JSON"]),
+        clientModule("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
-        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"], isAlwaysOptimised: true),
+        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"]),
         module("ModelTraining", ["BinaryFormats", "CoachCore", "JSON"]),
 
-        module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
+        clientModule("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
         module("Reactor", ["CGatewayShims"]),
         module("PostgresClient", ["CLibPQ", "Reactor"]),
         module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
@@ -97,7 +100,7 @@ let package = Package(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird, .nioPosix]),
-        module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
+        clientModule("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
         module(
             "ProviderSimulator", ["BinaryFormats", "JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle],
             exclude: ["README.md"]),
