@@ -230,10 +230,8 @@ begin
     insert into gateway.subscriber_ids (id, subscriber)
     select new.id, target from unnest(ids) as new (id) order by new.id
     on conflict do nothing;
-    -- Another transaction bound one of them first.
-    if exists (select from unnest(ids) as new (id) where not exists (
-        select from gateway.subscriber_ids i where i.id = new.id and i.subscriber = target))
-    then
+    -- Another transaction bound one of them first. Not looked up one by one: the plan might find each among all ids of the subscriber.
+    if exists (select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber <> target) then
         raise exception 'the subscriber changed' using errcode = 'serialization_failure';
     end if;
     insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
