@@ -112,9 +112,35 @@ struct JudgeTests {
     func saved() async throws {
         let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["hang": true])
-        try await judge.always(["text": #"{"tier": 3, "category": "suicide", "subject": "self"}"#])
-        let (user, database) = (gateway.testUser(), try await TestBed.shared().database)
+        try await judge.always(Self.danger)
+        let user = gateway.testUser()
         async let answer = user.chat(Self.grey, ["country": "US"])
+        try await Self.dangerIsSaved(of: user)
+        #expect(try await user.stop(try #require(try await TestBed.shared().database.turn(of: user.id)["id"])).status == 200)
+        #expect(try await answer.first("safety") != nil)
+    }
+
+    @Test("danger that it finds only at the second attempt is saved then")
+    func savedAtRetry() async throws {
+        let (coach, judge, gateway) = try await Self.testBed.value
+        try await coach.always(["http_error": ["status": 400]])
+        try await judge.always(["text": #"{"tier": 0}"#])
+        let user = gateway.testUser()
+        #expect(try await user.chat(Self.grey, ["country": "US"]).first("error") != nil)
+        let turn = try #require(try await TestBed.shared().database.turn(of: user.id)["id"])
+        try await coach.always(["hang": true])
+        try await judge.always(Self.danger)
+        async let answer = user.retry(turn)
+        try await Self.dangerIsSaved(of: user)
+        #expect(try await user.stop(turn).status == 200)
+        #expect(try await answer.first("safety") != nil)
+    }
+
+    private static let danger = ["text": #"{"tier": 3, "category": "suicide", "subject": "self"}"#]
+
+    /// Returns when a running turn of the user has the danger, and their state too.
+    private static func dangerIsSaved(of user: TestUser) async throws {
+        let database = try await TestBed.shared().database
         try await eventually("the danger of the running turn") {
             let saved = try await database.rows(
                 """
@@ -123,8 +149,6 @@ struct JudgeTests {
                 """)
             return saved.first?.number("risk_tier") == 3
         }
-        #expect(try await user.stop(try #require(try await database.turn(of: user.id)["id"])).status == 200)
-        #expect(try await answer.first("safety") != nil)
     }
 
     @Test("is recorded in the ledger before its request leaves, and as a failed call when it is refused")
