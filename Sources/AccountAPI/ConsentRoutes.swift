@@ -17,10 +17,14 @@ public struct ConsentRoutes: Feature {
     public func register(on routes: RouteTable) {
         let users = routes.authenticated("Account")
         users.get(
-            "/api/v1/me/consents", .init("List every kind of consent with the latest decision", response: .list(ConsentResource.schema))
+            "/api/v1/me/consents",
+            .init(
+                "List every kind of consent with the latest decision", parameters: PageQuery.cursorParameters,
+                response: .list(ConsentResource.schema))
         ) { request, context in
+            let page = try Page(of: ConsentKind.allCases, try PageQuery.read(request))
             let decisions = try await consents.current(context.caller)
-            return .list(request, context, Page(items: ConsentKind.allCases, nextCursor: nil)) { resource($0, decisions) }
+            return .list(request, context, page) { resource($0, decisions) }
         }
         users.put(
             "/api/v1/me/consents/{kind}",

@@ -11,9 +11,10 @@ public struct DomainRoutes: Feature {
 
     public func register(on routes: RouteTable) {
         routes.authenticated("Account").get(
-            "/api/v1/domains", .init("List the coaching domains", response: .list(DomainResource.schema))
+            "/api/v1/domains",
+            .init("List the coaching domains", parameters: PageQuery.cursorParameters, response: .list(DomainResource.schema))
         ) { request, context in
-            .list(request, context, Page(items: domains().all, nextCursor: nil)) { domain in
+            .list(request, context, try Page(of: domains().all, try PageQuery.read(request))) { domain in
                 DomainResource(
                     id: domain.domain.rawValue, name: domain.name, description: domain.description, greeting: domain.greeting,
                     starters: domain.starters)

@@ -21,14 +21,14 @@ public struct SafetyRoutes: Feature {
             "/api/v1/resources",
             .init(
                 "List crisis resources of a country and the international ones",
-                parameters: [.init("country", in: .query, .text), .init("locale", in: .query, .text)],
+                parameters: [.init("country", in: .query, .text), .init("locale", in: .query, .text)] + PageQuery.cursorParameters,
                 response: .list(SafetyResource.schema))
         ) { request, context in
             let query = request.uri.queryParameters
             let asked = Region(country: query["country"].map(String.init), locale: query["locale"].map(String.init))
             let region = Region(firstOf: [asked, AcceptLanguage.region(request.headers[.acceptLanguage])])
             let card = StreamSafety(coaching.current.resources.all(in: region))
-            return .list(request, context, Page(items: card.resources, nextCursor: nil)) { $0 }
+            return .list(request, context, try Page(of: card.resources, try PageQuery.read(request))) { $0 }
         }
         group.get(
             "/.well-known/safety-protocol", .init("Get the published safety protocol", response: .media("text/markdown", .text))

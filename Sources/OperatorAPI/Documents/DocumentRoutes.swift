@@ -35,9 +35,12 @@ public struct DocumentRoutes: Feature {
         let item = editor.hasOneDocument ? path : "\(path)/{id}"
         if !editor.hasOneDocument {
             operators.get(
-                path, .init("List the current versions of the \(title)", response: .list(DocumentVersionResource.schema))
+                path,
+                .init(
+                    "List the current versions of the \(title)", parameters: PageQuery.cursorParameters,
+                    response: .list(DocumentVersionResource.schema))
             ) { request, context in
-                let page = Page(items: try await editor.current(), nextCursor: nil)
+                let page = try Page(of: try await editor.current(), try PageQuery.read(request))
                 return .list(request, context, page) { DocumentVersionResource($0) }
             }
         }
