@@ -9,17 +9,15 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Of the server; optimised also in debug builds: tests start hundreds of gateways, and measure milliseconds of what is shipped. Without it
-/// end-to-end tests take half as long again, and all of `deploy/test` is longer.
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []) -> Target {
+/// `isAlwaysOptimised`: also in debug builds, because tests start hundreds of gateways, which compile grammar and lexicon and load the models,
+/// and measure how long the relay's thread works without a pause. Not for all: that would take the build longer than it saves the tests.
+func module(
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = [],
+    isAlwaysOptimised: Bool = false
+) -> Target {
     .target(
         name: name, dependencies: dependencies, exclude: exclude, resources: resources,
-        swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))])
-}
-
-/// What `CoachClient` is made of: an app cannot depend on a package whose product has unsafe flags.
-func clientModule(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+        swiftSettings: strict + (isAlwaysOptimised ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []))
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -64,21 +62,21 @@ let package = Package(
         .target(name: "CGatewayShims"),
         // Optimised also while the rest is debugged: it is arithmetic alone, and tests run it thousands of times.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
-        clientModule("JSON"),
+        module("JSON"),
         module("BinaryFormats"),
         module("OpenSSLCrypto", ["CLibSSL"]),
-        clientModule("EventStream", ["JSON"]),
+        module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
-        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"]),
+        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"], isAlwaysOptimised: true),
         module("ModelTraining", ["BinaryFormats", "CoachCore", "JSON"]),
 
-        clientModule("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
-        module("Reactor", ["CGatewayShims"]),
+        module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
+        module("Reactor", ["CGatewayShims"], isAlwaysOptimised: true),
         module("PostgresClient", ["CLibPQ", "Reactor"]),
         module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
-        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
+        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"], isAlwaysOptimised: true),
         module("ModelProviders", ["BinaryFormats", "CoachCore", "JSON", "EventStream", "OpenSSLCrypto", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP"]),
         module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP", .hummingbird]),
@@ -100,7 +98,7 @@ let package = Package(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird, .nioPosix]),
-        clientModule("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
+        module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
         module(
             "ProviderSimulator", ["BinaryFormats", "JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle],
             exclude: ["README.md"]),
