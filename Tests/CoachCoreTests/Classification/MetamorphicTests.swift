@@ -73,23 +73,28 @@ struct MetamorphicTests {
         }
     }()
 
-    private func hasCard(_ text: String) -> Bool { Shipped.assessor.assessFully(text).risk.tier >= .crisis }
+    private static func hasCard(_ text: String) -> Bool { Shipped.assessor.assessFully(text).risk.tier >= .crisis }
+
+    // Of the unchanged messages, assessed once for all changes.
+    private static let found = messages.filter { $0.isCrisis && hasCard($0.text) }
+    private static let ordinary = messages.filter(\.isOrdinary)
+    private static let calm = ordinary.filter { !hasCard($0.text) }
 
     @Test("a change of form keeps the verdict on danger", arguments: Change.allCases)
     private func kept(_ change: Change) {
         var random = SeededGenerator(state: 1)
-        let found = MetamorphicTests.messages.filter { $0.isCrisis && hasCard($0.text) }
+        let found = Self.found
         #expect(found.count >= 60)
-        let kept = found.count { hasCard(change.apply(to: $0.text, &random)) }
+        let kept = found.count { Self.hasCard(change.apply(to: $0.text, &random)) }
         #expect(Double(kept) >= change.floor * Double(found.count), "\(change): \(kept) of \(found.count)")
     }
 
     @Test("a change of form raises no false alarms", arguments: Change.allCases)
     private func falseAlarms(_ change: Change) {
         var random = SeededGenerator(state: 1)
-        let ordinary = MetamorphicTests.messages.filter(\.isOrdinary)
+        let ordinary = Self.ordinary
         #expect(ordinary.count >= 40)
-        let raised = ordinary.filter { !hasCard($0.text) && hasCard(change.apply(to: $0.text, &random)) }
+        let raised = Self.calm.filter { Self.hasCard(change.apply(to: $0.text, &random)) }
         #expect(Double(raised.count) <= 0.03 * Double(ordinary.count), "\(change): \(raised.count) of \(ordinary.count)")
     }
 }
