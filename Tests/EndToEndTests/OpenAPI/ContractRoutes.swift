@@ -1,5 +1,5 @@
-/// Who may call each route according to the contract (§5 to §7). Written by hand from the contract, and not read from the server's own declarations or
-/// its OpenAPI document, so that a mistake there fails the tests. Routes of operators are all those below `/api/v1/operator/`, and no others.
+/// Who may call each route, by the contract (§5 to §7). This list is copied by hand from the contract. It is not made from the routes that the server
+/// declares, nor from its OpenAPI document, so a mistake in those fails the tests. Only operators may call what is below `/api/v1/operator/`.
 enum ContractRoutes {
     /// Without a token.
     static let open: Set<String> = [
