@@ -55,13 +55,7 @@ public struct GatewayApplication: Service {
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? configuration.port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
-        do {
-            try await application.run()
-        } catch let error as IOError {
-            // The only `IOError` that reaches this is the failure to bind the address.
-            throw AddressUnavailable(
-                host: configuration.host, port: configuration.port, reason: String(cString: strerror(error.errnoCode)))
-        }
+        try await application.listen(host: configuration.host, port: configuration.port)
     }
 
     /// More connections wait in the kernel's backlog.
@@ -90,12 +84,4 @@ public struct GatewayApplication: Service {
 extension GatewayApplication: CustomStringConvertible {
     /// `ServiceGroup` keeps the description as the service's name. The default description prints all content: six megabytes.
     public var description: String { "GatewayApplication" }
-}
-
-/// The address to listen on is not available.
-struct AddressUnavailable: Error, CustomStringConvertible {
-    var host: String
-    var port: Int
-    var reason: String
-    var description: String { "cannot listen on \(host):\(port): \(reason)" }
 }

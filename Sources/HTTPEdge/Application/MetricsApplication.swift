@@ -59,6 +59,6 @@ public struct MetricsApplication: Service {
             router: router, server: .gateway(log: RequestLog(logger: quiet)), configuration: .init(address: .hostname(host, port: port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
-        ).run()
+        ).listen(host: host, port: port)
     }
 }
