@@ -115,7 +115,8 @@ begin
         case when count(*) = 1 then min(s.state) filter (where s.fold_version = $5 and s.last_at <= $3) end
         into subscribers, revisions, state
     from gateway.subscribers s
-    where s.id = any (array(select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id <> all (removed)));
+    where s.id = any (array(
+        select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id not in (select * from unnest(removed))));
     events := case when state is null then gateway.subscriber_events(subscribers) end;
 end $$;
 
@@ -173,10 +174,12 @@ begin
     insert into gateway.subscriptions (user_id, timeline)
     select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
     on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
+    -- `not in` is hashed: thousands of users of one subscriber are not compared with each other.
     delete from gateway.user_entitlements e
-    where e.user_id = any (users) and not exists (
-        select from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
-        where s.user_id = e.user_id and case when e.is_trial then s.trials else s.paid end ? e.entitlement);
+    where e.user_id = any (users) and (e.user_id, e.entitlement, e.is_trial) not in (
+        select s.user_id, n.key, k.is_trial
+        from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb),
+            lateral (values (false, s.paid), (true, s.trials)) as k (is_trial, access), jsonb_object_keys(k.access) as n (key));
     insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
     select s.user_id, n.key, k.is_trial,
         case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
@@ -202,13 +205,14 @@ declare
 begin
     -- In the order of ids, so that two events never wait for each other.
     select array_agg(l.id) into locked from (
-        select s.id from gateway.subscribers s where s.id = any ($8) and s.revision = $9[array_position($8, s.id)]
-        order by s.id for update) as l;
+        select s.id from unnest($8, $9) as k (id, revision) join gateway.subscribers s on s.id = k.id and s.revision = k.revision
+        order by s.id for update of s) as l;
     if exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2) then
         return false;
     end if;
     if coalesce(cardinality(locked), 0) <> cardinality(subscribers)
-        or exists (select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber <> all (subscribers))
+        or exists (
+            select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber not in (select * from unnest(subscribers)))
     then
         raise exception 'the subscriber changed' using errcode = 'serialization_failure';
     end if;
