@@ -2,6 +2,7 @@ import CoachCore
 import CoachStore
 import Foundation
 import PostgresClient
+import TestSupport
 import Testing
 
 @Suite("Alerts")
@@ -23,12 +24,14 @@ struct AlertTests {
                 return try await group.reduce(into: []) { $0.insert($1) }
             }
         }
-        _ = try await evaluate([0, 1, 0])
-        #expect(try await evaluate([0, 1, 0]) == [[]], "one receipt of all instances is not above 1")
-        _ = try await evaluate([1, 1, 0])
-        #expect(try await evaluate([1, 1, 0]) == [["spool"]])
-        _ = try await evaluate([0, 0, 0])
-        #expect(try await evaluate([0, 0, 0]) == [[]])
+        /// What all say once the readings are noted, and whoever evaluated them has committed: at once, each may see the state before.
+        func settled(_ readings: [Double]) async throws -> Set<[String]> {
+            for _ in 0..<2 { _ = try await evaluate(readings) }
+            return try await evaluate(readings)
+        }
+        #expect(try await settled([0, 1, 0]) == [[]], "one receipt of all instances is not above 1")
+        #expect(try await settled([1, 1, 0]) == [["spool"]])
+        #expect(try await settled([0, 0, 0]) == [[]])
         _ = try await evaluate([5, 0, 0])
         _ = try await evaluate([5, 0, 0])
 

@@ -115,7 +115,7 @@ struct SafetyTests {
         _ = try await testUser.chat("I want to kill myself \(Self.quick)")
         let found = try await testUser.browser.send("GET", "\(Browser.chatPath)/\(UUID())", headers: header)
         for answer in [begun, found] {
-            #expect(answer.status == 404 && answer.text.contains("116 123") && !answer.text.contains("988"), "\(answer.text)")
+            #expect(answer.status == 404 && answer.text.contains("116 123") && !answer.text.contains(#""988""#), "\(answer.text)")
         }
     }
 
