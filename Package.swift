@@ -9,19 +9,17 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// `isAlwaysOptimised`: also in debug builds, because tests start hundreds of gateways, which compile grammar and lexicon and load the models,
-/// and measure how long the relay's thread works without a pause. Not for all: that would take the build longer than it saves the tests.
 func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = [],
-    isAlwaysOptimised: Bool = false
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
 ) -> Target {
-    .target(
-        name: name, dependencies: dependencies, exclude: exclude, resources: resources,
-        swiftSettings: strict + (isAlwaysOptimised ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []))
+    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
 }
 
+/// Tests of the release build, which is what `deploy/test` tests, are not optimised themselves: they run once.
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude,
+        swiftSettings: strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
 extension Target.Dependency {
@@ -60,23 +58,23 @@ let package = Package(
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
-        // Optimised also while the rest is debugged: it is arithmetic alone, and tests run it thousands of times.
+        // Optimised also while the rest is debugged: it is arithmetic alone.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
         module("JSON"),
         module("BinaryFormats"),
         module("OpenSSLCrypto", ["CLibSSL"]),
         module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
-        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"], isAlwaysOptimised: true),
+        module("CoachCore", ["BinaryFormats", "CVectorMath", "JSON"]),
         module("ModelTraining", ["BinaryFormats", "CoachCore", "JSON"]),
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
-        module("Reactor", ["CGatewayShims"], isAlwaysOptimised: true),
+        module("Reactor", ["CGatewayShims"]),
         module("PostgresClient", ["CLibPQ", "Reactor"]),
         module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
-        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"], isAlwaysOptimised: true),
+        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
         module("ModelProviders", ["BinaryFormats", "CoachCore", "JSON", "EventStream", "OpenSSLCrypto", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP"]),
         module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OpenSSLCrypto", "OutboundHTTP", .hummingbird]),
@@ -168,10 +166,16 @@ let package = Package(
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),
         tests(
+            "CoachGatewayTests",
+            [
+                "coach-gateway", "CGatewayShims", "CoachCore", "CoachStore", "GatewayAPI", "OperatorAPI", "PostgresClient", "Reactor",
+                "RelayTestSupport", "TestSupport", "TokenRelay", .logging,
+            ]),
+        // Without the executable, which every build of the tests makes: so neither waits for the other.
+        tests(
             "EndToEndTests",
             [
-                "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
-                "CoachStore", "OperatorAPI", "Webhooks", "WebhookTestSupport", "RelayTestSupport", "TokenRelay", "Reactor", .logging,
+                "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON", "Webhooks", "WebhookTestSupport",
             ],
             exclude: [
                 "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",

@@ -1,12 +1,12 @@
 # Running the tests of deploy/test in parts, each with a log and results of its own. Sourced by it, not executed.
-# Reads: width, the number of tests at once; part_limit, the seconds of a part. Counts: parts.
+# Reads: testing, the folder of the build; width, the number of tests at once; part_limit, the seconds of a part. Counts: parts.
 
 # A test that hangs costs its part of the run, not the whole: a time limit of Swift Testing only cancels what may not listen.
 run_tests() { # arguments of swift test
     results=.build/results-$((parts += 1)).xml
     local log=.build/test-part.log status
-    timeout --kill-after=10 "${part_limit:-1200}" swift test --skip-build --xunit-output "$results" \
-        --experimental-maximum-parallelization-width "$width" "$@" 2>&1 | tee "$log" | tee -a .build/test.log && return
+    timeout --kill-after=10 "${part_limit:-1200}" swift test --scratch-path "$testing" --configuration release --skip-build \
+        --xunit-output "$results" --experimental-maximum-parallelization-width "$width" "$@" 2>&1 | tee "$log" | tee -a .build/test.log && return
     status=${PIPESTATUS[0]}
     if [ "$status" -eq 124 ]; then
         say "broken off after ${part_limit:-1200} s" 2>&1 | tee -a .build/test.log

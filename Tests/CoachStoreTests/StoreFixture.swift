@@ -149,19 +149,6 @@ final class StoreFixture: Sendable {
 }
 
 /// Where the repository's files are.
-enum Project {
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    static let migrations = root.appendingPathComponent("db/migrations")
-    static let seed = root.appendingPathComponent("db/seed.sql")
-
-    static func url(_ url: String, user: String) throws -> String {
-        guard var parts = URLComponents(string: url) else { throw StoreFault.unexpected("not a URL") }
-        parts.user = user
-        parts.password = nil
-        return parts.string ?? url
-    }
-}
-
 extension Caller {
     static func someone(_ userID: UserID = .random(), role: Role? = nil) -> Caller {
         let metadata = role.map { #","app_metadata":{"role":"\#($0.rawValue)"}"# } ?? ""

@@ -28,7 +28,7 @@ struct ConfigurationTests {
     @Test("as many connections to providers are kept as turns may run")
     func idleConnections() throws {
         let environment = [
-            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": "postgres://127.0.0.1/x", "COACH_MAX_TURNS": "7",
+            "COACH_ENV": "development", "COACH_JWT_SECRET": tokenSecret, "DATABASE_URL": "postgres://127.0.0.1/x", "COACH_MAX_TURNS": "7",
         ]
         let (configuration, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
         #expect(try #require(configuration, "\(findings)").transfers.idleConnections == 7)
@@ -37,7 +37,7 @@ struct ConfigurationTests {
     @Test("a proxy that cannot be used is an error at start for every URL that is called, and not for those that need no proxy")
     func proxies() throws {
         var environment = [
-            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": "postgres://127.0.0.1/x",
+            "COACH_ENV": "development", "COACH_JWT_SECRET": tokenSecret, "DATABASE_URL": "postgres://127.0.0.1/x",
             "https_proxy": "http://u:secret@p:x", SettingKey.jwksURL.name: "https://id.example/keys",
             SettingKey.alertWebhookURL.name: "https://alerts.example/hook", SettingKey.alertWebhookSecret.name: "s",
             SettingKey.tracesEndpoint.name: "https://traces.example/v1/traces", SettingKey.revenueCatAPIKey.name: "k",

@@ -3,6 +3,7 @@ import CoachStore
 import Foundation
 import Logging
 import OperatorAPI
+import PostgresClient
 import Reactor
 import RelayTestSupport
 import TestSupport
@@ -10,11 +11,24 @@ import Testing
 
 @testable import coach_gateway
 
+/// Of configurations that are read here; no token is made with it.
+let tokenSecret = String(repeating: "secret", count: 8)
+
+private let migrated = DatabaseTemplate { database in
+    let reactor = try Reactor(name: "migrations")
+    reactor.start()
+    defer { reactor.stop() }
+    let client = PostgresClient(PostgresConfiguration(database.url), reactor: reactor)
+    client.start()
+    try await Migrator(client: client, directory: Project.migrations).migrate()
+    await client.shutdown(grace: .zero)
+}
+
 @Suite("Large results beside a stream")
 struct LargeResultTests {
     @Test("8 MiB of text of other instances' turns, running and orphaned, delay no token by more than 5 ms")
     func texts() async throws {
-        let database = try await Database.ofItsOwn()
+        let database = try await migrated.copy()
         let turns = (0..<128).map { _ in (user: UserID.random(), turn: TurnID.random()) }
         try await Parts.run(database) { parts in
             try await parts.local.instance.registerWhenReachable()
@@ -37,9 +51,9 @@ struct LargeResultTests {
 
     @Test("a page of a creator's personas, 5 MB of JSON, delays no token by more than 5 ms")
     func personas() async throws {
-        let database = try await Database.ofItsOwn()
+        let database = try await migrated.copy()
         let creator = UserID.random()
-        try await database.fresh.psql(
+        try await database.psql(
             """
             insert into public.users (id) values ('\(creator)');
             insert into public.coaching_personas (user_id, name, tone, methodology, personality)
@@ -61,9 +75,9 @@ struct LargeResultTests {
     }
 
     /// Turns of an earlier process of an instance, with 64 KiB of text each.
-    private func insert(_ turns: [(user: UserID, turn: TurnID)], of instance: UUID, _ database: Database) async throws {
+    private func insert(_ turns: [(user: UserID, turn: TurnID)], of instance: UUID, _ database: FreshDatabase) async throws {
         let rows = turns.enumerated().map { "(\($0), '\($1.user)'::uuid, '\($1.turn)'::uuid)" }.joined(separator: ",")
-        try await database.fresh.psql(
+        try await database.psql(
             """
             create table public.example as select * from (values \(rows)) as row (n, user_id, turn_id);
             insert into gateway.running_turns (
@@ -89,11 +103,14 @@ private struct Parts {
     private let thread: ThreadProbe
 
     /// Runs `body` with the parts, and stops them.
-    static func run(_ database: Database, _ body: (Parts) async throws -> Void) async throws {
-        let folder = try Folder()
+    static func run(_ database: FreshDatabase, _ body: (Parts) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coach-gateway-test-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = try Project.url(database.url, user: "coach_gateway")
         let environment = [
-            "COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret, "DATABASE_URL": database.gatewayURL,
-            "COACH_ROOT": Program.root.path, "COACH_STATE_DIR": folder.path, "COACH_SIMULATOR_URL": "http://127.0.0.1:1/v1",
+            "COACH_ENV": "development", "COACH_JWT_SECRET": tokenSecret, "DATABASE_URL": url,
+            "COACH_ROOT": Project.root.path, "COACH_STATE_DIR": folder.path, "COACH_SIMULATOR_URL": "http://127.0.0.1:1/v1",
         ]
         let (read, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
         let configuration = try #require(read, "\(findings)")
@@ -101,7 +118,7 @@ private struct Parts {
         let reactor = try Reactor(name: "relay")
         reactor.start()
         defer { reactor.stop() }
-        let databases = try Databases(configuration, url: database.gatewayURL, logger: logger, reactor: reactor)
+        let databases = try Databases(configuration, url: url, logger: logger, reactor: reactor)
         databases.start()
         defer { databases.stop() }
         for (_, client) in databases.all { client.start() }
@@ -113,7 +130,6 @@ private struct Parts {
             failure = error
         }
         for (_, client) in databases.all { await client.shutdown(grace: .zero) }
-        withExtendedLifetime(folder) {}
         if let failure { throw failure }
     }
 
