@@ -25,7 +25,7 @@ struct TestPartTests {
             end
             chmod +x bin/swift
             . '\(deploy)/lib.sh'; . '\(deploy)/test-parts.sh'
-            parts=0; width=1; part_limit=\(limit)
+            parts=0; testing=built; width=1; part_limit=\(limit)
             ! run_tests
             """
         let run = try Program(
