@@ -27,7 +27,7 @@ struct ListeningTests {
 
     @Test("a server that is cancelled at any moment of its start ends", .timeLimit(.minutes(1)))
     func cancelled() async throws {
-        // Eight at once, so that a thread is often interrupted in between: one of 20 to 40 of them waited for itself before.
+        // Eight at once, so that a thread is often interrupted in between. Hummingbird's own `run` never ends here.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask {
