@@ -1,5 +1,5 @@
-/// Who may call each route, by the contract (§5 to §7). This list is copied by hand from the contract. It is not made from the routes that the server
-/// declares, nor from its OpenAPI document, so a mistake in those fails the tests. Only operators may call what is below `/api/v1/operator/`.
+/// Which callers the contract permits on each route (§5 to §7), copied from it by hand. The server and its OpenAPI document are tested against this
+/// list. Routes below `/api/v1/operator/` are for operators alone.
 enum ContractRoutes {
     /// Without a token.
     static let open: Set<String> = [
