@@ -9,7 +9,7 @@ POSITIONS = 128
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
 VECTOR_COLUMNS = 64
 # Floats for the caller (MessageEncoder.Limits).
-LIMITS = 4
+LIMITS = 5
 
 
 def quantised(matrix, axis):
@@ -44,7 +44,7 @@ class Writer:
     """The file format of TextEncoder+file.swift."""
 
     def __init__(self):
-        self.bytes = bytearray(b"COACHENC\x02")
+        self.bytes = bytearray(b"COACHENC\x03")
 
     def floats(self, values):
         assert np.isfinite(values).all()
@@ -115,7 +115,7 @@ def write(model, pieces, outputs, limits, path):
 class Reader:
     def __init__(self, path):
         self.bytes, self.at = open(path, "rb").read(), 0
-        assert self.take(9) == b"COACHENC\x02"
+        assert self.take(9) == b"COACHENC\x03"
 
     def take(self, count):
         self.at += count

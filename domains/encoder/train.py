@@ -1,7 +1,7 @@
 """Trains the encoder of messages and writes encoder.bin. See README.md beside it.
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
-    python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--epochs 2] [--start ../encoder.bin]
+    python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--layers 4] [--epochs 2] [--start ../encoder.bin]
 
 Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
 other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English.
@@ -21,7 +21,8 @@ from transformers import BertModel
 from calibration import calibrate, calibrate_domains
 from changes import Changes
 from encoder_file import POSITIONS, read, rounded, write
-from labels import CATEGORIES, DOMAINS, FORMS, OUTPUTS, targets
+from heads import fit, share, weight
+from labels import CATEGORIES, DOMAINS, OUTPUTS, targets
 
 # Weight of each output's error: the card decides.
 COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
@@ -115,16 +116,16 @@ class Vectors(nn.Module):
 
 
 class Encoder(nn.Module):
-    def __init__(self, base, pieces):
+    def __init__(self, base, pieces, layers):
         super().__init__()
-        self.bert = BertModel.from_pretrained(base, add_pooling_layer=False)
+        self.bert = BertModel.from_pretrained(base, add_pooling_layer=False, num_hidden_layers=layers)
         vectors = self.bert.embeddings.word_embeddings.weight.detach()
         self.bert.embeddings.word_embeddings = Vectors(vectors, list(pieces.glosses.values()))
         self.head = nn.Linear(self.bert.config.hidden_size, len(OUTPUTS) + len(DOMAINS))
         self.dropout = nn.Dropout(0.1)
 
     def start(self, path, pieces):
-        """Takes over the weights of a file; pieces that it lacks keep theirs."""
+        """Takes over the weights of a file, of as many layers as there are here; pieces that it lacks keep theirs."""
         vectors, state = read(path)
         table = self.bert.embeddings.word_embeddings
         with torch.no_grad():
@@ -145,21 +146,16 @@ class Encoder(nn.Module):
         self.bert.embeddings.word_embeddings = nn.Embedding.from_pretrained(self.bert.embeddings.word_embeddings.all().detach())
         return self
 
-    def forward(self, numbers, mask):
+    def vectors(self, numbers, mask):
+        """Of each message the mean of its pieces in the last layer."""
         # Half the time; scores are computed as the gateway does.
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training):
             hidden = self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state
         share = mask.unsqueeze(-1).float()
-        return self.head(self.dropout((hidden.float() * share).sum(1) / share.sum(1)))
+        return (hidden.float() * share).sum(1) / share.sum(1)
 
-
-def weight(row):
-    return 1 if row["label"] != "not-crisis" else 1.5 if row["form"] == "ordinary" else 0.8
-
-
-def share(row):
-    """Oblique rows say less about how people write: as CrisisTrainer weighs them, half of them are taken in an epoch."""
-    return 1 if row["plain"] or row["form"] not in FORMS else 0.5
+    def forward(self, numbers, mask):
+        return self.head(self.dropout(self.vectors(numbers, mask)))
 
 
 def is_known(row):
@@ -226,15 +222,27 @@ def glosses(path):
     return result
 
 
-def scores(model, rows, pieces):
+def vectors(model, rows, pieces):
     model.eval()
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]["words"]))
-    result = np.zeros((len(rows), len(OUTPUTS) + len(DOMAINS)))
+    result = np.zeros((len(rows), model.bert.config.hidden_size), np.float32)
     with torch.inference_mode():
         for at in range(0, len(order), 64):
             part = order[at : at + 64]
-            result[part] = model(*padded([pieces.numbers(rows[index]["words"]) for index in part])).numpy()
+            result[part] = model.vectors(*padded([pieces.numbers(rows[index]["words"]) for index in part])).numpy()
     return result
+
+
+def finish(model, rows, pieces):
+    """Fits the outputs for danger anew and calibrates all, by rows that were not trained on. Returns what `write` takes, and the rows' scores."""
+    values = vectors(model, rows, pieces)
+    weights, offsets, linear, unseen = fit(rows, values)
+    with torch.inference_mode():
+        model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
+        scores = model.head(torch.from_numpy(values)).numpy()
+    outputs, limits = calibrate(rows, unseen)
+    domains, shares = calibrate_domains(rows, scores)
+    return outputs + domains, limits + (linear,) + shares, scores
 
 
 def main():
@@ -242,6 +250,7 @@ def main():
     parser.add_argument("examples")
     parser.add_argument("--base", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--start", help="a file of --out to begin with")
@@ -253,19 +262,17 @@ def main():
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
     pieces = Pieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
-    model = Encoder(options.base, pieces)
+    model = Encoder(options.base, pieces, options.layers)
     if options.start:
         model.start(options.start, pieces)
     if options.epochs:
         train(model, rows, pieces, options.epochs, options.rate)
     rounded(model.merged())
     left_out = [row for row in rows if row["fold"] == LEFT_OUT]
-    raw = scores(model, left_out, pieces)
-    outputs, limits = calibrate(left_out, raw)
-    domains, weights = calibrate_domains(left_out, raw)
-    write(model, pieces, outputs + domains, limits + weights, options.out)
+    outputs, limits, scores = finish(model, left_out, pieces)
+    write(model, pieces, outputs, limits, options.out)
     if options.golden:
-        examples = [{"text": " ".join(row["words"]), "scores": list(values)} for row, values in zip(left_out[::700], raw[::700])]
+        examples = [{"text": " ".join(row["words"]), "scores": list(values)} for row, values in zip(left_out[::700], scores[::700])]
         open(options.golden, "w").write(json.dumps(examples, indent=1) + "\n")
 
 

@@ -6,7 +6,7 @@ extension MessageEncoder {
         let start = CrisisClassifier.outputNames.count
         let scores = (terms.values + [terms.none]).enumerated().map { index, term in
             let output = outputs[start + index]
-            return output.slope * passage.scores[start + index] + output.offset + limits.linearWeight * (linear?[index] ?? 0)
+            return output.slope * passage.scores[start + index] + output.offset + limits.linearDomainWeight * (linear?[index] ?? 0)
                 + limits.termWeight * term
         }
         return DomainScores(

@@ -58,10 +58,12 @@ public struct MessageAssessor: Sendable {
         let passages = zip(found.forms, features).map { encoder.passages($0, windows: classifier.windows($1)) }
         guard passages.joined().allSatisfy({ $0.scores.allSatisfy(\.isFinite) }) else { return first }
         // The letters of an obfuscated word are noise. A form of two words says nothing.
+        let linear = classifier.probabilities(features)
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
         var risk = encoder.risk(
-            passages[deciding], grammar: found.risk, linear: classifier.probabilities(features),
-            mayLower: deciding == passages.count - 1 && passages.allSatisfy { encoder.isCalm($0, despite: found.risk.categories) })
+            passages[deciding], grammar: found.risk, linear: linear,
+            mayLower: deciding == passages.count - 1
+                && passages.allSatisfy { encoder.isCalm($0, linear: linear, despite: found.risk.categories) })
         // What the encoder takes for calm stays in the judge's grey zone.
         risk.score = [risk.score, first.risk.score].compactMap(\.self).max()
         return MessageAssessment(risk: risk, domains: domains(passages[0], found, features[0]) ?? first.domains)

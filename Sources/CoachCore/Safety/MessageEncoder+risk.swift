@@ -1,36 +1,49 @@
+import Foundation
+
 extension MessageEncoder {
     /// Whether a concern or more was found, or danger cannot be ruled out.
     func isOpen(_ first: RiskAssessment) -> Bool { first.tier >= .concern || (first.score ?? 0) >= limits.lowestScore }
 
     /// Whether a message was encoded whole, and so little resembles a crisis that a hit of the grammar in `categories` may be lowered.
-    func isCalm(_ passages: [Passage], despite categories: [RiskCategory]) -> Bool {
-        guard !categories.contains(.suicide) else { return false }
-        let share = categories.contains(.selfHarm) ? MessageEncoder.strictShare : 1
-        return passages.allSatisfy { passage in
-            let probability = outputs[MessageEncoder.crisis].probability(passage.scores[MessageEncoder.crisis])
-            return passage.isWhole && probability < share * limits.lowestConfirmed
-        }
+    func isCalm(_ passages: [Passage], linear: [Float], despite categories: [RiskCategory]) -> Bool {
+        let isStrict = categories.contains(.suicide) || categories.contains(.selfHarm)
+        let limit = isStrict ? MessageEncoder.strictShare * limits.lowestConfirmed : limits.lowestConfirmed
+        return passages.allSatisfy(\.isWhole) && probabilities(passages, linear: linear)[MessageEncoder.crisis] < limit
     }
 
     private static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
 
-    /// "I cut myself" is lowered by a surer encoder only: of 156 left-out messages about suicide and self-harm that the grammar found at tier 2,
-    /// it was so sure of none. "I want to die" is not unsaid by what surrounds it, whatever the encoder reads.
-    private static let strictShare: Float = 0.25
+    /// "I want to die" and "I cut myself" are lowered by a surer encoder only: of 167 left-out crises about suicide and self-harm that the grammar
+    /// found at tier 2, it was so sure of none.
+    private static let strictShare: Float = 0.5
 
     /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`) a hit of the grammar at tier 2 is lowered to a concern; one
-    /// at tier 3 and above never is. `linear`: the probabilities of the linear model, which names categories better.
+    /// at tier 3 and above never is. `linear`: the probabilities of the linear model.
     func risk(_ passages: [Passage], grammar: RiskAssessment, linear: [Float], mayLower: Bool) -> RiskAssessment {
-        let outputs = self.outputs.prefix(CrisisClassifier.outputNames.count)
-        let probabilities = outputs.enumerated().map { index, output in
-            RiskCategory(rawValue: output.name) == nil
-                ? output.probability(passages.reduce(-.infinity) { max($0, $1.scores[index]) }) : linear[index]
-        }
-        let risk = CrisisClassifier.assess(probabilities, outputs: Array(outputs))
+        let risk = CrisisClassifier.assess(
+            probabilities(passages, linear: linear), outputs: Array(outputs.prefix(CrisisClassifier.outputNames.count)))
         guard mayLower, grammar.tier == .crisis, risk.tier < .crisis else { return grammar.merged(with: risk) }
         var lowered = risk
         lowered.tier = .concern
         lowered.patterns += grammar.patterns.filter(CrisisGrammar.isFollowUp)
         return lowered
+    }
+
+    /// In the order of `CrisisClassifier.outputNames`. The linear model names categories better, and has a share in what is a crisis: each
+    /// knows crises that the other misses.
+    private func probabilities(_ passages: [Passage], linear: [Float]) -> [Float] {
+        outputs.prefix(CrisisClassifier.outputNames.count).enumerated().map { index, output in
+            guard RiskCategory(rawValue: output.name) == nil else { return linear[index] }
+            let score = passages.reduce(-.infinity) { max($0, $1.scores[index]) }
+            return output.probability(index == MessageEncoder.crisis ? score + limits.linearWeight * linear[index].logOdds : score)
+        }
+    }
+}
+
+extension Float {
+    /// Of a probability, which counts as at least 0.0001 and at most 0.9999, as in training (`heads.py`).
+    fileprivate var logOdds: Float {
+        let probability = min(max(self, 1e-4), 1 - 1e-4)
+        return log(probability / (1 - probability))
     }
 }

@@ -26,7 +26,8 @@ struct TextEncoderTests {
     @Test("the scores are those of the trained network")
     func scores() throws {
         let golden = try JSONValue(parsing: Array(Checkout.data("Tests/CoachCoreTests/Golden/encoder-scores.json"))).elements ?? []
-        let encoder = try TextEncoder.load(file: Checkout.data("domains/encoder.bin"), named: "encoder.bin", settings: 4).encoder
+        let file = try Checkout.data("domains/encoder.bin")
+        let encoder = try TextEncoder.load(file: file, named: "encoder.bin", settings: MessageEncoder.Limits.count).encoder
         #expect(golden.count >= 4)
         for example in golden {
             let text = try #require(example["text"]?.string)

@@ -10,11 +10,13 @@ public struct MessageEncoder: Sendable {
         var lowestScore: Float
         /// Minimum probability of a crisis, by the encoder, at which a hit of the grammar at tier 2 stands.
         var lowestConfirmed: Float
-        /// Of the linear model's and the terms' scores for domains, beside the encoder's.
+        /// Of the linear model's score for a crisis, beside the encoder's.
         var linearWeight: Float
+        /// Of the linear model's and the terms' scores for domains, beside the encoder's.
+        var linearDomainWeight: Float
         var termWeight: Float
 
-        static let count = 4
+        static let count = 5
     }
 
     /// A part of a message, read by itself.
@@ -31,9 +33,8 @@ public struct MessageEncoder: Sendable {
     /// Words that are encoded together, and how many of them stand before the window that the linear model found most dangerous.
     private static let passageLength = 80
     private static let wordsBefore = 24
-    /// Taken from the scores of a window that is read without what surrounds it, and so seems graver: of the 20 long harmless held-out messages about
-    /// hard things 8 would get a card without it, 5 do, and 4 do without an excerpt.
-    private static let excerptHandicap: Float = 0.5
+    /// Taken from the scores of a passage that is not the whole message: it seems graver without what surrounds it, and the highest of several counts.
+    private static let partHandicap: Float = 0.5
     /// Passages of one message, beside an excerpt.
     private static let maximumPassages = 2
 
@@ -52,7 +53,8 @@ public struct MessageEncoder: Sendable {
         self.init(
             outputs: outputs,
             limits: Limits(
-                lowestScore: limits[0], lowestConfirmed: limits[1], linearWeight: limits[2], termWeight: limits[3]),
+                lowestScore: limits[0], lowestConfirmed: limits[1], linearWeight: limits[2], linearDomainWeight: limits[3],
+                termWeight: limits[4]),
             encoder: encoder)
     }
 
@@ -66,10 +68,9 @@ public struct MessageEncoder: Sendable {
         let count = words.tokens.count
         let isShort = count <= MessageEncoder.passageLength
         let ranges = isShort ? [0..<count] : starts(of: count, windows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let parts = ranges.flatMap { scores(words, $0) }
-        let excerpts = excerpt(words, windows).map { scores(words, $0) } ?? []
-        return (parts + excerpts.map { $0.map { $0 - MessageEncoder.excerptHandicap } })
-            .map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
+        let parts = ranges.flatMap { scores(words, $0, handicap: isShort ? 0 : MessageEncoder.partHandicap) }
+        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: MessageEncoder.partHandicap) } ?? []
+        return (parts + excerpts).map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
     }
 
     /// The most dangerous window with the rest of the sentences that it begins and ends in, as long as these are not long. nil in a message that
@@ -99,12 +100,12 @@ public struct MessageEncoder: Sendable {
     }
 
     /// In parts where the words have more pieces than the encoder has positions. It encodes at least one word at a time.
-    private func scores(_ words: TokenSequence, _ range: Range<Int>) -> [[Float]] {
+    private func scores(_ words: TokenSequence, _ range: Range<Int>, handicap: Float) -> [[Float]] {
         var parts: [[Float]] = []
         var start = range.lowerBound
         repeat {
             let (scores, encoded) = encoder.scores(words.words(start..<range.upperBound))
-            parts.append(scores)
+            parts.append(scores.map { $0 - handicap })
             start += max(encoded, 1)
         } while start < range.upperBound
         return parts

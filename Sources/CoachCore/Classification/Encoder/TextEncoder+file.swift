@@ -8,7 +8,7 @@ import Foundation
 /// weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 2
+    private static let formatVersion = 3
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
