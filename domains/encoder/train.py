@@ -272,7 +272,7 @@ def main():
     outputs, limits, scores = finish(model, left_out, pieces)
     write(model, pieces, outputs, limits, options.out)
     if options.golden:
-        examples = [{"text": " ".join(row["words"]), "scores": list(values)} for row, values in zip(left_out[::700], scores[::700])]
+        examples = [{"text": " ".join(row["words"]), "scores": values.tolist()} for row, values in zip(left_out[::700], scores[::700])]
         open(options.golden, "w").write(json.dumps(examples, indent=1) + "\n")
 
 
