@@ -5,6 +5,8 @@ CATEGORIES = ["suicide", "self_harm", "abuse", "violence", "eating_disorder", "p
 OUTPUTS = LABELS + CATEGORIES
 DOMAINS = ["life_coaching", "career_coaching", "relationships", "mindset", "creativity", "fitness", "leadership", "none"]
 FORMS = ["explicit", "implicit", "embedded", "third_person", "past", "denial", "hard_negative", "ordinary"]
+# Source of the grammar's own cases (cases.py). They are no evidence of what is found.
+CASES = "cases"
 
 
 def targets(row):

@@ -22,7 +22,7 @@ from calibration import calibrate, calibrate_domains
 from changes import Changes
 from encoder_file import POSITIONS, read, rounded, write
 from heads import fit, share, weight
-from labels import CATEGORIES, DOMAINS, OUTPUTS, targets
+from labels import CASES, CATEGORIES, DOMAINS, OUTPUTS, targets
 
 # Weight of each output's error: the card decides.
 COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
@@ -233,10 +233,12 @@ def vectors(model, rows, pieces):
     return result
 
 
-def finish(model, rows, pieces):
-    """Fits the outputs for danger anew and calibrates all, by rows that were not trained on. Returns what `write` takes, and the rows' scores."""
-    values = vectors(model, rows, pieces)
-    weights, offsets, linear, unseen = fit(rows, values)
+def finish(model, rows, cases, pieces):
+    """Fits the outputs for danger anew, also to the grammar's cases, and calibrates all by the others, which were not trained on. Returns what
+    `write` takes, and the scores of `rows`."""
+    values = vectors(model, rows + cases, pieces)
+    weights, offsets, linear, unseen = fit(rows + cases, values)
+    values, unseen = values[: len(rows)], unseen[: len(rows)]
     with torch.inference_mode():
         model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
         scores = model.head(torch.from_numpy(values)).numpy()
@@ -268,8 +270,9 @@ def main():
     if options.epochs:
         train(model, rows, pieces, options.epochs, options.rate)
     rounded(model.merged())
-    left_out = [row for row in rows if row["fold"] == LEFT_OUT]
-    outputs, limits, scores = finish(model, left_out, pieces)
+    cases = [row for row in rows if row["form"] == CASES]
+    left_out = [row for row in rows if row["fold"] == LEFT_OUT and row["form"] != CASES]
+    outputs, limits, scores = finish(model, left_out, cases, pieces)
     write(model, pieces, outputs, limits, options.out)
     if options.golden:
         examples = [{"text": " ".join(row["words"]), "scores": values.tolist()} for row, values in zip(left_out[::700], scores[::700])]
