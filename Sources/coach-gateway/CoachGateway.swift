@@ -7,7 +7,7 @@ struct CoachGateway: AsyncParsableCommand {
         abstract: "A streaming gateway for coaching chat on PostgreSQL.",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, SeedCommand.self, CheckCommand.self, TokenCommand.self, ChatCommand.self,
-            TrainCommand.self, EvaluateCommand.self, RepriceCommand.self, ImportPricesCommand.self,
+            AssessCommand.self, TrainCommand.self, EvaluateCommand.self, RepriceCommand.self, ImportPricesCommand.self,
             SimulateLLMCommand.self, VersionCommand.self, PassThroughCommand.self,
         ])
 }

@@ -72,9 +72,7 @@ struct TrainingOptions: ParsableArguments {
 
     /// The folder of the product and its rows, or an exit with every finding.
     func load(heldOutOnly: Bool = false) throws -> (root: URL, files: TrainingFiles) {
-        guard let root = DataFolders.find(ProcessInfo.processInfo.environment[SettingKey.root.name]) else {
-            throw ValidationError("the folder with domains/ was not found: set \(SettingKey.root.name)")
-        }
+        let root = try DataFolders.required()
         let (files, findings) = try TrainingFiles.load(root: root, heldOutOnly: heldOutOnly)
         guard let files else {
             Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// Finds the folder that holds the product's data: migrations, prompts, domains, deployment files.
@@ -15,6 +16,12 @@ enum DataFolders {
             folder.deleteLastPathComponent()
         }
         return nil
+    }
+
+    /// For commands that need nothing else of the configuration.
+    static func required() throws -> URL {
+        if let root = find(ProcessInfo.processInfo.environment[SettingKey.root.name]) { return root }
+        throw ValidationError("the folder with domains/ was not found: set \(SettingKey.root.name)")
     }
 
     private static var executablePath: String {
