@@ -143,15 +143,16 @@ class Reader:
 
 
 def read(path):
-    """Of a file its pieces and their vectors, and the other weights by their names in torch."""
+    """Of a file its sizes by their names in BertConfig, its pieces and their vectors, and the other weights by their names in torch."""
     reader = Reader(path)
     count = reader.number()
     for _ in range(count):
         reader.text()
         reader.floats(6)
     reader.floats(LIMITS)
-    width, inner, _, positions = (reader.number(2) for _ in range(4))
+    width, inner, heads, positions = (reader.number(2) for _ in range(4))
     layers = reader.number()
+    sizes = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": heads, "num_hidden_layers": layers}
     pieces = [reader.text() for _ in range(reader.number(4))]
     vectors = reader.table(len(pieces), width)
     state, embeddings = {}, "bert.embeddings."
@@ -177,4 +178,4 @@ def read(path):
         normalisation(layer + "output.LayerNorm")
     projection(width, count, "head")
     assert reader.at == len(reader.bytes) - 8
-    return dict(zip(pieces, vectors)), state
+    return sizes, dict(zip(pieces, vectors)), state

@@ -7,6 +7,8 @@ DOMAINS = ["life_coaching", "career_coaching", "relationships", "mindset", "crea
 FORMS = ["explicit", "implicit", "embedded", "third_person", "past", "denial", "hard_negative", "ordinary"]
 # Source of the grammar's own cases (cases.py). They are no evidence of what is found.
 CASES = "cases"
+# The fold that is not trained on.
+LEFT_OUT = 0
 
 
 def targets(row):

@@ -2,9 +2,11 @@
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
     python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--layers 4] [--epochs 2] [--start ../encoder.bin]
+    python3 train.py examples.jsonl --start ../encoder.bin --out ../encoder.bin
 
 Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
-other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English.
+other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English. Without a base the pieces,
+their vectors, and the layers are those of the file that training starts with; the vectors stay as they are.
 """
 
 import argparse
@@ -16,82 +18,21 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from transformers import BertModel
+from transformers import BertConfig, BertModel
 
 from calibration import calibrate, calibrate_domains
 from changes import Changes
-from encoder_file import POSITIONS, read, rounded, write
+from encoder_file import read, rounded, write
 from heads import fit, share, weight
-from labels import CASES, CATEGORIES, DOMAINS, OUTPUTS, targets
+from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
+from pieces import BasePieces, Pieces
 
 # Weight of each output's error: the card decides.
 COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
 DOMAIN_COST = 0.3
-LONGEST_WORD = 64
-# Pieces of the base's vocabulary with a lower number are kept: it is ordered by frequency.
-FREQUENT = 16_000
 BATCH = 48
-LEFT_OUT = 0
-
-
-class Pieces:
-    """WordPiece, longest first, over words that the gateway has folded."""
-
-    def __init__(self, base, rows, glosses):
-        self.all = [line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")]
-        number = {piece: index for index, piece in enumerate(self.all)}
-        self.special = [number[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
-        self.known = number
-        self.cache = {}
-        # Of each word that the base does not know, the pieces of its glosses.
-        self.glosses = {
-            word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
-            for word, meanings in glosses.items()
-            if word not in number
-        }
-        self.base_count = len(self.all)
-        self.all += self.glosses
-        self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
-        self.cache = {}
-        seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
-        used = {piece for word in seen for piece in self.split(word)}
-        kept = [
-            index
-            for index, piece in enumerate(self.all)
-            if index in used or index in self.special or index >= self.base_count or self.is_frequent(index, piece.removeprefix("##"))
-        ]
-        self.kept = kept
-        self.known = {self.all[index]: index for index in kept}
-        self.cache = {}
-
-    @staticmethod
-    def is_frequent(index, text):
-        return text.isascii() and text.isalnum() and (index < FREQUENT or len(text) <= 3)
-
-    def split(self, word):
-        if word not in self.cache:
-            self.cache[word] = self.longest_first(word)
-        return self.cache[word]
-
-    def longest_first(self, word):
-        pieces, start = [], 0
-        while start < len(word):
-            ends = range(len(word), start, -1) if len(word.encode()) <= LONGEST_WORD else ()
-            names = (("##" if start else "") + word[start:end] for end in ends)
-            piece = next((name for name in names if name in self.known), None)
-            if piece is None:
-                return [self.special[1]]
-            pieces.append(self.known[piece])
-            start += len(piece) - (2 if start else 0)
-        return pieces
-
-    def numbers(self, words):
-        numbers = [self.special[2]]
-        for word in words:
-            if len(numbers) >= POSITIONS:
-                break
-            numbers += self.split(word)
-        return numbers[: POSITIONS - 1] + [self.special[3]]
+# How often the grammar's cases stand among an epoch's rows.
+CASES_REPEATED = 3
 
 
 class Vectors(nn.Module):
@@ -116,17 +57,17 @@ class Vectors(nn.Module):
 
 
 class Encoder(nn.Module):
-    def __init__(self, base, pieces, layers):
+    def __init__(self, bert, pieces):
         super().__init__()
-        self.bert = BertModel.from_pretrained(base, add_pooling_layer=False, num_hidden_layers=layers)
+        self.bert = bert
         vectors = self.bert.embeddings.word_embeddings.weight.detach()
         self.bert.embeddings.word_embeddings = Vectors(vectors, list(pieces.glosses.values()))
         self.head = nn.Linear(self.bert.config.hidden_size, len(OUTPUTS) + len(DOMAINS))
         self.dropout = nn.Dropout(0.1)
+        self.bfloat16 = False
 
-    def start(self, path, pieces):
+    def start(self, vectors, state, pieces):
         """Takes over the weights of a file, of as many layers as there are here; pieces that it lacks keep theirs."""
-        vectors, state = read(path)
         table = self.bert.embeddings.word_embeddings
         with torch.no_grad():
             for index, piece in enumerate(pieces.all):
@@ -148,14 +89,19 @@ class Encoder(nn.Module):
 
     def vectors(self, numbers, mask):
         """Of each message the mean of its pieces in the last layer."""
-        # Half the time; scores are computed as the gateway does.
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training):
+        # Scores are computed as the gateway does.
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training and self.bfloat16):
             hidden = self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state
         share = mask.unsqueeze(-1).float()
         return (hidden.float() * share).sum(1) / share.sum(1)
 
     def forward(self, numbers, mask):
         return self.head(self.dropout(self.vectors(numbers, mask)))
+
+
+def is_trained(row):
+    """The grammar's cases are no evidence, so none is left out."""
+    return row["fold"] != LEFT_OUT or row["form"] == CASES
 
 
 def is_known(row):
@@ -172,7 +118,8 @@ def padded(texts):
 
 def epoch(rows, changes, pieces):
     """Batches of row numbers and pieces: messages of like length together, in random order."""
-    chosen = [index for index, row in enumerate(rows) if row["fold"] != LEFT_OUT and is_known(row) and random.random() < share(row)]
+    chosen = [index for index, row in enumerate(rows) if is_trained(row) and is_known(row) and random.random() < share(row)]
+    chosen += [index for index in chosen if rows[index]["form"] == CASES] * (CASES_REPEATED - 1)
     random.shuffle(chosen)
     result = []
     for start in range(0, len(chosen), BATCH * 50):
@@ -187,7 +134,7 @@ def train(model, rows, pieces, epochs, rate):
     wanted = torch.tensor([targets(row) for row in rows])
     domains = torch.tensor([DOMAINS.index(row["domain"]) if row["domain"] else -1 for row in rows])
     weights = torch.tensor([weight(row) for row in rows])
-    changes, costs = Changes([row for row in rows if row["fold"] != LEFT_OUT]), torch.tensor(COSTS)
+    changes, costs = Changes([row for row in rows if is_trained(row)]), torch.tensor(COSTS)
     plan = [batch for _ in range(int(np.ceil(epochs))) for batch in epoch(rows, changes, pieces)]
     plan = plan[: int(len(plan) * epochs / np.ceil(epochs))]
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0)
@@ -250,23 +197,33 @@ def finish(model, rows, cases, pieces):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("examples")
-    parser.add_argument("--base", required=True)
+    parser.add_argument("--base")
     parser.add_argument("--out", required=True)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--start", help="a file of --out to begin with")
+    parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
     parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if not options.base and not options.start:
+        parser.error("--base or --start is needed")
     random.seed(options.seed)
     np.random.seed(options.seed)
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
-    pieces = Pieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
-    model = Encoder(options.base, pieces, options.layers)
+    sizes, vectors, state = read(options.start) if options.start else (None, None, None)
+    if options.base:
+        pieces = BasePieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
+        bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers)
+    else:
+        pieces = Pieces(list(vectors))
+        bert = BertModel(BertConfig(vocab_size=len(vectors), **sizes), add_pooling_layer=False)
+    model = Encoder(bert, pieces)
+    model.bfloat16 = options.bfloat16
     if options.start:
-        model.start(options.start, pieces)
+        model.start(vectors, state, pieces)
     if options.epochs:
         train(model, rows, pieces, options.epochs, options.rate)
     rounded(model.merged())

@@ -1,0 +1,76 @@
+"""The pieces of words that the encoder reads."""
+
+from encoder_file import POSITIONS
+from labels import LEFT_OUT
+
+LONGEST_WORD = 64
+# Pieces of the base's vocabulary with a lower number are kept: it is ordered by frequency.
+FREQUENT = 16_000
+
+
+class Pieces:
+    """WordPiece, longest first, over words that the gateway has folded. All pieces of a file are kept."""
+
+    def __init__(self, pieces):
+        self.all = pieces
+        self.kept = range(len(pieces))
+        self.base_count = len(pieces)
+        self.glosses = {}
+        self.known = {piece: index for index, piece in enumerate(pieces)}
+        self.special = [self.known[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
+        self.cache = {}
+
+    def split(self, word):
+        if word not in self.cache:
+            self.cache[word] = self.longest_first(word)
+        return self.cache[word]
+
+    def longest_first(self, word):
+        pieces, start = [], 0
+        while start < len(word):
+            ends = range(len(word), start, -1) if len(word.encode()) <= LONGEST_WORD else ()
+            names = (("##" if start else "") + word[start:end] for end in ends)
+            piece = next((name for name in names if name in self.known), None)
+            if piece is None:
+                return [self.special[1]]
+            pieces.append(self.known[piece])
+            start += len(piece) - (2 if start else 0)
+        return pieces
+
+    def numbers(self, words):
+        numbers = [self.special[2]]
+        for word in words:
+            if len(numbers) >= POSITIONS:
+                break
+            numbers += self.split(word)
+        return numbers[: POSITIONS - 1] + [self.special[3]]
+
+
+class BasePieces(Pieces):
+    """Those of a base: what the rows use, what is frequent, and words of other languages."""
+
+    def __init__(self, base, rows, glosses):
+        super().__init__([line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")])
+        # Of each word that the base does not know, the pieces of its glosses.
+        self.glosses = {
+            word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
+            for word, meanings in glosses.items()
+            if word not in self.known
+        }
+        self.all += self.glosses
+        self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
+        self.cache = {}
+        seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
+        used = {piece for word in seen for piece in self.split(word)}
+        kept = [
+            index
+            for index, piece in enumerate(self.all)
+            if index in used or index in self.special or index >= self.base_count or self.is_frequent(index, piece.removeprefix("##"))
+        ]
+        self.kept = kept
+        self.known = {self.all[index]: index for index in kept}
+        self.cache = {}
+
+    @staticmethod
+    def is_frequent(index, text):
+        return text.isascii() and text.isalnum() and (index < FREQUENT or len(text) <= 3)
