@@ -51,7 +51,7 @@ extension TurnPipeline {
         switch try await beginRetry(RetryRequest(of: turnID, idempotencyKey: key?.text), http) {
         case .known(let known, let rate):
             http.trace.end()
-            return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
+            return try relay(TurnSubscription(turn: await attach(known), rate: rate, request: .repeats), from: .start, http)
         case .refused(let rejection, let rate):
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
@@ -60,7 +60,7 @@ extension TurnPipeline {
             let assessment = await assess(request).final
             let reservation = try await reserve(request, assessment, context, rate, http)
             let turn = await answer(request, assessment, savedTier: context.earlierRisk?.tier ?? .none, context, reservation, http)
-            return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
+            return try relay(TurnSubscription(turn: turn, rate: rate, request: .began), from: .start, http)
         }
     }
 

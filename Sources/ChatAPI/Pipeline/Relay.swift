@@ -7,12 +7,12 @@ import NIOCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// The most live streams of one turn (CONTRACT §4).
-    private static let maximumSubscribers = 16
+    /// The most live streams of one turn besides that of the request that began it (CONTRACT §4).
+    private static let maximumFollowers = 16
     /// The most streams of repeated requests beyond that; they get the text at the turn's end.
-    private static let maximumSubscribersAtEnd = 256
+    private static let maximumFollowersAtEnd = 256
 
-    /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many streams.
+    /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many followers.
     func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
         let turn = subscription.turn
         return try relay(
@@ -24,10 +24,10 @@ extension TurnPipeline {
         _ subscription: TurnSubscription, from cursor: Cursor, as format: any StreamFormat, _ http: TurnHTTPRequest
     ) throws(GatewayError) -> Response {
         let turn = subscription.turn
-        var subscriber = Subscriber()
-        if !turn.add(subscriber, limit: Self.maximumSubscribers) {
-            subscriber = Subscriber(deliversAtEnd: subscription.isRepeated)
-            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumSubscribersAtEnd) else {
+        var subscriber = Subscriber(isFollower: subscription.request != .began)
+        if !turn.add(subscriber, limit: Self.maximumFollowers) {
+            subscriber = Subscriber(deliversAtEnd: subscription.request == .repeats)
+            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumFollowersAtEnd) else {
                 throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1, limit: .streams), subscription)
             }
         }

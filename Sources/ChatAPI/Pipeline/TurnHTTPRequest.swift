@@ -35,8 +35,16 @@ struct TurnSubscription: Sendable {
     var turn: LiveTurn
     /// The caller's rate limit; nil when the middleware counted the request and writes the headers.
     var rate: RateLimit?
-    /// Whether this is a repetition of an earlier request, by its idempotency key.
-    var isRepeated = false
+    var request = Request.follows
+
+    enum Request {
+        /// It began the turn.
+        case began
+        /// It repeats the one that began the turn, by its idempotency key.
+        case repeats
+        /// It asks for the rest of the turn.
+        case follows
+    }
 }
 
 extension Cursor {

@@ -45,10 +45,10 @@ struct TurnPipeline: Sendable {
             let assessment = await pending.final
             let reservation = try await reserve(request, assessment, context, rate, http)
             let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
-            return TurnSubscription(turn: turn, rate: rate)
+            return TurnSubscription(turn: turn, rate: rate, request: .began)
         case .known(let known, let rate):
             http.trace.end()
-            return TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true)
+            return TurnSubscription(turn: await attach(known), rate: rate, request: .repeats)
         case .refused(let rejection, let rate):
             throw rejected(rejection, rate, request, await pending.final, http)
         }

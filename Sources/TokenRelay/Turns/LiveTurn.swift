@@ -176,10 +176,10 @@ public final class LiveTurn: Sendable {
 
     // MARK: The subscribers' side
 
-    /// Adds a subscriber. False, without an effect, when the turn has `limit` subscribers with the same `deliversAtEnd`.
+    /// Adds a subscriber. False, without an effect, when it is a follower and the turn has `limit` of them with the same `deliversAtEnd`.
     public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
-            guard state.subscribers.count(deliveringAtEnd: subscriber.deliversAtEnd) < limit else { return false }
+            if subscriber.isFollower, state.subscribers.followers(deliveringAtEnd: subscriber.deliversAtEnd) >= limit { return false }
             state.subscribers.append(subscriber)
             return true
         }

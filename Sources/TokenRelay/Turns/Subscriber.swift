@@ -23,10 +23,15 @@ public final class Subscriber: Sendable {
     }
 
     private let state = Mutex(State())
+    /// False of the client whose request began the turn: it counts against no limit.
+    public let isFollower: Bool
     /// Delivered only at the end; has a separate, higher limit.
     public let deliversAtEnd: Bool
 
-    public init(deliversAtEnd: Bool = false) { self.deliversAtEnd = deliversAtEnd }
+    public init(isFollower: Bool = true, deliversAtEnd: Bool = false) {
+        self.isFollower = isFollower
+        self.deliversAtEnd = deliversAtEnd
+    }
 
     /// Sets the listener. If `handOver` was signalled before, it is signalled again at once.
     public func listen(_ listener: any SubscriberListener) {
@@ -57,9 +62,9 @@ struct Subscribers: Sendable {
 
     var isEmpty: Bool { first == nil }
 
-    /// The number of subscribers with this `deliversAtEnd`.
-    func count(deliveringAtEnd deliversAtEnd: Bool) -> Int {
-        (first?.deliversAtEnd == deliversAtEnd ? 1 : 0) + others.count { $0.deliversAtEnd == deliversAtEnd }
+    /// The number of followers with this `deliversAtEnd`.
+    func followers(deliveringAtEnd deliversAtEnd: Bool) -> Int {
+        ([first].compactMap(\.self) + others).count { $0.isFollower && $0.deliversAtEnd == deliversAtEnd }
     }
 
     mutating func append(_ subscriber: Subscriber) {

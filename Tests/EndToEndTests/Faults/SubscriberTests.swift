@@ -25,13 +25,13 @@ struct SubscriberTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("the seventeenth stream of a turn is rejected")
+    @Test("the seventeenth follower of a turn is rejected")
     func seventeen() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let first = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 60]))").until { !$0.turnID.isEmpty }
         var others: [StreamReader] = []
-        for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
+        for _ in 0..<16 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
         let refused = try await testUser.resume(first.turnID, after: "0")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2010" && refused.headers["retry-after"] != nil, "\(refused.text)")
         // When one ends, another is accepted.
@@ -52,7 +52,7 @@ struct SubscriberTests {
         let script = sim(["words": 3, "first_token_ms": 4500])
         let first = try await testUser.openStream("Hello \(script)").until { !$0.turnID.isEmpty }
         var others: [StreamReader] = []
-        for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
+        for _ in 0..<16 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
         #expect(try await testUser.resume(first.turnID, after: "0").status == 429)
         let left = ContinuousClock.now
         others.removeLast().close()
