@@ -84,8 +84,8 @@ public struct ContextProfileRoutes: Feature {
         }
         do {
             return try await profiles.edit(context.caller, edit)
-        } catch is ProfileTooLong {
-            throw GatewayError(.invalidInput, "a field of the profile is too long")
+        } catch let error as ProfileTooLong {
+            throw GatewayError(.invalidInput, "\(error.field.rawValue) is too long").naming(field: error.field.rawValue)
         }
     }
 }

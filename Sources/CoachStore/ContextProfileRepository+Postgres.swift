@@ -42,7 +42,10 @@ extension PostgresClient {
         } catch let error as PostgresError where error.constraint == "context_profiles_quota" {
             throw Rejection(reason: .quotaExhausted)
         } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
-            throw ProfileTooLong()
+            // PostgreSQL's name of a column's check.
+            let field = ContextProfileField.allCases.first { error.constraint == "context_profiles_\($0.rawValue)_check" }
+            guard let field else { throw error }
+            throw ProfileTooLong(field)
         }
     }
 

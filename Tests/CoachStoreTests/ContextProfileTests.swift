@@ -34,7 +34,7 @@ struct ContextProfileTests {
         for stale in [[0], [1], [], [9]] as [[Int64]] {
             await #expect(throws: StaleVersion()) { try await profiles.edit(caller, .init(fields: [:], expectedVersions: stale)) }
         }
-        await #expect(throws: ProfileTooLong()) {
+        await #expect(throws: ProfileTooLong(.goals)) {
             let long = JSONValue.string(String(repeating: "x", count: 16_000))
             _ = try await profiles.edit(caller, .init(fields: [.goals: [long]], expectedVersions: [2]))
         }

@@ -67,5 +67,7 @@ public struct ContextProfileEdit: Sendable, Equatable {
 
 /// The statements of a field are longer than the database keeps.
 public struct ProfileTooLong: Error, Sendable, Equatable {
-    public init() {}
+    public var field: ContextProfileField
+
+    public init(_ field: ContextProfileField) { self.field = field }
 }
