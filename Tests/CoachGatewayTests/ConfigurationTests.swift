@@ -25,6 +25,21 @@ struct ConfigurationTests {
         #expect(WebOrigin.defect(of: text) != nil)
     }
 
+    @Test(
+        "where to listen is an address or a name",
+        arguments: ["127.0.0.1", "::1", "0.0.0.0", "localhost", "gateway_1", "a.example", "10.example"])
+    func hosts(text: String) {
+        #expect(ListenAddress.isHost(text) && ListenAddress("[\(text)]:80")?.host == text)
+    }
+
+    @Test(
+        "anything else is a finding that names the key", arguments: ["999.1.1.1", "1.2.3", "a b", "-a", "a..b", "127.0.0.1:80", "http://a"])
+    func noHosts(text: String) {
+        let settings = Settings(environment: ["COACH_HOST": text, "COACH_METRICS_LISTEN": "[\(text)]:80"])
+        let findings = GatewayConfiguration.read(settings, environment: [:]).findings
+        #expect(findings.contains { $0.hasPrefix("COACH_HOST: ") } && findings.contains { $0.hasPrefix("COACH_METRICS_LISTEN: ") })
+    }
+
     @Test("as many connections to providers are kept as turns may run")
     func idleConnections() throws {
         let environment = [

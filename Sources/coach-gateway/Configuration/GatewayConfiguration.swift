@@ -61,6 +61,7 @@ struct GatewayConfiguration: Sendable {
     static func read(_ settings: Settings, environment: [String: String]) -> (configuration: GatewayConfiguration?, findings: [String]) {
         var settings = settings
         let deployment = settings.choice(.environment, DeploymentEnvironment.self)
+        let host = settings.host(.host)
         let port = settings.integer(.port, in: 0...65535)
         let metrics = settings.address(.metricsListen)
         let level = settings.choice(.logLevel, Logger.Level.self)
@@ -106,11 +107,12 @@ struct GatewayConfiguration: Sendable {
                 (.playAPI, webhooks.play.flatMap { $0.serviceAccount == nil ? nil : $0.api }),
                 (.playServiceAccount, webhooks.play?.serviceAccount?.tokenURL),
             ], environment: environment)
-        guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
+        guard settings.findings.isEmpty, let deployment, let host, let port, let level, let connections, let statements, let drain,
+            let notice,
             let turns, let deletedDays, let ledgerDays, let root
         else { return (nil, settings.findings) }
         let configuration = GatewayConfiguration(
-            environment: deployment, listen: ListenAddress(host: settings.text(.host) ?? "", port: port), metricsListen: metrics,
+            environment: deployment, listen: ListenAddress(host: host, port: port), metricsListen: metrics,
             root: root,
             logLevel: level, databaseURL: settings.text(.databaseURL),
             databaseListenURL: settings.text(.databaseListenURL) ?? settings.text(.databaseURL),

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPEdge
 import JSON
 
 /// The raw settings (environment over file over default) and all findings in them.
@@ -48,6 +49,16 @@ struct Settings: Sendable {
         return number
     }
 
+    /// An address or a name to listen on.
+    mutating func host(_ key: SettingKey) -> String? {
+        guard let text = text(key) else { return nil }
+        guard ListenAddress.isHost(text) else {
+            findings.append("\(key.name): \(shown(text, key)) is neither an IP address nor the name of a host")
+            return nil
+        }
+        return text
+    }
+
     /// One of the values of an enumeration.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: SettingKey, _: Choice.Type) -> Choice?
     where Choice.RawValue == String {
@@ -91,7 +102,16 @@ struct ListenAddress: Sendable, Equatable {
             return nil
         }
         let host = text[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        guard !host.isEmpty else { return nil }
+        guard Self.isHost(host) else { return nil }
         self.init(host: host, port: port)
+    }
+
+    /// Whether a text is an IP address or may be the name of a host (RFC 1123 §2.1): one whose last label is a number would be a malformed
+    /// address.
+    static func isHost(_ text: String) -> Bool {
+        if NetworkAddress(text) != nil { return true }
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return text.utf8.count <= 253 && labels.last.map { Int($0) == nil } == true
+            && labels.allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?/) != nil }
     }
 }
