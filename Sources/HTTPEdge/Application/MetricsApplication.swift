@@ -1,3 +1,4 @@
+import GatewayAPI
 import HTTPTypes
 import Hummingbird
 import JSON
@@ -29,7 +30,7 @@ public struct MetricsApplication: Service {
 
     /// Listens until the task is cancelled or a graceful shutdown begins.
     public func run() async throws {
-        let router = Router()
+        let router = Router().add(middleware: CommonHeaders())
         let (render, readiness) = (render, readiness)
         router.get("/metrics") { request, _ -> Response in
             let (contentType, body) = render(request.headers[.accept])
@@ -60,5 +61,22 @@ public struct MetricsApplication: Service {
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
         ).listen(host: host, port: port)
+    }
+}
+
+/// The headers that every response of the gateway has (CONTRACT §2); `EdgeMiddleware` writes them on the public port.
+private struct CommonHeaders<Context: RequestContext>: RouterMiddleware {
+    func handle(_ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response) async throws
+        -> Response
+    {
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch let error as any HTTPResponseError {
+            response = try error.response(from: request, context: context)
+        }
+        response.headers[.requestID] = RequestIdentifier.choose(request.headers)
+        response.headers[.apiVersion] = ResponseMeta.version
+        return response
     }
 }

@@ -22,11 +22,9 @@ extension GatewayError {
         let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
         var fields = HTTPFields()
-        for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
-        if let seconds = retryAfterHeader(status: status.code) { fields[.retryAfter] = String(seconds) }
+        write(to: &fields, status: code)
         // RFC 9110 §11.6.1.
         if code == 401 { fields[.wwwAuthenticate] = "Bearer" }
-        rate?.write(to: &fields)
         let bytes: [UInt8]
         switch format {
         case .envelope:
@@ -45,6 +43,13 @@ extension GatewayError {
             bytes = OpenAIError(self).encoded
         }
         return (status, fields, bytes)
+    }
+
+    /// What its answer says in the head, whatever its body is: `Retry-After`, the rate limit, and headers of its own.
+    public func write(to fields: inout HTTPFields, status: Int) {
+        for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
+        if let seconds = retryAfterHeader(status: status) { fields[.retryAfter] = String(seconds) }
+        rate?.write(to: &fields)
     }
 
     private func body(_ row: ErrorMapping.Row) -> ErrorBody {

@@ -53,13 +53,17 @@ public struct DashboardRoutes: Feature {
 
     /// While the database is unavailable the dashboard itself reports it.
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
-        var expiresAt = ""
+        var (expiresAt, headers) = ("", HTTPFields())
         do throws(GatewayError) {
-            expiresAt = Timestamp(try await sessions.expiry(request, context).expiresAt).rfc3339
+            let session = try await sessions.expiry(request, context)
+            expiresAt = Timestamp(session.expiresAt).rfc3339
+            session.rate.write(to: &headers)
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
         }
-        return assets.filled(PackageResources.dashboard_html, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
+        var page = assets.filled(PackageResources.dashboard_html, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
+        page.headers.append(contentsOf: headers)
+        return page
     }
 
     private func signIn(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
@@ -74,7 +78,10 @@ public struct DashboardRoutes: Feature {
         let token = FormBody.value(of: "token", in: try await request.collectBytes())
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
-            return Response(status: .seeOther, headers: [.setCookie: session.setCookie, .location: "/operator", .cacheControl: "no-store"])
+            var response = Response(
+                status: .seeOther, headers: [.setCookie: session.setCookie, .location: "/operator", .cacheControl: "no-store"])
+            session.rate.write(to: &response.headers)
+            return response
         } catch {
             return signInPage(error)
         }
@@ -82,8 +89,10 @@ public struct DashboardRoutes: Feature {
 
     private func signInPage(_ error: GatewayError? = nil) -> Response {
         let problem = error.map { #"<p class="problem" role="alert">That did not work: \#(HTMLText.escaped($0.message)).</p>"# }
-        return assets.filled(PackageResources.signin_html, ["problem": problem ?? ""])
-            .page(status: error.map { .init(code: $0.status ?? ErrorMapping.row($0.code).status) } ?? .ok)
+        let status = error.map { HTTPResponse.Status(code: $0.status ?? ErrorMapping.row($0.code).status) } ?? .ok
+        var page = assets.filled(PackageResources.signin_html, ["problem": problem ?? ""]).page(status: status)
+        error?.write(to: &page.headers, status: status.code)
+        return page
     }
 }
 

@@ -5,7 +5,11 @@ struct MetricsPage {
     let lines: [Substring]
 
     init(port: Int) async throws {
-        let page = try await Browser(port: port).send("GET", "/metrics", headers: ["Accept": "application/openmetrics-text; version=1.0.0"])
+        let browser = Browser(port: port)
+        let page = try await browser.send(
+            "GET", "/metrics", headers: ["Accept": "application/openmetrics-text; version=1.0.0", "X-Request-ID": "scrape"])
+        for answer in [page, try await browser.send("GET", "/none")] { #expect(answer.headers["x-api-version"] == "1.0") }
+        #expect(page.headers["x-request-id"] == "scrape")
         #expect(page.headers["content-type"]?.hasPrefix("application/openmetrics-text") == true && page.text.hasSuffix("# EOF\n"))
         lines = page.text.split(separator: "\n")
     }

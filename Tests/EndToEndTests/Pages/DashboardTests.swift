@@ -46,7 +46,9 @@ struct DashboardTests {
         let token = Token(user: id).with(["app_metadata": ["role": "operator"]]).text
         let form = ["Content-Type": "application/x-www-form-urlencoded"]
         let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: form)
-        #expect(signedIn.status == 303 && signedIn.headers["location"] == "/operator")
+        #expect(signedIn.status == 303 && signedIn.headers["location"] == "/operator" && signedIn.headers["x-ratelimit-remaining"] != nil)
+        let user = try await here.send("POST", path, body: Array("token=\(Token(user: id).text)".utf8), headers: form)
+        #expect(user.status == 403 && user.headers["x-ratelimit-remaining"] != nil && user.text.contains("Access token"))
         let header = try #require(signedIn.headers["set-cookie"])
         #expect(header.contains("HttpOnly") && header.contains("SameSite=Strict") && !header.contains("Secure"))
         let cookie = ["Cookie": String(header.prefix { $0 != ";" })]
@@ -56,7 +58,8 @@ struct DashboardTests {
         let refused = try await there.send("POST", path, headers: ["Authorization": "Bearer \(Token(user: id).text)"])
         #expect(refused.status == 403 && refused.headers["x-ratelimit-remaining"] != nil)
         #expect(try await there.send("GET", "/api/v1/me", headers: cookie).status == 401)
-        #expect(try await there.send("GET", "/operator/costs", headers: cookie).text.contains("Sign out"))
+        let page = try await there.send("GET", "/operator/costs", headers: cookie)
+        #expect(page.text.contains("Sign out") && page.headers["x-ratelimit-remaining"] != nil)
         #expect(try await there.send("GET", "/operator/costs").text.contains("Access token"))
 
         let origin = ["Origin": "http://127.0.0.1:\(other.port)"].merging(cookie) { $1 }
