@@ -16,12 +16,11 @@ extension TierModels {
         let make = { @Sendable (route: Route) in
             makeLanguageModel(configuration: configuration, route: route, keys: keys, transfers: transfers, health: health)
         }
-        let standard = make(configuration.defaultRoute)
         let routes = Dictionary(
             configuration.routes.compactMap { name, route in RouteKey(name).map { ($0, NamedRoute(name: name, route: route)) } }
         ) { $1 }
-        let made = Mutex<[ModelPart: LanguageModel]>([ModelPart(route: nil, models: nil): standard])
-        return TierModels(standard: standard) { tier, domain, persona in
+        let made = Mutex<[ModelPart: LanguageModel]>([:])
+        return TierModels(callLimit: configuration.limits.turn) { tier, domain, persona in
             let keys: [RouteKey?] = [persona.map { .persona($0) }, domain.map { .domain($0) }, .tier(tier.name)]
             let candidates = keys.compactMap { $0.flatMap { routes[$0] } } + [NamedRoute(name: nil, route: configuration.defaultRoute)]
             let chosen = candidates.lazy.compactMap { $0.part(of: tier.models) }.first ?? candidates[0].whole

@@ -9,8 +9,6 @@ import TokenRelay
 extension TurnPipeline {
     /// Earlier messages that are assessed, from the newest: what is older says little about now.
     private static let assessedMessages = 50
-    /// Longer than the time limit of a turn and the attempts to save it.
-    private static let longestTurn = Duration.seconds(240)
 
     /// Reads the body of a request. The error of a malformed one has crisis resources when its newest message shows danger.
     func read<Body>(
@@ -66,7 +64,7 @@ extension TurnPipeline {
 
     /// Waits for the end of a turn.
     func ending(of subscription: TurnSubscription) async throws(GatewayError) -> TurnEnding {
-        if let ending = await subscription.turn.ending(within: Self.longestTurn) { return ending }
+        if let ending = await subscription.turn.ending(within: models.longestTurn) { return ending }
         throw begun(GatewayError(.overloaded, "the turn has not ended in time"), subscription)
     }
 

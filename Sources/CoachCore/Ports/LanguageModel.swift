@@ -35,14 +35,20 @@ extension LanguageModel {
 /// Chooses the models of a turn: the route of its persona, else of its domain, else of its tier, else the default one; of the first route that has
 /// any, those that the tier allows, in the route's order.
 public struct TierModels: Sendable {
-    /// The whole default route.
-    public var standard: LanguageModel
+    /// The time limit of a turn's call of a model, all attempts included.
+    public var callLimit: Duration
     public var model: @Sendable (Tier, Domain?, PersonaID?) -> LanguageModel
 
-    public init(standard: LanguageModel, model: @escaping @Sendable (Tier, Domain?, PersonaID?) -> LanguageModel) {
-        self.standard = standard
+    public init(callLimit: Duration, model: @escaping @Sendable (Tier, Domain?, PersonaID?) -> LanguageModel) {
+        self.callLimit = callLimit
         self.model = model
     }
+
+    /// What a turn may take after that: a judge's call before it, and the attempts to save its end.
+    private static let besides = Duration.seconds(20)
+
+    /// A turn that runs is over after that.
+    public var longestTurn: Duration { callLimit + Self.besides }
 }
 
 /// What has become of a call's text so far.

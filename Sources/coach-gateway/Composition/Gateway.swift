@@ -16,6 +16,8 @@ struct Gateway {
     private let databases: Databases
     private let outbound: OutboundHTTPClient
     private let local: LocalInstance
+    /// What a drain may take after its grace period.
+    private let longestTurn: Duration
     private let services: [any Service]
 
     init(
@@ -34,6 +36,7 @@ struct Gateway {
         let documentStore = VersionedDocuments.postgres(client: databases.resources)
         let documentsAreLoaded = LiveValue(false)
         let models = ModelAccess(configuration, files.models, reactor: reactor, logger: logger)
+        longestTurn = models.models.longestTurn
         let turns = TurnParts(
             configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
         let work = BackgroundWork(
@@ -72,13 +75,10 @@ struct Gateway {
         reactor.start()
         databases.start()
         var group = ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = max(configuration.drain, configuration.drainNotice) + Self.longestTurn
+        group.maximumGracefulShutdownDuration = max(configuration.drain, configuration.drainNotice) + longestTurn
         try await ServiceGroup(configuration: group).run()
         outbound.shutDown()
         databases.stop()
         reactor.stop()
     }
-
-    /// Above the turn limit of `deploy/models.json` and the time to save: what a drain may take after its grace period.
-    private static let longestTurn = Duration.seconds(200)
 }
