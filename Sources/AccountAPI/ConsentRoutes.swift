@@ -40,7 +40,7 @@ public struct ConsentRoutes: Feature {
     }
 
     private func decide(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        guard let kind = context.parameters.get("kind").flatMap({ ConsentKind(rawValue: $0) }) else { throw GatewayError.notFound }
+        let kind = try context.path("kind", ConsentKind.init(rawValue:))
         let decision = try await request.read(Self.decision)
         try await consents.record(context.caller, kind, decision.version, decision.granted)
         let decisions = try await consents.current(context.caller)

@@ -28,9 +28,10 @@ public struct PersonaVersionRoutes: Feature {
                 "Get a published version", parameters: [.init("version", in: .path, .integer)],
                 response: .data(PersonaVersionResource.schema))
         ) { _, context in
-            guard let number = context.parameters.get("version").flatMap({ Int($0) }),
-                let version = try await personas.version(context.caller, try context.personaID, number)
-            else { throw GatewayError.notFound }
+            let number = try context.path("version") { Int($0) }
+            guard let version = try await personas.version(context.caller, try context.personaID, number) else {
+                throw GatewayError.notFound
+            }
             return .envelope(context) { PersonaVersionResource(version).write(to: &$0) }
         }
         creators.get(

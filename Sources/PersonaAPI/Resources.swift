@@ -4,12 +4,9 @@ import HTTPEdge
 import JSON
 
 extension AuthenticatedContext {
-    /// The persona that the path names; 404 for a malformed id, too.
+    /// The persona that the path names.
     var personaID: PersonaID {
-        get throws(GatewayError) {
-            guard let id = parameters.get("id").flatMap({ PersonaID(validating: $0) }) else { throw .notFound }
-            return id
-        }
+        get throws(GatewayError) { try path("id", PersonaID.init(validating:)) }
     }
 }
 

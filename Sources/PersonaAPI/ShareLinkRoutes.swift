@@ -71,8 +71,7 @@ public struct ShareLinkRoutes: Feature {
         creators.delete(
             "\(path)/{link_id}", .init("Revoke a share link; users who redeemed it keep their access", response: .data(.any))
         ) { _, context in
-            guard let link = context.parameters.get("link_id").flatMap({ ShareLinkID(validating: $0) }) else { throw GatewayError.notFound }
-            try await sharing.revoke(context.caller, try context.personaID, link)
+            try await sharing.revoke(context.caller, try context.personaID, try context.path("link_id", ShareLinkID.init(validating:)))
             return .envelope(context) { $0.null() }
         }
     }
@@ -94,9 +93,7 @@ public struct ShareLinkRoutes: Feature {
         .envelope(context) { ConversationPersonaResource(persona).write(to: &$0) }
     }
 
-    /// 404 for a malformed id, too.
     private func conversation(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {
-        guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
-        return id
+        try context.path("id", ConversationID.init(validating:))
     }
 }

@@ -205,9 +205,7 @@ public struct ResponseRoutes: Feature {
             turn: turn, model: CoachModel.name(turn.facts.personaID), card: pipeline.cardText(of: turn), isBackground: id.isBackground)
     }
 
-    /// 404 for a malformed id, too.
     private func responseID(_ context: AuthenticatedContext) throws(GatewayError) -> ResponseID {
-        guard let id = context.parameters.get("id").flatMap({ ResponseID(parsing: $0) }) else { throw .notFound }
-        return id
+        try context.path("id", ResponseID.init(parsing:))
     }
 }

@@ -54,8 +54,7 @@ public struct ChatRoutes: Feature {
                 parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: ChatRequest.preview,
                 response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
-            guard let persona = context.parameters.get("id").flatMap({ PersonaID(validating: $0) }) else { throw GatewayError.notFound }
-            return try await start(request, context, previewing: persona)
+            try await start(request, context, previewing: try context.path("id", PersonaID.init(validating:)))
         }
         running.get(
             "/functions/v1/chat-stream/{turn_id}",
@@ -119,10 +118,8 @@ public struct ChatRoutes: Feature {
         }
     }
 
-    /// The turn's id in the path. Throws 404 for a malformed id, as for an unknown one.
     private func turnID(_ context: AuthenticatedContext) throws(GatewayError) -> TurnID {
-        guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
-        return id
+        try context.path("turn_id", TurnID.init(validating:))
     }
 
     /// The cursor of a resume, in UTF-8 bytes: `Last-Event-ID`, else `?after=`, else 0.

@@ -97,10 +97,8 @@ public struct ConversationRoutes: Feature {
         return .list(request, context, page, MessageResource.init)
     }
 
-    /// The conversation's id in the path. Throws 404 for a malformed id, as for an unknown one.
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {
-        guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
-        return id
+        try context.path("id", ConversationID.init(validating:))
     }
 
     private func domain(_ text: String?) throws(GatewayError) -> Domain? {

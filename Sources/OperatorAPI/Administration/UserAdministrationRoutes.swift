@@ -61,11 +61,7 @@ public struct UserAdministrationRoutes: Feature {
         return .envelope(context) { AccountStatusResource(id, status).write(to: &$0) }
     }
 
-    /// 404 for a malformed id, too.
-    private func id(_ context: AuthenticatedContext) throws(GatewayError) -> UserID {
-        guard let id = context.parameters.get("id").flatMap({ UserID(validating: $0) }) else { throw .notFound }
-        return id
-    }
+    private func id(_ context: AuthenticatedContext) throws(GatewayError) -> UserID { try context.path("id", UserID.init(validating:)) }
 }
 
 extension AccountStatusResource {

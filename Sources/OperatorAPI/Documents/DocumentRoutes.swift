@@ -82,7 +82,7 @@ public struct DocumentRoutes: Feature {
                 "Get a version", parameters: itemParameters + [.init("version", in: .path, .integer)],
                 response: .data(DocumentResource.schema))
         ) { _, context in
-            guard let version = context.parameters.get("version").flatMap({ Int($0) }) else { throw GatewayError.notFound }
+            let version = try context.path("version") { Int($0) }
             guard let found = try await editor.version(try id(context), version) else { throw GatewayError.notFound }
             return .envelope(context) { DocumentResource(found).write(to: &$0) }
         }

@@ -58,10 +58,9 @@ public struct SubscriptionAdministrationRoutes: Feature {
     private func change(
         _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String?, _ context: AuthenticatedContext
     ) async throws -> Response {
-        guard let user = context.parameters.get("id").flatMap({ UserID(validating: $0) }),
-            let timeline = try await subscriptions.change(
-                context.caller, user, SubscriptionEdit(action, at: instant, reason: reason, requestID: context.requestID))
-        else { throw GatewayError.notFound }
+        let edit = SubscriptionEdit(action, at: instant, reason: reason, requestID: context.requestID)
+        let user = try context.path("id", UserID.init(validating:))
+        guard let timeline = try await subscriptions.change(context.caller, user, edit) else { throw GatewayError.notFound }
         return .envelope(context) { SubscriptionResource(timeline.state(at: instant)).write(to: &$0) }
     }
 }
