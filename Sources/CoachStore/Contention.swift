@@ -33,13 +33,10 @@ private func sleepRandomly(between milliseconds: ClosedRange<Int>) async throws 
 }
 
 extension PostgresError {
-    /// Whether another transaction caused the error: lock not available, deadlock, serialization failure, or a violation of one of the
-    /// unique indexes that back the checks of `begin_turn`.
+    /// Whether another transaction caused the error, also by one of the unique indexes that back the checks of `begin_turn`.
     var isContention: Bool {
-        switch sqlState {
-        case "55P03", "40P01", "40001": true
-        case "23505": ["running_turns_pkey", "idx_turns_idempotency_key"].contains(constraint)
-        default: false
-        }
+        guard let sqlState else { return false }
+        if sqlState == SQLState.uniqueViolation { return ["running_turns_pkey", "idx_turns_idempotency_key"].contains(constraint) }
+        return SQLState.contention.contains(sqlState)
     }
 }

@@ -56,7 +56,7 @@ public struct DatabaseProbe: Sendable {
             (report.schemaVersion, report.minimumVersion) = try await client.query(
                 "select max(version), (select version from gateway.schema_minimum) from gateway.schema_migrations", deadline: deadline
             ) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
-        } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
+        } catch let error as PostgresError where SQLState.missing.contains(error.sqlState ?? "") {
             // The table or schema does not exist or is not readable: the database is not migrated.
         }
         return report

@@ -73,7 +73,7 @@ public struct Migrator: Sendable {
                     try await applyInTransaction(file, checksum, on: lease)
                 }
                 return file
-            } catch let error as PostgresError where error.isLockTimeout || error.sqlState == Self.deadlock {
+            } catch let error as PostgresError where error.isLockTimeout || error.sqlState == SQLState.deadlock {
                 // Before the next attempt, lets the statements run that waited behind this lock request.
                 if attempt < attempts { try await Self.pause(after: attempt) }
             } catch let error as PostgresError where error.kind == .server {
@@ -145,7 +145,6 @@ public struct Migrator: Sendable {
         ) { rows in try rows.map { row in try row.value(0) } }
     }
 
-    private static let deadlock = "40P01"
     /// An arbitrary number: "coach mi" as bytes.
     private static let lockKey: Int64 = 0x636f_6163_6820_6d69
     /// About five minutes.

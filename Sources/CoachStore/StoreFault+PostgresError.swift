@@ -24,7 +24,7 @@ extension StoreFault {
     /// (a full disk), and 25006, a server that only reads: the standby of a switch-over.
     private static func isServerTrouble(_ sqlState: String?) -> Bool {
         guard let sqlState else { return false }
-        return ["08", "53", "57", "58"].contains(String(sqlState.prefix(2))) || sqlState == "25006"
+        return SQLState.serverTrouble.contains(String(sqlState.prefix(2))) || sqlState == SQLState.readOnlyTransaction
     }
 
     /// Runs `body` and maps `PostgresError` to `StoreFault`, except for the SQLSTATEs that the caller handles. A cancelled caller gets

@@ -42,7 +42,7 @@ extension [FoldedEntitlements] {
 extension FoldedEntitlements {
     fileprivate var json: JSONValue {
         func object(_ until: [String: Expiry]) -> JSONValue {
-            .object(until.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value.stored) })
+            .object(until.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value.json) })
         }
         return [
             "user_id": .string(userID.description), "timeline": .string(String(decoding: timeline.json.bytes, as: UTF8.self)),
@@ -60,13 +60,8 @@ extension BillingFigures {
             "invoice": invoice.map { .string($0) } ?? .null, "replaces": replaces.map { .string($0) } ?? .null,
             "store": .string(store.rawValue), "product": product.map { .string($0) } ?? .null,
             "nanodollars": price.map { .integer($0.raw) } ?? .null,
-            "period_start": periodStart.map { .integer($0.milliseconds) } ?? .null, "period_end": periodEnd?.stored ?? .null,
+            "period_start": periodStart.map { .integer($0.milliseconds) } ?? .null, "period_end": periodEnd?.json ?? .null,
             "renews": .bool(renews), "will_renew": willRenew.map { .bool($0) } ?? .null,
         ]
     }
-}
-
-extension Expiry {
-    /// The expiry as JSON: milliseconds since 1970, or `never`.
-    fileprivate var stored: JSONValue { instant.map { .integer($0.milliseconds) } ?? "never" }
 }

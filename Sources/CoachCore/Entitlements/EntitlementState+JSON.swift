@@ -54,7 +54,8 @@ extension BillingInstant {
 }
 
 extension Expiry {
-    var json: JSONValue {
+    /// Milliseconds since 1970, or `never`.
+    public var json: JSONValue {
         switch self {
         case .at(let instant): .integer(instant.milliseconds)
         case .never: "never"

@@ -5,10 +5,7 @@ extension Figure {
     /// CONTRACT §5.
     public static let costs = Figure(
         "costs", "Tokens and cost of all users by group",
-        groups: [
-            Group("day"), Group("model"), Group("provider"), Group("domain"), Group("persona", column: "persona_id"),
-            Group("user", column: "user_id"), Group("tier"),
-        ],
+        groups: ["day", "model", "provider", "domain", "persona", "user", "tier"],
         isTraceable: true, needsUTCDays: { $0.contains("user") },
         pageFunction: { groups in
             if groups.contains("user") { return "user_costs" }
@@ -25,7 +22,7 @@ extension Figure {
     static let usage = Figure(
         "usage",
         "Active users, conversations, messages and errors by UTC day, or by whole weeks, for which conversations are null",
-        groups: [Group("day")], by: ["day"], isTraceable: true, needsUTCDays: { _ in true }, countsWholeWeeks: true,
+        groups: ["day"], by: ["day"], isTraceable: true, needsUTCDays: { _ in true }, countsWholeWeeks: true,
         columns: [
             .key("day", .time, isNullable: false), .measure("active_users"), .measure("weekly_active_users"),
             .measure("monthly_active_users"), .measure("conversations", isNullable: true), .measure("messages"),
@@ -46,7 +43,7 @@ extension Figure {
     static let domains = Figure(
         "domains",
         "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
-        groups: [Group("day"), Group("domain")], by: ["day", "domain"], isTraceable: true,
+        groups: ["day", "domain"], by: ["day", "domain"], isTraceable: true,
         columns: joined(
             [
                 .key("day", .time), .key("domain", .domain), .measure("turns"), .measure("share", .number, isNullable: true),
@@ -56,7 +53,7 @@ extension Figure {
     static let latency = Figure(
         "latency",
         "Milliseconds to the first token, per further token and of complete turns, by group; domain with provider or model for UTC days only",
-        groups: [Group("day"), Group("provider"), Group("model"), Group("domain")], isTraceable: true,
+        groups: ["day", "provider", "model", "domain"], isTraceable: true,
         needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) },
         columns: joined(
             [.key("day", .time), .key("provider"), .key("model"), .key("domain", .domain), .measure("turns")],
@@ -66,7 +63,7 @@ extension Figure {
     static let providers = Figure(
         "providers",
         "Calls, errors and latency by provider; errors that another provider's answer healed are included, and are not in the list of calls",
-        groups: [Group("day"), Group("provider"), Group("model")], by: ["provider"], isTraceable: true,
+        groups: ["day", "provider", "model"], by: ["provider"], isTraceable: true,
         columns: joined(
             [
                 .key("day", .time), .key("provider"), .key("model"), .measure("calls"), .measure("errors"),
@@ -75,7 +72,7 @@ extension Figure {
 
     static let errors = Figure(
         "errors", "Attempts of turns that ended with an error, by code and day",
-        groups: [Group("day"), Group("code"), Group("provider")], by: ["day", "code"],
+        groups: ["day", "code", "provider"], by: ["day", "code"],
         columns: [
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
         ])
@@ -85,7 +82,7 @@ extension Figure {
     public static let safety = Figure(
         "safety",
         "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; by whole UTC days; counts under 5 are \"<5\"",
-        groups: [Group("day"), Group("tier"), Group("category"), Group("jurisdiction")], by: ["day", "tier", "category", "jurisdiction"],
+        groups: ["day", "tier", "category", "jurisdiction"], by: ["day", "tier", "category", "jurisdiction"],
         needsUTCDays: { _ in true },
         columns: [
             .key("day", .time), .key("tier", .integer), .key("category"), .key("jurisdiction"), .measure("referrals", .count),
@@ -95,7 +92,7 @@ extension Figure {
     /// Of the stores' events, not of the ledger.
     static let subscriptions = Figure(
         "subscriptions", "Production purchases: how many are active at the end of each bucket, what happened in it, and revenue",
-        groups: [Group("day")], by: ["day"], isOfBillingEvents: true,
+        groups: ["day"], by: ["day"], isOfBillingEvents: true,
         columns: joined(
             [.key("day", .time)],
             [

@@ -3,18 +3,6 @@ import JSON
 /// A figure for operators: a function of schema `operator` and the columns of its rows. To add one, write the function and declare it in
 /// `Figure+all.swift`.
 public struct Figure: Sendable {
-    /// A name in a group of `group_by`, and the column that it fills.
-    public struct Group: Sendable, Equatable {
-        public var name: String
-        public var column: String
-
-        /// `column`: when it is called otherwise.
-        public init(_ name: String, column: String? = nil) {
-            self.name = name
-            self.column = column ?? name
-        }
-    }
-
     /// Below `/api/v1/operator`.
     public var path: String
     /// One line.
@@ -22,9 +10,9 @@ public struct Figure: Sendable {
     /// In schema `operator`.
     public var function: String
     public var columns: [FigureColumn]
-    /// What rows may be grouped by.
-    public var groups: [Group]
-    /// Names of the groups of a request without `group_by`.
+    /// What rows may be grouped by: the names that `group_by` takes.
+    public var groups: [String]
+    /// Those of a request without `group_by`.
     public var defaultGroups: [String]
     /// Whether groups need whole UTC days: the figure is not kept by hours for them.
     public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
@@ -39,7 +27,7 @@ public struct Figure: Sendable {
     public var isOfBillingEvents: Bool
 
     public init(
-        _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
+        _ path: String, _ summary: String, function: String? = nil, groups: [String] = [], by defaultGroups: [String] = [],
         isTraceable: Bool = false, isOfBillingEvents: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
         pageFunction: @escaping @Sendable (_ groups: [String]) -> String? = { _ in nil }, columns: [FigureColumn]

@@ -29,7 +29,7 @@ public struct TurnMachine: Sendable {
     /// Whether a fixed text is the answer when the model gives none.
     public var hasSafetyText: Bool { safetyText != nil }
 
-    /// `safetyText`: the UTF-8 fixed answer at tier 3 and above; nil below. `openingBytes`: of the opening that the driver has released.
+    /// `safetyText`: the UTF-8 fixed answer, where one may take the model's place. `openingBytes`: of the opening that the driver has released.
     public init(safetyText: [UInt8]? = nil, openingBytes: Int = 0) {
         self.safetyText = safetyText
         self.openingBytes = openingBytes

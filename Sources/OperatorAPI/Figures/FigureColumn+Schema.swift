@@ -13,10 +13,10 @@ extension Figure {
     var parameters: [RouteParameter] {
         var parameters = FigurePeriod.parameters
         if groups.count > 1 {
-            let names = groups.map(\.name).joined(separator: ", ")
+            let names = groups.joined(separator: ", ")
             parameters.append(.init("group_by", in: .query, .text.described("any of \(names), separated by commas")))
         }
-        if groups.contains(where: { $0.name == "day" }) {
+        if groups.contains("day") {
             parameters.append(.init("grain", in: .query, .values(FigureQuery.Grain.allCases.map(\.rawValue))))
             parameters.append(.init("tz", in: .query, .text.described("an IANA time zone, of days and weeks; UTC by default")))
         }

@@ -11,7 +11,7 @@ extension FigureQuery {
         let query = request.uri.queryParameters
         let period = try FigurePeriod(request, now: now).range
         let names = query["group_by"].map { $0.split(separator: ",").map(String.init) } ?? figure.defaultGroups
-        guard names.allSatisfy({ name in figure.groups.contains { $0.name == name } }) else {
+        guard names.allSatisfy(figure.groups.contains) else {
             throw GatewayError(.invalidInput, "group_by has an unknown group").naming(field: "group_by")
         }
         guard let grain = Grain(rawValue: query["grain"].map(String.init) ?? Grain.day.rawValue) else {
