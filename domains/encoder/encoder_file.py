@@ -142,6 +142,16 @@ class Reader:
         return values.T[:outputs].contiguous(), self.floats(filled)[:outputs]
 
 
+def mean(paths):
+    """What `read` gives, with the mean of the weights of files that have the same pieces and sizes."""
+    files = [read(path) for path in paths]
+    sizes, vectors, state = files[0]
+    for other in files[1:]:
+        assert other[0] == sizes and list(other[1]) == list(vectors)
+    average = lambda part: {name: sum(file[part][name] for file in files) / len(files) for name in files[0][part]}
+    return sizes, average(1), average(2)
+
+
 def read(path):
     """Of a file its sizes by their names in BertConfig, its pieces and their vectors, and the other weights by their names in torch."""
     reader = Reader(path)

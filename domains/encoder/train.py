@@ -22,7 +22,7 @@ from transformers import BertConfig, BertModel
 
 from calibration import calibrate, calibrate_domains
 from changes import Changes
-from encoder_file import read, rounded, write
+from encoder_file import mean, rounded, write
 from heads import fit, share, weight
 from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
 from pieces import BasePieces, Pieces
@@ -202,7 +202,7 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--rate", type=float, default=1e-4)
-    parser.add_argument("--start", help="a file of --out to begin with")
+    parser.add_argument("--start", nargs="+", help="a file of --out to begin with, or several: with the mean of their weights")
     parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
     parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
     parser.add_argument("--seed", type=int, default=1)
@@ -213,7 +213,7 @@ def main():
     np.random.seed(options.seed)
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
-    sizes, vectors, state = read(options.start) if options.start else (None, None, None)
+    sizes, vectors, state = mean(options.start) if options.start else (None, None, None)
     if options.base:
         pieces = BasePieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
         bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers)
