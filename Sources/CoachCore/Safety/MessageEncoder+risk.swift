@@ -13,8 +13,8 @@ extension MessageEncoder {
 
     private static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
 
-    /// "I want to die" and "I cut myself" are lowered by a surer encoder only: of 167 left-out crises about suicide and self-harm that the grammar
-    /// found at tier 2, the training before the last gave none less than 0.16; the limit is 0.10.
+    /// "I want to die" and "I cut myself" are lowered by a surer encoder only: of 170 left-out crises about suicide and self-harm that the grammar
+    /// found at tier 2, it gave none less than 0.14; the limit is 0.07.
     private static let strictShare: Float = 0.5
 
     /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`) a hit of the grammar at tier 2 is lowered to a concern; one
