@@ -41,7 +41,7 @@ struct SafetyStateTests {
         let testBed = try await TestBed.shared()
         let gateway = try await testBed.anotherGateway()
         let user = gateway.testUser()
-        let message = "I cut myself again yesterday \(sim(["http_error": ["status": 500]]))"
+        let message = "I make myself throw up after dinner \(sim(["http_error": ["status": 500]]))"
         let failed = try await user.chat(message, ["country": "US", "client_message_id": "k"])
         #expect(failed.eventTypes.prefix(2) == ["start", "safety"])
         let (turn, card) = (try #require(failed.first("start")?["turn_id"]), try #require(failed.first("safety")).fields)
