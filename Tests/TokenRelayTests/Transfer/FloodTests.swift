@@ -61,7 +61,7 @@ struct FloodTests {
         try await eventually { counters.allSatisfy { $0.bytes.load(ordering: .relaxed) > 1 << 18 } }
         let probe = ThreadProbe(bench.reactor)
         try await eventually { probe.rounds > 200 }
-        #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        #expect(probe.isInTime, "\(probe.longest)")
         for transfer in transfers { transfer.cancel() }
         let before = counters.map(\.count)
         // What was submitted before has been done: a cancellation takes effect when the thread gets to it, and not at the flood's end.
@@ -90,7 +90,7 @@ struct FloodTests {
         try await eventually { counter.bytes.load(ordering: .relaxed) > 1 << 20 }
         let probe = ThreadProbe(bench.reactor)
         try await eventually { probe.rounds > 200 }
-        #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        #expect(probe.isInTime, "\(probe.longest)")
         transfer.cancel()
         try await eventually { counter.end.withLock { $0 } == .cancelled }
         #expect(counter.bytes.load(ordering: .relaxed) < 1 << 30)
