@@ -168,8 +168,8 @@ let package = Package(
         tests(
             "CoachGatewayTests",
             [
-                "coach-gateway", "CGatewayShims", "CoachCore", "CoachStore", "GatewayAPI", "OperatorAPI", "PostgresClient", "Reactor",
-                "RelayTestSupport", "TestSupport", "TokenRelay", .logging,
+                "coach-gateway", "CGatewayShims", "CoachCore", "CoachStore", "GatewayAPI", "JSON", "OperatorAPI", "PostgresClient",
+                "Reactor", "RelayTestSupport", "TestSupport", "TokenRelay", .logging,
             ]),
         // Without the executable, which every build of the tests makes: so neither waits for the other.
         tests(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The command line", .paced)
 struct CommandTests {
-    private static let commands = ["serve", "migrate", "seed", "check", "token", "chat", "simulate-llm", "version"]
+    private static let commands = ["serve", "migrate", "seed", "check", "token", "chat", "assess", "simulate-llm", "version"]
 
     @Test("prints help for every sub-command", arguments: [""] + commands)
     func help(command: String) async throws {

@@ -37,6 +37,7 @@ public struct SafetyCard: Sendable, Equatable {
     public var message: String
     /// Released before the model's text at tiers 3 and 4; nil below.
     public var opening: String?
-    /// The whole answer, resources included, for a turn without a model's answer (CONTRACT §4). Used at tiers 3 and 4, and at tier 2 when no model may be called.
+    /// The whole answer, resources included, for a turn without a model's answer (CONTRACT §4). Used at tiers 3 and 4, and at tier 2 when no model
+    /// may be called.
     public var fixedAnswer: String
 }

@@ -12,11 +12,12 @@ struct AssessCommand: ParsableCommand {
         let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
         guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
         let assessor = parts.assessor(parts.domains)
-        while let message = readLine() { Console.writeLine(Self.line(message, assessor.assess(message), assessor.assessFully(message))) }
+        while let message = readLine() { Console.writeLine(Self.line(message, by: assessor)) }
     }
 
     /// All is of the last look, the encoder's where it reads the message. `score` is the higher of both models'.
-    private static func line(_ message: String, _ first: MessageAssessment, _ last: MessageAssessment) -> String {
+    static func line(_ message: String, by assessor: MessageAssessor) -> String {
+        let (first, last) = (assessor.assess(message), assessor.assessFully(message))
         let domain = DomainRouter().decide(last.domains, pinned: nil, persona: nil, conversationDomain: nil)
         let bytes = JSONWriter.encode { writer in
             writer.object { writer in

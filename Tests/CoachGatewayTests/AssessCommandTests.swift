@@ -1,0 +1,23 @@
+import JSON
+import Testing
+
+@testable import coach_gateway
+
+@Suite("assess")
+struct AssessCommandTests {
+    @Test("says of a message its tier, the patterns, both models' scores, and the domain")
+    func lines() throws {
+        let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
+        let assessor = try #require(parts.map { $0.assessor($0.domains) }, "\(findings)")
+        func assess(_ message: String) throws -> JSONValue { try JSONValue(parsing: Array(AssessCommand.line(message, by: assessor).utf8)) }
+
+        let danger = try assess("I am going to \"kill myself\" tonight")
+        #expect(danger["tier"]?.integer == 3 && danger["categories"]?.elements?.first?.string == "suicide")
+        #expect(danger["patterns"]?.elements?.contains { $0.string == "en.suicide.intent" } == true)
+        #expect(danger["text"]?.string == "I am going to \"kill myself\" tonight" && danger["score"]?.number != nil)
+
+        let calm = try assess("I want to get in shape")
+        #expect(calm["tier"]?.integer == 0 && calm["patterns"]?.elements?.isEmpty == true && calm["domain"]?.string == "fitness")
+        #expect(calm["linear_score"]?.number.map { Double($0) }.map { $0 < 0.1 } == true)
+    }
+}
