@@ -78,7 +78,7 @@ extension RetryTurnResult {
 
     var rejection: Rejection {
         get throws {
-            guard case .refused(let rejection, _) = self else { throw UnexpectedRetry(result: self) }
+            guard case .rejected(let rejection, _) = self else { throw UnexpectedRetry(result: self) }
             return rejection
         }
     }

@@ -185,14 +185,14 @@ extension BeginTurnResult {
 
     var rejection: Rejection {
         get throws {
-            guard case .refused(let rejection, _) = self else { throw Unexpected(opening: self) }
+            guard case .rejected(let rejection, _) = self else { throw Unexpected(opening: self) }
             return rejection
         }
     }
 
     var rate: RateLimit {
         switch self {
-        case .begun(_, let rate), .known(_, let rate), .refused(_, let rate): rate
+        case .begun(_, let rate), .known(_, let rate), .rejected(_, let rate): rate
         }
     }
 }

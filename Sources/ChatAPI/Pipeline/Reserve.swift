@@ -23,7 +23,7 @@ extension TurnPipeline {
             registry.unexpect(context.identity.turnID)
             // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
             Task { [finalizer] in
-                await finalizer.refuse(
+                await finalizer.reject(
                     context, of: http.caller.userID, code: .databaseUnavailable, requestID: http.context.requestID)
             }
             var failure = errors.clientError(for: error, requestID: http.context.requestID)
@@ -33,7 +33,7 @@ extension TurnPipeline {
         }
         if mayProceedWithout { return nil }
         registry.unexpect(context.identity.turnID)
-        await finalizer.refuse(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
+        await finalizer.reject(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
         let exhausted = Set(budgets.exhausted)
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400
         let rejection = Rejection(

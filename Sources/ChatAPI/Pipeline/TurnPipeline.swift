@@ -49,7 +49,7 @@ struct TurnPipeline: Sendable {
         case .known(let known, let rate):
             http.trace.end()
             return TurnSubscription(turn: await attach(known), rate: rate, request: .repeats)
-        case .refused(let rejection, let rate):
+        case .rejected(let rejection, let rate):
             throw rejected(rejection, rate, request, await pending.final, http)
         }
     }

@@ -82,7 +82,7 @@ public struct TurnFinalizer: Sendable {
 
     /// Ends a turn as failed that has begun and is rejected before its model call. Returns when that is saved, or when the first attempt
     /// failed: then it is saved in the background.
-    func refuse(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
+    func reject(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
         let receipt = TurnReceipt(
             userID: userID, identity: context.identity, status: .failed, finishReason: nil, content: "", bill: nil,
             domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: nil, region: context.region,

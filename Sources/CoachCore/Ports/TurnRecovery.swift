@@ -72,7 +72,7 @@ public enum RetryTurnResult: Sendable, Equatable {
     /// An earlier retry with the same idempotency key began this turn. The caller subscribes to it or replays it.
     case known(KnownTurn, RateLimit)
     /// The retry was rejected; nothing was written.
-    case refused(Rejection, RateLimit)
+    case rejected(Rejection, RateLimit)
 }
 
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.

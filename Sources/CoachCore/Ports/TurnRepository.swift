@@ -50,5 +50,5 @@ public enum BeginTurnResult: Sendable, Equatable {
     /// A turn with the same idempotency key exists. The caller subscribes to it or replays it; no model call, no charge.
     case known(KnownTurn, RateLimit)
     /// The request was rejected; only the user's row and the rate counter were written.
-    case refused(Rejection, RateLimit)
+    case rejected(Rejection, RateLimit)
 }

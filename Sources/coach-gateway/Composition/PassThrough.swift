@@ -97,7 +97,7 @@ private enum NullPorts {
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
         orphans: { _ in [] },
-        retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
+        retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
 
     static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 

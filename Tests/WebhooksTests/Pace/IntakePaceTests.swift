@@ -90,7 +90,7 @@ struct IntakePaceTests {
         let pacer = IntakePacer(eventsPerSecond: 5)
         let turns = pacer.watch(
             TurnRepository(
-                begin: { _, _, _ in .refused(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0)) },
+                begin: { _, _, _ in .rejected(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0)) },
                 repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
         let caller = Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture)
         let start = ContinuousClock.now

@@ -15,23 +15,12 @@ extension OperatorSessions {
             },
             expiry: { token in
                 let seconds: Int64? = try await client.call(
-                    "extract(epoch from gateway.operator_session(\(token.userID), \(token.secret)))::bigint", for: token.userID)
+                    "extract(epoch from gateway.operator_session(\(token.userID), \(token.secret)))::bigint", boundTo: token.userID)
                 return seconds.map { Date(timeIntervalSince1970: TimeInterval($0)) }
             },
             close: { token in
                 let _: String? = try await client.call(
-                    "gateway.close_operator_session(\(token.userID), \(token.secret))", for: token.userID)
+                    "gateway.close_operator_session(\(token.userID), \(token.secret))", boundTo: token.userID)
             })
-    }
-}
-
-extension PostgresClient {
-    /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws
-    /// `StoreFault`.
-    fileprivate func call<Value: ColumnValue & Sendable>(_ function: Query, for userID: UserID) async throws -> Value {
-        let query = Claims.gateway(for: userID, calling: function)
-        return try await StoreFault.translating {
-            try await repeatingContended { try await value(of: query, for: userID, as: Value.self) }
-        }
     }
 }

@@ -75,17 +75,6 @@ extension ExportRepository {
     }
 }
 
-extension PostgresClient {
-    /// Rows that users read through the gateway only.
-    fileprivate func gatewayRows<Value: Sendable>(
-        _ query: Query, for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Value
-    ) async throws -> [Value] {
-        try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in try rows.map(decode) }
-        }
-    }
-}
-
 extension ExportedList {
     /// Rows with a `key` and `json`. Few for each user, so that they are sorted for every page.
     fileprivate func query(of caller: Caller) -> Query {

@@ -35,21 +35,21 @@ struct BeginTurnAnswer: JSONReadable {
 
     /// The rejection of a user who was removed or suspended.
     init(suspended rate: RateLimit) {
-        outcome = .refused(Rejection(reason: .suspended))
+        outcome = .rejected(Rejection(reason: .suspended))
         self.rate = rate
     }
 
     private enum Kind: String, CaseIterable {
         case begun
         case known
-        case refused
+        case rejected = "refused"
     }
 
     private enum Outcome {
         /// `message`: the user message of a retried turn; nil for a new message.
         case begun(TurnContext, message: String?)
         case known(KnownTurn)
-        case refused(Rejection)
+        case rejected(Rejection)
     }
 
     init(_ json: JSONReader) throws(JSONFinding) {
@@ -57,7 +57,7 @@ struct BeginTurnAnswer: JSONReadable {
         switch try json.required("outcome", .choice) as Kind {
         case .begun: outcome = .begun(try TurnContext(json), message: try json.optional("message"))
         case .known: outcome = .known(try json.required("known"))
-        case .refused: outcome = .refused(try Rejection(json))
+        case .rejected: outcome = .rejected(try Rejection(json))
         }
     }
 
@@ -65,7 +65,7 @@ struct BeginTurnAnswer: JSONReadable {
         switch outcome {
         case .begun(let context, _): .begun(context, rate)
         case .known(let turn): .known(turn, rate)
-        case .refused(let rejection): .refused(rejection, rate)
+        case .rejected(let rejection): .rejected(rejection, rate)
         }
     }
 
@@ -76,7 +76,7 @@ struct BeginTurnAnswer: JSONReadable {
             case .begun(let context, let message?): return .begun(context, message: message, rate)
             case .begun: throw StoreFault.unexpected("begin_turn retried a turn without its message")
             case .known(let turn): return .known(turn, rate)
-            case .refused(let rejection): return .refused(rejection, rate)
+            case .rejected(let rejection): return .rejected(rejection, rate)
             }
         }
     }

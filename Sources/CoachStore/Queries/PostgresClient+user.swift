@@ -14,9 +14,16 @@ extension PostgresClient {
             }
         }
     }
-}
 
-extension PostgresClient {
+    /// As `userRows`, of rows that users read through the gateway only: as role `coach_gateway`, bound to the caller's claims. Throws `StoreFault`.
+    func gatewayRows<Value: Sendable>(
+        _ query: Query, for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Value
+    ) async throws -> [Value] {
+        try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in try rows.map(decode) }
+        }
+    }
+
     /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws `StoreFault`.
     func call<Value: ColumnValue & Sendable>(
         _ function: Query, boundTo userID: UserID, as type: Value.Type = Value.self

@@ -45,7 +45,7 @@ struct IdempotencyTests {
         #expect(try await turns.repeated(caller, request)?.known.status == .running)
         #expect(try await turns.repeated(caller, TurnRequest(message: "Once")) == nil)
         #expect(try await turns.repeated(.someone(), request) == nil)
-        guard case .refused(let rejection, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
+        guard case .rejected(let rejection, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
         else {
             Issue.record("another body was not refused")
             return

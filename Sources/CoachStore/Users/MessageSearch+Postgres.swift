@@ -35,13 +35,8 @@ extension PostgresClient {
             query.append(" and (m.created_at, m.id) < (\(try cursor.timestamp), \(cursor.id))")
         }
         query.append(" order by m.created_at desc, m.id desc limit \(request.limit + 1)")
-        let statement = query
-        let found = try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), statement], affinity: caller.userID.affinity) { rows in
-                try rows.map { row in
-                    ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
-                }
-            }
+        let found = try await gatewayRows(query, for: caller) { row in
+            ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
         }
         return Page(found, limit: request.limit) { PageCursor(key: $0.message.createdAt.microseconds, id: $0.message.id.uuid) }
     }
@@ -55,10 +50,7 @@ public struct MessageIndexer: Sendable {
 
     /// Indexes up to 250 messages in one transaction, for which a search of the user may wait. Returns whether more are left. Throws `StoreFault`.
     public func indexPart(of userID: UserID) async throws -> Bool {
-        let query = Claims.gateway(for: userID, calling: "gateway.index_messages(\(userID), 250, 0)")
-        return try await StoreFault.translating {
-            try await repeatingContended { try await client.value(of: query, for: userID, as: Bool.self) }
-        }
+        try await client.call("gateway.index_messages(\(userID), 250, 0)", boundTo: userID)
     }
 }
 

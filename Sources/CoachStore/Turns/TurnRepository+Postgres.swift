@@ -25,28 +25,19 @@ extension TurnRepository {
             },
             raiseRisk: { userID, turn, risk in
                 let risk = StoredJSON.encode(risk)
-                let query = Claims.gateway(
-                    for: userID,
-                    calling: "gateway.raise_risk(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt), \(risk)::jsonb)")
-                try await StoreFault.translating {
-                    try await repeatingContended { try await client.query(query, affinity: userID.affinity) { _ in } }
-                }
+                let _: String? = try await client.call(
+                    "gateway.raise_risk(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt), \(risk)::jsonb)",
+                    boundTo: userID)
             },
             finish: { receipt in
                 let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
-                let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)")
-                return try await StoreFault.translating {
-                    let text = try await repeatingContended { try await client.value(of: query, for: receipt.userID, as: String.self) }
-                    return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
-                }
+                let text: String = try await client.call(
+                    "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)", boundTo: receipt.userID)
+                return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
             },
             abandon: { userID, turn in
-                let query = Claims.gateway(
-                    for: userID,
-                    calling: "gateway.abandon_turn(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt))")
-                try await StoreFault.translating {
-                    try await repeatingContended { try await client.query(query, affinity: userID.affinity) { _ in } }
-                }
+                let _: String? = try await client.call(
+                    "gateway.abandon_turn(\(userID), \(turn.conversationID), \(turn.turnID), \(turn.attempt))", boundTo: userID)
             })
     }
 }

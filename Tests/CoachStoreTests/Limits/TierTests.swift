@@ -136,7 +136,7 @@ struct TierTests {
         try await turns.finish(.complete(paid, of: caller))
         try await store.entitle(caller, to: "plus", for: -601)
         try await store.admin.execute("update public.rate_limits set requests = 0 where user_id = \(caller.userID.uuid)")
-        guard case .refused(let refused, _) = try await turns.retry(caller, paid.turnID) else {
+        guard case .rejected(let refused, _) = try await turns.retry(caller, paid.turnID) else {
             Issue.record("the domain of a retry is the same")
             return
         }

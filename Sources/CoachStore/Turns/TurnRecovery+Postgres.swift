@@ -22,10 +22,7 @@ extension TurnRecovery {
             },
             tail: { cursors in try await textClient.tail(cursors) },
             requestStop: { caller, turnID in
-                let query = Claims.gateway(for: caller, calling: "gateway.request_stop(\(caller.userID), \(turnID))")
-                return try await StoreFault.translating {
-                    try await repeatingContended { try await client.value(of: query, for: caller.userID) }
-                }
+                try await client.call("gateway.request_stop(\(caller.userID), \(turnID))", for: caller)
             },
             orphans: { tried in
                 let owner = try owner()

@@ -29,12 +29,7 @@ public struct UserRemoval: Sendable {
     /// Removes at most a thousand rows in one transaction; small, because others wait behind a statement on its connection. Throws
     /// `StoreFault`.
     public func removePart(of userID: UserID) async throws -> Progress {
-        let query = Claims.gateway(for: userID, calling: "gateway.delete_user(\(userID), 1000) ->> 'outcome'")
-        let outcome: String = try await StoreFault.translating {
-            try await repeatingContended {
-                try await client.query(query, affinity: userID.affinity) { rows in try rows.only { row in try row.value(0) } }
-            }
-        }
+        let outcome: String = try await client.call("gateway.delete_user(\(userID), 1000) ->> 'outcome'", boundTo: userID)
         guard let progress = Progress(rawValue: outcome) else { throw StoreFault.unexpected("delete_user has no outcome \(outcome)") }
         return progress
     }
