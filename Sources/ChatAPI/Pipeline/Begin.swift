@@ -2,19 +2,20 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message in which the encoder finds a crisis meanwhile. When the
-    /// result is `begun`, the user's message is saved. Throws `failure`.
+    /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message that the encoder, or the stored safety level that the
+    /// refusal names, shows to be a crisis. When the result is `begun`, the user's message is saved. Throws `failure`.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
         do {
             return try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
                 let result = try await repository.begin(http.caller, request, assessment.first)
-                guard case .refused = result else { return result }
+                guard case .rejected(let rejection, _) = result, assessment.first.risk.tier < .crisis else { return result }
                 let final = await assessment.final
                 // Most limits do not refuse a user in danger (CONTRACT §4).
-                guard final.risk.tier >= .crisis, assessment.first.risk.tier < .crisis else { return result }
-                return try await repository.begin(http.caller, request, final)
+                let risk = coaching.fusion.fuse(final.risk, stored: rejection.safetyLevel).risk
+                guard risk.tier >= .crisis else { return result }
+                return try await repository.begin(http.caller, request, MessageAssessment(risk: risk, domains: final.domains))
             }
         } catch {
             throw failure(error, await assessment.final.risk, request, http)
