@@ -111,6 +111,13 @@ struct FramingTests {
         #expect(failure.userMessage == "Coach is taking a moment. Let's try again.")
     }
 
+    @Test("a failed turn that is read again ends with the error that it had")
+    func failedBefore() {
+        let spent = TurnEnding(status: .failed, finishReason: nil, bill: nil, errorCode: "BIZ_2002")
+        let told = failure(spent, attempt: 1, kept: 0, cursor: 0)
+        #expect(told?.code == .quotaExhausted && told?.action == .upgrade && told?.partial == false)
+    }
+
     @Test("a failed turn without a bill ends with the error alone")
     func failed() {
         let told = terminalEvents(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)

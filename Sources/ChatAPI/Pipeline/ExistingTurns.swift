@@ -52,7 +52,7 @@ extension TurnPipeline {
         case .known(let known, let rate):
             http.trace.end()
             return try relay(TurnSubscription(turn: await attach(known), rate: rate, request: .repeats), from: .start, http)
-        case .refused(let rejection, let rate):
+        case .rejected(let rejection, let rate):
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
@@ -107,8 +107,7 @@ extension LiveTurn {
     /// Replays a saved turn.
     convenience init(replaying known: KnownTurn, firstChoice: ModelName) {
         self.init(
-            replaying: TurnFacts(known, firstChoice: firstChoice), content: known.content,
-            ending: TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
+            replaying: TurnFacts(known, firstChoice: firstChoice), content: known.content, ending: TurnEnding(known))
     }
 }
 

@@ -158,7 +158,7 @@ public final class RemoteTurnTailer: Service {
         guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
         guard known.status != .running else { return }
         turn.appendRemote(Array(known.content.utf8), from: 0)
-        turn.close(TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
+        turn.close(TurnEnding(known))
         turns.withLock { _ = $0.removeValue(forKey: known.identity.turnID) }
     }
 

@@ -87,11 +87,18 @@ struct TerminalEvents: Sendable {
     /// The `error` event of a turn that ended without a finish reason.
     var failure: StreamFailure {
         if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
-        let row = ErrorMapping.row(.providersUnavailable)
+        let code = ending.errorCode.flatMap(ErrorCode.init(rawValue:)) ?? .providersUnavailable
+        let row = ErrorMapping.row(code)
         // `partial` also if the client has text that is not kept, which it must drop.
         let partial = ending.status == .interrupted || cursor > keptBytes
+        let cause =
+            switch code {
+            case .providersUnavailable: "no provider could answer"
+            case .unforeseen: "the answer could not be saved"
+            default: "the turn was rejected"
+            }
         return StreamFailure(
-            code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
+            code: code, message: partial ? "the answer was interrupted" : cause,
             userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,
             keptBytes: partial ? keptBytes : 0)
     }

@@ -46,10 +46,13 @@ public struct TurnEnding: Sendable, Equatable {
     public var finishReason: FinishReason?
     /// nil when nothing was billed; the stream then has no `usage` event.
     public var bill: TurnBill?
+    /// Why an attempt failed without text, an error code of CONTRACT §2; nil when no provider could answer.
+    public var errorCode: String?
     /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
 
-    public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isSaved: Bool = true) {
+    public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, errorCode: String? = nil, isSaved: Bool = true) {
+        self.errorCode = errorCode
         self.isSaved = isSaved
         self.status = status
         self.finishReason = finishReason
@@ -61,6 +64,13 @@ public struct TurnEnding: Sendable, Equatable {
 
     /// The text can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
+
+    /// The end of a turn that no longer runs.
+    public init(_ known: KnownTurn) {
+        self.init(
+            status: known.status, finishReason: known.finishReason, bill: known.bill,
+            errorCode: known.status == .failed ? known.errorCode : nil)
+    }
 
     /// An attempt that ended without text. A repeated request begins the next attempt.
     public static let withoutText = TurnEnding(status: .failed, finishReason: nil, bill: nil)
