@@ -1,8 +1,9 @@
 import CoachCore
 
 extension TierModels {
-    /// The message that a turn may have at most (CONTRACT §2), in tokens: 8,000 ASCII characters.
-    private static let longestMessage = TokenEstimate.tokens(in: repeatElement(UInt8(ascii: "a"), count: 8_000))
+    /// The longest message of ASCII characters, in tokens.
+    private static let longestMessage = TokenEstimate.tokens(
+        in: repeatElement(UInt8(ascii: "a"), count: TurnRequest.maximumMessageScalars))
 
     /// The models of which a turn may cost more than is reserved for one in budgets of money, with that cost: turns that run at the same time may exceed a
     /// budget by the difference, each. History and answer count as long as they may be; persona and profile would add to that.

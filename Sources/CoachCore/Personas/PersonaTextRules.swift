@@ -47,9 +47,7 @@ enum PersonaTextRules {
             switch scalar.value {
             case 0x09, 0x0A, 0x0D: continue
             case 0..<0x20, 0x7F..<0xA0: found.insert(.controlCharacters)
-            // U+200D joins emoji, U+200C letters of several scripts; the other zero-width characters, marks of direction and tags only hide text.
-            case 0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB, 0xE0000...0xE007F:
-                found.insert(.hiddenCharacters)
+            case _ where scalar.isInvisible && !scalar.isJoiner: found.insert(.hiddenCharacters)
             default: continue
             }
         }

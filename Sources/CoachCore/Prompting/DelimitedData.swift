@@ -25,8 +25,8 @@ enum DelimitedData {
             case 0x3E, 0xFE65, 0xFF1E: result += "&gt;"
             case 0x0A: result.unicodeScalars.append(scalar)
             case 0x09, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029: result += " "
-            // Other controls and invisible characters: zero-width, direction marks, tags.
-            case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xE0000...0xE007F: break
+            case 0..<0x20, 0x7F..<0xA0: break
+            case _ where scalar.isInvisible: break
             default: result.unicodeScalars.append(scalar)
             }
         }

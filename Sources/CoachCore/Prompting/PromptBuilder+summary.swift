@@ -8,7 +8,7 @@ extension PromptBuilder {
     /// summary enters later prompts.
     public func summaryPrompt(of messages: [HistoryMessage], after summary: String?) -> Prompt {
         let elements = messages.map { message in
-            DelimitedData.block(message.content, tag: message.role == .user ? "person" : "coach", limit: Self.maximumMessageScalars)
+            DelimitedData.block(message.content, tag: message.role == .user ? "person" : "coach", limit: TurnRequest.maximumMessageScalars)
         }
         let notes = DelimitedData.block(summary, tag: "notes", limit: Self.maximumTextScalars)
         let conversation = "<messages>\n\(elements.joined(separator: "\n"))\n</messages>"
@@ -24,7 +24,4 @@ extension PromptBuilder {
         let scalars = text.unicodeScalars.drop(while: \.properties.isWhitespace)
         return String(String.UnicodeScalarView(scalars.prefix(maximumTextScalars)))
     }
-
-    /// As a message can be.
-    private static let maximumMessageScalars = 8_000
 }

@@ -1,6 +1,9 @@
 /// The validated body of a turn's request (CONTRACT §4).
 public struct TurnRequest: Sendable, Equatable {
-    /// 1…8,000 Unicode scalars.
+    /// Of a message, in Unicode scalars (CONTRACT §2).
+    public static let maximumMessageScalars = 8_000
+
+    /// 1…`maximumMessageScalars`.
     public var message: String
     /// nil: `begin_turn` creates a conversation.
     public var conversationID: ConversationID?

@@ -4,9 +4,8 @@ struct NormalisedMessage {
     /// nil when no word was obfuscated.
     let deobfuscated: TokenSequence?
 
-    /// Maximum Unicode scalars used: the limit of a message (CONTRACT §2). Of a longer text only the first and last half are used, which
-    /// bounds the work.
-    static let scalarLimit = 8_000
+    /// Maximum Unicode scalars used. Of a longer text only the first and last half are used, which bounds the work.
+    static let scalarLimit = TurnRequest.maximumMessageScalars
 
     init(_ message: String) {
         let units = NormalisedMessage.fold(message)
