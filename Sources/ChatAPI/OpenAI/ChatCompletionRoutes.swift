@@ -15,7 +15,7 @@ public struct ChatCompletionRoutes: Feature {
             "/v1/chat/completions",
             .init(
                 "Answer a conversation that the client keeps; with stream: true as chunks",
-                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                parameters: [.idempotencyKey],
                 body: ChatCompletionRequest.body, response: .media("application/json"))
         ) { try await create($0, $1) }
     }

@@ -23,7 +23,7 @@ public struct ResponseRoutes: Feature {
             "/v1/responses",
             .init(
                 "Create a response; with stream: true as events, with background: true at once",
-                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                parameters: [.idempotencyKey],
                 body: ResponseRequest.body, response: .media("application/json"))
         ) { try await create($0, $1) }
         let running = turns.counting(.beforeHandlerIfPossible)
@@ -63,7 +63,8 @@ public struct ResponseRoutes: Feature {
         let pipeline = chat.pipeline
         let body = try pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
-        // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
+        // A request with a key may be a repetition, and the turn after the previous response then its own. So it is not rejected, and continues
+        // the conversation after its last turn.
         if http.idempotencyKey == nil, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
             throw rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,

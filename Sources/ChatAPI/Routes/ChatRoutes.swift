@@ -44,14 +44,14 @@ public struct ChatRoutes: Feature {
         beginning.post(
             "/functions/v1/chat-stream",
             .init(
-                "Start a turn and stream its answer", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                "Start a turn and stream its answer", parameters: [.idempotencyKey],
                 body: ChatRequest.body, response: .events(StreamEvent.schema), failures: [409])
         ) { try await start($0, $1) }
         routes.authenticated("Personas").require(.creator).counting(.byHandler).post(
             "/api/v1/personas/{id}/preview",
             .init(
                 "Try the draft of a persona: stream one answer to a message, of which only the cost is kept",
-                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: ChatRequest.preview,
+                parameters: [.idempotencyKey], body: ChatRequest.preview,
                 response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             try await start(request, context, previewing: try context.path("id", PersonaID.init(validating:)))
@@ -70,7 +70,7 @@ public struct ChatRoutes: Feature {
         beginning.post(
             "/functions/v1/chat-stream/{turn_id}/retry",
             .init(
-                "Start a new turn on the same user message", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                "Start a new turn on the same user message", parameters: [.idempotencyKey],
                 response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             let http = TurnHTTPRequest(request, context)

@@ -6,7 +6,7 @@ import Synchronization
 /// Assesses messages with the message encoder (`MessageEncoder`), a transformer that is slower than the first assessment. One message
 /// at a time, on a thread of its own, so that no event loop waits. A message that is not encoded keeps its first assessment.
 final class EncoderQueue: Sendable {
-    /// A message that waited longer is not encoded: nothing of its answer is there before.
+    /// A message that waited longer is not encoded, because its answer cannot begin before it is.
     private static let longestWait = Duration.milliseconds(150)
 
     private let queue = DispatchQueue(label: "encoder")

@@ -18,8 +18,8 @@ public final class RecentDanger: Sendable {
 
     public init() {}
 
-    /// Notes the level after a message. It has the place of a former one, which is not lowered: levels are per persona. When there are too many users,
-    /// the one noted first is forgotten.
+    /// Notes the level after a message. A higher one that was noted before stays, because it may be that of another persona's conversations. When there
+    /// are too many users, the one noted longest ago is forgotten.
     func note(_ user: UserID, _ level: SafetyLevel, in region: Region, at now: ContinuousClock.Instant = .now) {
         guard level > .calm else { return }
         users.withLock { users in

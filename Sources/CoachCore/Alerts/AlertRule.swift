@@ -23,9 +23,9 @@ public struct AlertRule: Sendable, Equatable {
         case openCircuits = "open_circuits"
         /// How long ago the oldest event of a webhook, a store's or to others, was received whose work is due and not done. Retries do not reset it.
         case webhookLag = "webhook_lag_seconds"
-        /// The following are sums over the instances. Receipts on disk that wait for the database.
+        /// Receipts on disk that wait for the database, of all instances.
         case spooledReceipts = "spooled_receipts"
-        /// Instances that detect danger without one of their trained models.
+        /// The number of instances that detect danger without one of their trained models.
         case missingClassifiers = "missing_classifiers"
     }
 

@@ -19,7 +19,7 @@ extension RouteGroup where Context == AuthenticatedContext {
     ) {
         let requests = table.idempotency
         let description = RouteDescription(
-            summary, parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: body,
+            summary, parameters: [.idempotencyKey], body: body,
             response: .data(Resource.schema, status: .created))
         post(path, description) { request, context in
             let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)

@@ -67,6 +67,9 @@ public struct RouteParameter: Sendable {
         self.schema = schema
         self.isRequired = isRequired || location == .path
     }
+
+    /// The `Idempotency-Key` header of a request that may be repeated (CONTRACT §4).
+    public static let idempotencyKey = RouteParameter("Idempotency-Key", in: .header, .text(maximumLength: 128))
 }
 
 /// The success response of a route.

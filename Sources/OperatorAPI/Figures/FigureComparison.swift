@@ -25,8 +25,8 @@ struct FigureComparison {
         distance = (length / bucket).rounded(.up) * bucket
     }
 
-    /// The period before, of which rows have other places than those of `table` that they are compared with: all of it, or by user what has the users
-    /// and days of a page, because a longer table is only one of users.
+    /// The query of the rows that those of `table` are compared with: of the whole period before, or, when `table` is a page of figures by user, of the
+    /// page's users and days only.
     func previous(of table: FigureTable) -> FigureQuery {
         var previous = query
         var period = query.period
