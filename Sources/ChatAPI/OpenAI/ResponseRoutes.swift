@@ -33,7 +33,7 @@ public struct ResponseRoutes: Feature {
                 "Get a response; with stream=true its events after a sequence number",
                 parameters: [
                     .init("id", in: .path, .text), .init("stream", in: .query, .boolean),
-                    .init("starting_after", in: .query, .integer(0...Int(Int32.max))),
+                    .init("starting_after", in: .query, .integer(Self.sequenceNumbers)),
                 ], response: .media(["application/json": .any, RouteResponse.eventStream: .text]))
         ) { try await get($0, $1) }
         turns.get(
@@ -53,6 +53,9 @@ public struct ResponseRoutes: Feature {
                 response: .media("application/json"))
         ) { try await delete($0, $1) }
     }
+
+    /// More than any answer has bytes.
+    private static let sequenceNumbers = 0...Int(Int32.max)
 
     private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
@@ -122,9 +125,7 @@ public struct ResponseRoutes: Feature {
         var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")
         error.openAICode = code
         let message = body.conversation.message
-        error.safety = pipeline.coaching.crisisResources(
-            pipeline.coaching.assessor.assess(message).risk, in: http.region(TurnRequest(message: message)))
-        return error
+        return pipeline.rejected(error, pipeline.coaching.assessor.assess(message).risk, TurnRequest(message: message), http)
     }
 
     private func get(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
@@ -132,7 +133,9 @@ public struct ResponseRoutes: Feature {
         let pipeline = chat.pipeline
         let streams = try request.flag("stream")
         let last = try request.integer("starting_after")
-        if let last, last < 0 { throw GatewayError(.invalidInput, "starting_after must not be negative").naming(field: "starting_after") }
+        if let last, !Self.sequenceNumbers.contains(last) {
+            throw GatewayError(.invalidInput, "starting_after is no number of an event").naming(field: "starting_after")
+        }
         let id = try responseID(context)
         let object = object(try await pipeline.find(id.turn, http), id, pipeline)
         guard streams else { return .json(object.encoded()) }
@@ -187,6 +190,8 @@ public struct ResponseRoutes: Feature {
 
     private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try responseID(context)
+        // Before the stop, which another turn of the user's must not feel.
+        guard try await inputs.input(context.caller, id.turn)?.isOfResponse == true else { throw GatewayError.notFound }
         guard try await chat.pipeline.stop(id.turn, TurnHTTPRequest(request, context)).ending != nil else {
             throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
         }

@@ -6,9 +6,6 @@ import TokenRelay
 
 /// A turn as the events of a streamed response (OpenAI's Responses). Can resume after any event.
 struct ResponseStreamFormat: StreamFormat {
-    /// The reconnection delay for a client that must resume on another instance.
-    private static let retryMilliseconds = 500
-
     private let object: ResponseObject
     private let numbers: SequenceNumbers
     /// The number of the last event that the client has; -1: none.
@@ -54,7 +51,8 @@ struct ResponseStreamFormat: StreamFormat {
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
         func number(_ index: Int) -> Int { numbers.closing(index, length: keptBytes) }
-        if cursor > keptBytes, ending.finishReason == nil || object.turn.facts.identity.attempt > 1 {
+        // A client that has closing events has a cursor beyond the text, too.
+        if last > number(3) {
             return append(last + 1, "error", into: &output) { writer in
                 writer.member("code", "server_error")
                 writer.member("message", TerminalEvents.lost.message)
@@ -86,9 +84,8 @@ struct ResponseStreamFormat: StreamFormat {
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }
 
-    func appendRetry(into output: inout [UInt8]) {
-        EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &output)
-    }
+    /// Nothing: the official Python client takes a `retry:` without data for an event, and fails.
+    func appendRetry(into output: inout [UInt8]) {}
 
     // MARK: Events
 

@@ -12,10 +12,13 @@ public struct ResponseInput: Sendable, Equatable {
     public var text: String
     /// The turn is the last one of its conversation that has not failed.
     public var isLatest: Bool
+    /// The turn was begun through the OpenAI-compatible routes.
+    public var isOfResponse: Bool
 
-    public init(messageID: MessageID, text: String, isLatest: Bool) {
+    public init(messageID: MessageID, text: String, isLatest: Bool, isOfResponse: Bool) {
         self.messageID = messageID
         self.text = text
         self.isLatest = isLatest
+        self.isOfResponse = isOfResponse
     }
 }

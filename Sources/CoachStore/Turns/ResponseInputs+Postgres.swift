@@ -14,6 +14,7 @@ extension ResponseInputs {
 extension ResponseInput: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            messageID: try json.required("message_id"), text: try json.required("content"), isLatest: try json.required("is_latest"))
+            messageID: try json.required("message_id"), text: try json.required("content"), isLatest: try json.required("is_latest"),
+            isOfResponse: try json.required("is_of_response"))
     }
 }

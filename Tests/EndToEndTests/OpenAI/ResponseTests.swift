@@ -101,6 +101,40 @@ struct ResponseTests {
         }
     }
 
+    @Test("that were interrupted are resumed after each of their events; a number that no event can have is invalid")
+    func interrupted() async throws {
+        let user = try await TestBed.shared().testUser()
+        let answer = try await create(user, "Hello \(sim(["words": 9, "cut_after_tokens": 4]))", ["stream": true])
+        let (whole, last) = (deltas(answer.events), try #require(answer.events.last))
+        #expect(!whole.isEmpty && last.type != "response.completed", "\(answer.text)")
+        let id = try #require(last.fields.object("response")["id"])
+        for (index, event) in answer.events.enumerated() {
+            let number = try #require(event.fields.number("sequence_number"))
+            let rest = try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=\(number)")
+            #expect(deltas(Array(answer.events[...index])) + deltas(rest.events) == whole, "after \(event.type)")
+            #expect(rest.events.last?.type == (index == answer.events.count - 1 ? nil : last.type), "after \(event.type)")
+        }
+        for number in [Int.max, Int(Int32.max) + 1] {
+            #expect(try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=\(number)").status == 400)
+        }
+        let lost = try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=\(Int32.max)")
+        #expect(lost.events.map(\.type) == ["error"], "\(lost.text)")
+    }
+
+    @Test("are all that can be deleted: a running turn of the app goes on")
+    func runningTurn() async throws {
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        async let answer = user.chat("Tell me all. \(sim(["words": 30, "pace_ms": 50]))")
+        var turn: String?
+        try await eventually("a running turn") {
+            turn = try await testBed.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").first?["id"]
+            return turn != nil
+        }
+        #expect(try await user.send("DELETE", "\(Self.path)/resp_\(try #require(turn))").status == 404)
+        #expect(try await answer.first("done")?.fields["finish_reason"] == "stop")
+    }
+
     @Test("run in the background, are read while they run, on another instance, too, and cancelled")
     func background() async throws {
         let pair = try await Pair.shared()
