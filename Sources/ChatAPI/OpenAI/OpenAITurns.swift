@@ -7,8 +7,10 @@ import TokenRelay
 
 /// What the OpenAI-compatible routes have in common: another wire format of the same turns (CONTRACT §7).
 extension TurnPipeline {
-    /// Earlier messages that are assessed, from the newest: what is older says little about now.
+    /// Earlier messages that are assessed, from the newest: what is older says little about now. No further one is after so many bytes, because the event
+    /// loop does nothing else meanwhile.
     private static let assessedMessages = 50
+    private static let assessedBytes = 2 * TurnRequest.maximumMessageScalars
 
     /// Reads the body of a request. The error of a malformed one has crisis resources when its newest message shows danger.
     func read<Body>(
@@ -17,12 +19,8 @@ extension TurnPipeline {
         do throws(JSONFindings) {
             return try JSONReader.read(requestBody: http.body, body)
         } catch {
-            var rejection = GatewayError(error)
-            if let text = ClientConversation.newestText(in: http.body) {
-                rejection.safety = coaching.crisisResources(
-                    coaching.assessor.assess(text).risk, in: http.region(TurnRequest(message: text)))
-            }
-            throw rejection
+            guard let text = ClientConversation.newestText(in: http.body) else { throw GatewayError(error) }
+            throw rejected(GatewayError(error), coaching.assessor.assess(text).risk, TurnRequest(message: text), http)
         }
     }
 
@@ -38,9 +36,7 @@ extension TurnPipeline {
         do throws(JSONFinding) {
             request.idempotencyKey = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)?.text
         } catch {
-            var malformed = GatewayError(error)
-            malformed.safety = coaching.crisisResources(await assessment.final.risk, in: http.region(request))
-            throw malformed
+            throw rejected(GatewayError(error), await assessment.final.risk, request, http)
         }
         request.supplied = SuppliedContext(
             history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
@@ -49,7 +45,12 @@ extension TurnPipeline {
 
     /// The newest message alone has a tier; earlier ones raise the stored level to 1 at most.
     private func showsConcern(_ history: [HistoryMessage]) -> Bool {
-        history.suffix(Self.assessedMessages).contains { $0.role == .user && coaching.assessor.assess($0.content).risk.tier > .none }
+        var room = Self.assessedBytes
+        for message in history.suffix(Self.assessedMessages).reversed() where message.role == .user && room > 0 {
+            if coaching.assessor.assess(message.content).risk.tier > .none { return true }
+            room -= message.content.utf8.count
+        }
+        return false
     }
 
     /// An unknown model is 404, but for a user in danger: they get the plain coach, as for an unknown persona (CONTRACT §4).

@@ -82,11 +82,14 @@ struct AuthenticationMiddleware: RouterMiddleware {
         case .counted(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
         case .failed(let failure): return error.with(safety: failure.safety)
         case .pending:
-            guard error.rate == nil, error.code != .databaseUnavailable else { return error }
+            guard error.rate == nil, error.code != .databaseUnavailable else { return error.with(safety: nil) }
             do throws(GatewayError) {
                 return authenticator.complete(error, with: try await count(caller, request, context), acceptLanguage: acceptLanguage)
             } catch let rejection {
-                return rejection.code == .databaseUnavailable ? error.with(safety: rejection.safety) : rejection
+                guard rejection.code != .databaseUnavailable else { return error.with(safety: rejection.safety) }
+                var rejection = rejection
+                rejection.safety = error.with(safety: rejection.safety).safety
+                return rejection
             }
         }
     }
@@ -96,14 +99,5 @@ struct AuthenticationMiddleware: RouterMiddleware {
         return try await authenticator.count(caller, isOfTurn: isOfTurn, acceptLanguage: request.headers[.acceptLanguage]) {
             errors.clientError(for: $0, requestID: context.requestID)
         }
-    }
-}
-
-extension GatewayError {
-    /// The error with these resources, unless it has its own.
-    fileprivate func with(safety: StreamSafety?) -> GatewayError {
-        var error = self
-        error.safety = error.safety ?? safety
-        return error
     }
 }

@@ -58,8 +58,7 @@ public struct Authenticator: Sendable {
     func complete(_ error: GatewayError, with counted: CountedRequest, acceptLanguage: String?) -> GatewayError {
         var error = error
         error.rate = error.rate ?? counted.rate
-        error.safety = error.safety ?? resources(stored: counted.safetyLevel, counted.region, acceptLanguage)
-        return error
+        return error.with(safety: resources(stored: counted.safetyLevel, counted.region, acceptLanguage), inProfile: counted.region)
     }
 
     private func resources(stored level: SafetyLevel, _ profile: Region, _ acceptLanguage: String?) -> StreamSafety? {

@@ -24,6 +24,9 @@ public struct GatewayError: Error, Sendable {
     public var headers: [(String, String)] = []
     /// Crisis resources, when the message or the stored safety level requires them.
     public var safety: StreamSafety?
+    /// Those of the message by the region of the user's profile, which is not known before the request is counted, and comes before
+    /// `Accept-Language` (CONTRACT §4). Asked when there is no `safety`.
+    public var safetyByProfile: (@Sendable (Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false
     /// Written as the rate-limit headers of an authenticated response.
@@ -37,6 +40,13 @@ public struct GatewayError: Error, Sendable {
         self.status = status
         self.retryAfter = retryAfter
         self.limit = limit
+    }
+
+    /// The error with its own resources, else those of its message by the profile's region, else the given ones.
+    func with(safety: StreamSafety?, inProfile region: Region = .unknown) -> Self {
+        var copy = self
+        copy.safety = self.safety ?? safetyByProfile?(region) ?? safety
+        return copy
     }
 
     /// Sets `details.field`, the name of the invalid field.
