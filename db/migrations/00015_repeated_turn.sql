@@ -19,7 +19,7 @@ begin
 end $$;
 
 -- The current state of a turn, for subscribers and replays; NULL when it does not exist, belongs to another user, or its conversation is deleted.
--- Decisions about a running turn are those of its first checkpoint; before that the risk is the message's.
+-- Decisions about a running turn are those of its first checkpoint; before that (is_decided: false) the risk is the message's.
 create function gateway.load_turn(uid uuid, turn_id uuid) returns jsonb
     language plpgsql stable set search_path = '' as $$
 begin
@@ -33,6 +33,7 @@ begin
             'day', t.day,
             'started_at', floor(extract(epoch from t.started_at))::bigint,
             'status', t.status,
+            'is_decided', t.status <> 'running' or r.facts is not null,
             'finish_reason', t.finish_reason,
             'error_code', t.error_code,
             'content', coalesce(m.content, ''),

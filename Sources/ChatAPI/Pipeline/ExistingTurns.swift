@@ -42,6 +42,18 @@ extension TurnPipeline {
             throw GatewayError.notFound
         }
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
+        return await tail(known)
+    }
+
+    /// A turn of another instance, with its owner's decisions, which come with its first checkpoint: without them a stream would have no card. An owner
+    /// that died before it is not waited for longer than a second.
+    private func tail(_ known: KnownTurn) async -> LiveTurn {
+        var known = known
+        for _ in 0..<10 where !known.isDecided {
+            try? await Task.sleep(for: .milliseconds(100))
+            guard let later = try? await recovery.load(known.userID, known.identity.turnID) else { break }
+            known = later
+        }
         return remoteTurns.tail(known, firstChoice: firstChoice(of: known))
     }
 
@@ -79,13 +91,15 @@ extension TurnPipeline {
     func attach(_ known: KnownTurn) async -> LiveTurn {
         if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
-        // Another request may have just begun it here and not inserted it into the registry yet.
-        if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
+        // Another request may have just begun it here and not inserted it into the registry yet: before that the judge may be asked, and what the
+        // database has of the turn does not tell of the card.
+        let isBeginningHere = registry.expects(known.identity.turnID, of: known.userID)
+        if let turn = await registry.turn(known.identity.turnID, within: isBeginningHere ? .seconds(2) : .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt
         {
             return turn
         }
-        return remoteTurns.tail(known, firstChoice: firstChoice(of: known))
+        return await tail(known)
     }
 
     /// Of the route by which the turn was begun, as it is configured now.

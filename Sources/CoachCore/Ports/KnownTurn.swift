@@ -19,13 +19,15 @@ public struct KnownTurn: Sendable, Equatable {
     public var risk: RiskAssessment
     public var region: Region
     public var disclosure: DisclosureKind?
+    /// False while the turn runs and its owner has not yet stored what it decided: domain, and the risk after fusion with the stored level.
+    public var isDecided: Bool
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, startedAt: Int? = nil, status: TurnStatus, finishReason: FinishReason?,
         errorCode: String?,
         content: String,
         bill: TurnBill?, tier: String = "", domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
-        disclosure: DisclosureKind? = nil
+        disclosure: DisclosureKind? = nil, isDecided: Bool = true
     ) {
         self.userID = userID
         self.identity = identity
@@ -42,5 +44,6 @@ public struct KnownTurn: Sendable, Equatable {
         self.risk = risk
         self.region = region
         self.disclosure = disclosure
+        self.isDecided = isDecided
     }
 }

@@ -102,7 +102,7 @@ extension KnownTurn: JSONReadable {
             content: try json.required("content"), bill: try json.optional("bill"), tier: try json.optional("tier") ?? "",
             domain: try json.required("domain"), personaID: try json.optional("persona_id"), risk: try json.required("risk"),
             region: try Region(json),
-            disclosure: try json.optional("disclosure", .choice))
+            disclosure: try json.optional("disclosure", .choice), isDecided: try json.required("is_decided"))
     }
 }
 
