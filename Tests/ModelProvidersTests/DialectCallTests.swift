@@ -125,13 +125,13 @@ struct DialectCallTests {
         }
     }
 
-    @Test("a prompt that Azure's filter blocks is billed: the call counts as accepted, and no other provider is asked")
+    @Test("a prompt that Azure's filter blocks is billed: the call counts as accepted, and the next provider is asked")
     func blockedPrompt() async throws {
         let azure = try #require(Dialect.named("azure-openai"))
         try await CallBench.run(.refusing(400, code: "content_filter"), .quick(), dialect: azure) { bench in
             let record = try await bench.ask()
-            #expect(record.accepted == ["one"] && record.unusedCalls.isEmpty && record.text.isEmpty, "\(record)")
-            #expect(record.fault?.detail == "one: HTTP 400 content_filter" && bench.providers[1].requests().isEmpty)
+            #expect(record.accepted == ["one", "two"] && record.unusedCalls.map(\.isAccepted) == [true], "\(record)")
+            #expect(!record.text.isEmpty && bench.providers[1].requests().count == 1)
         }
         try await CallBench.run(.refusing(400), .quick(), dialect: azure) { bench in
             let record = try await bench.ask()

@@ -44,7 +44,7 @@ struct DialectErrorTests {
             ),
             (
                 "azure-openai", 400, #"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
-                ProviderError(code: "content_filter", isBilled: true)
+                ProviderError(code: "content_filter", kind: .moderation, isBilled: true)
             ),
             (
                 "openai-compatible", 402, #"{"error":{"code":402,"message":"Insufficient credits"}}"#,

@@ -39,10 +39,14 @@ struct FailoverMachineTests {
         #expect(machine.finished(.stop, at: start).fault == .cut)
     }
 
-    @Test("a token limit or a filter explains an answer without text", arguments: [ModelEnd.length, .filtered])
-    func emptyExplained(_ end: ModelEnd) {
+    @Test("a token limit explains an answer without text, and so does the last provider's filter; after an earlier one's the next is asked")
+    func emptyExplained() {
         var machine = Bench.at("accepted", choices: 2)
-        #expect(machine.finished(end, at: start) == .end(end))
+        #expect(machine.finished(.length, at: start) == .end(.length))
+        machine = Bench.at("accepted", choices: 2)
+        #expect(machine.finished(.filtered, at: start) == .attempt(1))
+        _ = machine.accepted()
+        #expect(machine.finished(.filtered, at: start) == .end(.filtered))
     }
 
     // MARK: Refusals

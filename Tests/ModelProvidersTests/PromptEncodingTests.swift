@@ -1,3 +1,4 @@
+import CoachCore
 import ProviderSimulator
 import RelayTestSupport
 import TestSupport
@@ -7,6 +8,18 @@ import Testing
 
 @Suite("Encoding of prompts")
 struct PromptEncodingTests {
+    @Test("the conversation begins with the user, and neighbours of one role are one turn")
+    func turns() {
+        let messages: [(Prompt.Role, String)] = [
+            (.system, "Be kind."), (.assistant, "Hi, I'm your coach."), (.user, "Hello"), (.user, "again"), (.assistant, "Yes?"),
+            (.user, "Help"),
+        ]
+        let prompt = Prompt(messages: messages.map { Prompt.Message(role: $0, content: $1) }, maximumOutputTokens: 10)
+        #expect(prompt.turns.map(\.role) == [.user, .assistant, .user] && prompt.turns[0].texts == ["Hello", "again"])
+        let strict = prompt.withStrictRoles.messages
+        #expect(strict.map(\.role) == [.system, .user, .assistant, .user] && strict[1].content == "Hello\n\nagain")
+    }
+
     @Test("takes place before the relay's thread: no token there waits 5 ms for a prompt of a megabyte", .timeLimit(.minutes(2)))
     func besideTheRelay() async throws {
         try await CallBench.run(.quick { $0.words = 3 }) { bench in

@@ -7,10 +7,12 @@ extension Prompt {
         messages.compactMap { $0.role == .system && !$0.content.isEmpty ? $0.content : nil }
     }
 
-    /// The conversation. Consecutive messages of one role are one turn, because some providers refuse two.
+    /// The conversation. Consecutive messages of one role are one turn, because some providers refuse two; and it begins with the user, because some
+    /// refuse a beginning with the assistant, as a history has that was cut, or a client's greeting.
     var turns: [(role: Role, texts: [String])] {
         var turns: [(role: Role, texts: [String])] = []
         for message in messages where message.role != .system && !message.content.isEmpty {
+            if turns.isEmpty, message.role == .assistant { continue }
             if let last = turns.indices.last, turns[last].role == message.role {
                 turns[last].texts.append(message.content)
             } else {
@@ -22,12 +24,12 @@ extension Prompt {
 }
 
 extension Prompt {
-    /// The same with one system message, at its beginning.
-    var withOneSystemMessage: Prompt {
-        let system = systemTexts
-        guard !system.isEmpty else { return self }
+    /// The same with one system message, at its beginning, and the conversation in turns (`turns`), as strict chat templates of models want it.
+    var withStrictRoles: Prompt {
         var prompt = self
-        prompt.messages = [Message(role: .system, content: system.joined(separator: "\n\n"))] + messages.filter { $0.role != .system }
+        let system = systemTexts
+        prompt.messages = system.isEmpty ? [] : [Message(role: .system, content: system.joined(separator: "\n\n"))]
+        prompt.messages += turns.map { Message(role: $0.role, content: $0.texts.joined(separator: "\n\n")) }
         return prompt
     }
 }

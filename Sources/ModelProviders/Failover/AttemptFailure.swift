@@ -62,7 +62,8 @@ extension AttemptFailure {
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             // Below 400 stands no error of the request: what is called is no model's server, or not any more.
             blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
-            blamesRequest: isModerated || [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
+            // What one provider's filter rejects, another may answer: a person who tells of an injury, say.
+            blamesRequest: [400, 413, 422].contains(head.status) && !isModerated && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
             rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
@@ -79,9 +80,9 @@ extension AttemptFailure {
     /// have.
     init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
         let needsOperator = [.money, .key, .access].contains(kind)
-        let blamesRequest = kind == .badRequest || kind == .moderation
+        let isOfRequest = kind == .badRequest || kind == .moderation
         self.init(
-            fault: fault, blamesProvider: !blamesRequest && (!hasText || needsOperator), blamesRequest: blamesRequest,
+            fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: kind == .badRequest,
             needsOperator: needsOperator)
         refusesKey = kind == .money || kind == .key
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }

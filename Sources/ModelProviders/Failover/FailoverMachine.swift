@@ -172,11 +172,15 @@ extension FailoverMachine {
         return end(.failed(ModelFault(kind: .tooLong, detail: "more than \(limits.answerBytes) bytes")))
     }
 
-    /// The provider ended the answer. One without text is no answer, unless the token limit or the provider's filter explains it.
+    /// The provider ended the answer. One without text is no answer, unless the token limit explains it, or the provider's filter and no other provider
+    /// is left.
     mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
         switch (state, modelEnd) {
         case (.accepted, .stop):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
+        case (.accepted(let attempt), .filtered) where attempt.choice + 1 < callable && now < firstTokenDeadline:
+            let fault = ModelFault(kind: .refused, detail: "\(providers[attempt.choice]): filtered without text")
+            return failed(AttemptFailure(fault: fault), at: now)
         case (.accepted, _), (.unreleased, _), (.releasing, _): return end(modelEnd)
         case (.idle, _), (.requesting, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
         }

@@ -27,7 +27,7 @@ enum AzureOpenAI: WireFormat {
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
         var error = OpenAIError.read(body)
         // A prompt that the filter blocks is billed (Microsoft Learn, "Content streaming").
-        error.isBilled = head.status == 400 && error.code == "content_filter"
+        if head.status == 400, error.code == "content_filter" { (error.kind, error.isBilled) = (.moderation, true) }
         return error
     }
 }

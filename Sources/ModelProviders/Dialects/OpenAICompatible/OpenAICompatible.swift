@@ -14,7 +14,7 @@ enum OpenAICompatible: WireFormat {
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
     /// Many models' templates take a system message at the beginning only, or one.
-    static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt.withOneSystemMessage) }
+    static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt.withStrictRoles) }
 
     static func write(_ call: DialectCall, to json: inout JSONWriter) {
         json.member("model", call.model)
