@@ -79,10 +79,11 @@ struct AnswerScan: Sendable {
     /// Bytes of `character`.
     private var characterWidth: Int { character > 0xFF_FFFF ? 4 : character > 0xFFFF ? 3 : 2 }
 
-    /// The ASCII form of a character between digits: hyphens and spaces of other widths. 0 for others.
+    /// The ASCII form of a character in a number: digits, hyphens and spaces of other widths. 0 for others.
     private var ascii: UInt8 {
         switch character {
-        case 0xE28090...0xE28095: UInt8(ascii: "-")
+        case 0xEFBC90...0xEFBC99: UInt8(ascii: "0") + UInt8(character & 0xF)
+        case 0xE28090...0xE28095, 0xEFBC8D: UInt8(ascii: "-")
         case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: UInt8(ascii: " ")
         default: 0
         }

@@ -118,7 +118,8 @@ struct NumberScanner: Sendable {
         let startsWithZero = digits.value < power(digits.count - 1)
         if digits.value % 10_000 == 0, !startsWithZero, !isCode { return true }
         let lengths = (0..<min(groupCount, 16)).map { groups >> UInt64(4 * (min(groupCount, 16) - 1 - $0)) & 15 }
-        if lengths.allSatisfy({ $0 <= 2 }) { return !startsWithZero || hasHyphen }
+        // Four groups and more, so no date.
+        if lengths.allSatisfy({ $0 <= 2 }) { return !startsWithZero && !isCode }
         if lengths.count == 2, hasSlashOrDot, !hasHyphen, lengths[0] <= 2 { return true }
         if lengths.allSatisfy({ $0 == 4 }) { return years.allSatisfy { (1_900..<2_100).contains($0) } }
         let isDate = lengths.count >= 3 && lengths.filter { $0 == 4 }.count == 1 && lengths.filter { $0 <= 2 }.count == lengths.count - 1

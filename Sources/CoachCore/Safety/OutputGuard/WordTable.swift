@@ -79,7 +79,11 @@ struct WordTable {
     static func classOf(character bytes: UInt32) -> UInt8 {
         switch bytes {
         case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: return Class.space
-        case 0xC2AD, 0xE2808B...0xE2808F, 0xEFBBBF, 0xCC80...0xCDAF: return Class.ignored
+        // The last two make a keycap of a digit.
+        case 0xC2AD, 0xE2808B...0xE2808F, 0xEFBBBF, 0xCC80...0xCDAF, 0xEFB88F, 0xE283A3: return Class.ignored
+        // Of full width.
+        case 0xEFBC90...0xEFBC99: return Class.digit
+        case 0xEFBC8D: return Class.separator
         // Quotation marks, and the mark that opens a Spanish question.
         case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
         case 0xE280A6: return Class.terminator
