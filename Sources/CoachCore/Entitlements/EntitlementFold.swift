@@ -159,6 +159,7 @@ extension EntitlementFold {
         }
         if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
         purchase.endIfReplaced(replaced)
+        purchase.keepRefund(of: known)
         purchase.keepRevocation(of: known, at: instant)
         purchases[index] = purchase
         return index

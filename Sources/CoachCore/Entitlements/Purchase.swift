@@ -178,6 +178,19 @@ extension Purchase {
         end = revocation
     }
 
+    /// Takes over a refund that the store does not tell of with the purchase's state: to Stripe the subscription stays active, and the answer of Google
+    /// Play names the refund only when it was asked for it. It stays until a period begins that was paid for after it. The App Store's state tells
+    /// of a refund and of its reversal itself.
+    mutating func keepRefund(of known: Purchase) {
+        guard let refund = known.end, refund.reason == .refunded else { return }
+        switch (reference.store, end?.reason) {
+        case (.stripe, nil), (.stripe, .expired), (.playStore, .expired):
+            if let purchasedAt = period.purchasedAt, purchasedAt > refund.at { return }
+            end = refund
+        default: return
+        }
+    }
+
     /// Google Play's start of a purchase stays the same with every renewal. A renewal moves the expiry at the end of the period, at most a day
     /// before it; what moves it earlier is an extension.
     private func isRenewal(of known: Purchase, after revokedAt: BillingInstant, at instant: BillingInstant) -> Bool {

@@ -6,7 +6,7 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
     /// computes the stored ones again.
-    private static let foldVersion = 4
+    private static let foldVersion = 5
 
     /// The version of stored results, which also depend on whether purchases in the sandbox give access.
     static func version(includingSandbox: Bool) -> Int { foldVersion * 2 + (includingSandbox ? 1 : 0) }

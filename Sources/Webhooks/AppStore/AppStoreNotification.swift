@@ -18,7 +18,7 @@ public struct AppStoreNotification: Sendable {
         var decoded = [try verifier.payload(of: signed, now: now)]
         let payload = EventFields(decoded[0])
         let data = try? payload.object("data")
-        let environment = try environment(data ?? (try? payload.object("summary")))
+        let environment = try environment(payload, data ?? (try? payload.object("summary")))
         var content = AppStoreContent(policy: policy, environment: environment)
         for (key, path) in [("signedTransactionInfo", \AppStoreContent.transaction), ("signedRenewalInfo", \.renewal)] {
             guard let text = data?[key]?.string else { continue }
@@ -38,9 +38,13 @@ public struct AppStoreNotification: Sendable {
     }
 
     /// Apple signs notifications for every app; only ours are accepted. Production ones must carry the app's number.
-    private func environment(_ data: EventFields?) throws(SignedPayloadVerifier.Rejection) -> BillingEnvironment {
-        // Notifications without app data, such as those of external purchases, have no effect.
-        guard let data else { return .production }
+    private func environment(_ payload: EventFields, _ data: EventFields?) throws(SignedPayloadVerifier.Rejection) -> BillingEnvironment {
+        guard let data else {
+            // Those of external purchases, which have no effect. Anyone has other things that Apple has signed, such as a transaction of an app.
+            let named = ["externalPurchaseToken", "appData"].lazy.compactMap { try? payload.object($0) }.first
+            guard named?["bundleId"]?.string == policy.bundleID, payload["notificationUUID"]?.string != nil else { throw .otherApp }
+            return .production
+        }
         guard data["bundleId"]?.string == policy.bundleID else { throw .otherApp }
         switch data["environment"]?.string {
         case "Production":

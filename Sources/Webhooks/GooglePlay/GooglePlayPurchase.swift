@@ -16,13 +16,15 @@ enum GooglePlayPurchase {
         var period = try period(fields, catalogue)
         period.renews = try fields.objects("lineItems")?.contains { $0["autoRenewingPlan"] != nil } ?? false
         let end = try end(state, isRefunded)
+        // A change of the subscription that was never paid for leaves the one that it was to replace as it is.
+        let replaced = state == "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED" ? nil : linked
         let observation = PurchaseObservation(
             reference: PurchaseReference(
                 environment: isTest ? .sandbox : .production, store: .playStore, originalTransaction: name(of: token)),
             period: period, willRenew: try willRenew(fields) && state != "SUBSCRIPTION_STATE_CANCELED",
             hasBillingIssue: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" || state == "SUBSCRIPTION_STATE_ON_HOLD",
             graceUntil: state == "SUBSCRIPTION_STATE_IN_GRACE_PERIOD" ? period.expiry?.instant : nil, end: end,
-            endedAt: period.expiry?.instant, replaces: linked.map(name), hasRefund: isRefunded && end == nil)
+            endedAt: period.expiry?.instant, replaces: replaced.map(name), hasRefund: isRefunded && end == nil)
         return BillingEvent(
             source: .play, id: id, occurredAt: requestedAt, subject: try subject(fields, token, linked), change: .observation(observation))
     }

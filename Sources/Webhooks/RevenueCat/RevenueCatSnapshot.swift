@@ -9,11 +9,16 @@ enum RevenueCatSnapshot {
         let answer = try root.required("subscriber", root.object("subscriber"))
         let requestedAt = try root.required("request_date_ms", root.instant("request_date_ms"))
         let original = try answer.string("original_app_user_id").flatMap { SubscriberID($0) }
+        let subscriptions = try answer.dictionary("subscriptions")
+        var granted: Set<String> = []
+        for (product, fields) in subscriptions {
+            if try fields.isGranted { granted.insert(product) }
+        }
         let entitlements = try answer.dictionary("entitlements").map { (name, fields) throws(IgnoredReason) in
-            try Entitlement(name, fields)
+            try Entitlement(name, fields, granted)
         }
         var observations: [PurchaseObservation] = []
-        for (product, fields) in try answer.dictionary("subscriptions") {
+        for (product, fields) in subscriptions {
             observations.append(try subscription(product, fields, entitlements, at: requestedAt))
         }
         for (product, purchases) in try answer.lists("non_subscriptions") {
@@ -32,10 +37,12 @@ enum RevenueCatSnapshot {
         let product: String?
         let expiry: Expiry
 
-        init(_ name: String, _ fields: EventFields) throws(IgnoredReason) {
+        /// `granted`: the products of grants.
+        init(_ name: String, _ fields: EventFields, _ granted: Set<String>) throws(IgnoredReason) {
             self.name = name
             product = try fields.text("product_identifier")
-            expiry = try fields.instant(rfc3339: "expires_date").map(Expiry.at) ?? .never
+            let isGranted = product.map(granted.contains) ?? false
+            expiry = try fields["expires_date"] == nil ? .never : fields.expiry(isGranted: isGranted)
         }
     }
 
@@ -44,8 +51,9 @@ enum RevenueCatSnapshot {
     ) throws(IgnoredReason) -> PurchaseObservation {
         let type = try fields.string("period_type")
         let store = try fields.store()
-        let renews = type != "prepaid" && store.rawValue != "promotional"
-        let expiry = try fields.expiry(isGranted: store.rawValue == "promotional")
+        let isGranted = try fields.isGranted
+        let renews = type != "prepaid" && !isGranted
+        let expiry = try fields.expiry(isGranted: isGranted)
         let refundedAt = try fields.instant(rfc3339: "refunded_at")
         let isPaused = fields["auto_resume_date"] != nil && !expiry.isAfter(instant)
         let period = BillingPeriod(
@@ -77,6 +85,11 @@ extension EventFields {
         PurchaseReference(
             environment: try bool("is_sandbox") == true ? .sandbox : .production, store: store,
             transaction: try text("store_transaction_id"))
+    }
+
+    /// Whether it was given in RevenueCat's dashboard.
+    fileprivate var isGranted: Bool {
+        get throws(IgnoredReason) { try store().rawValue == "promotional" }
     }
 
     /// Lifetime grants of RevenueCat's dashboard expire after 200 years.

@@ -49,18 +49,24 @@ public enum StripeEvent {
             }
         let occurredAt = try event.required("created", event.instant(seconds: "created"))
         let data = try event.required("data", event.object("data"))
-        let object = StripeObject(try data.required("object", data.object("object")), environment: environment, catalogue: catalogue)
+        let fields = try data.required("object", data.object("object"))
+        let object = StripeObject(fields, environment: environment, catalogue: catalogue)
+        let sequence = try sequence(of: type, fields, before: data.object("previous_attributes"))
         return BillingEvent(
             source: .stripe, id: id, occurredAt: occurredAt, subject: try object.subject(kind),
-            change: try object.change(kind, type: type), sequence: sequence(of: type))
+            change: try object.change(kind, type: type), sequence: sequence)
     }
 
-    /// `created` has whole seconds, and `updated` can arrive before `created`.
-    private static func sequence(of type: String) -> UInt8 {
+    /// `created` has whole seconds, and `updated` can arrive before `created`. Of the updates of a second the one that ended another status than the
+    /// first, `incomplete`, is later than those that left the status as it was.
+    private static func sequence(of type: String, _ object: EventFields, before: EventFields?) throws(IgnoredReason) -> UInt8 {
         switch type {
-        case "customer.subscription.created": 0
-        case "customer.subscription.deleted": 2
-        default: 1
+        case "customer.subscription.created": return 0
+        case "customer.subscription.updated":
+            let (former, status) = (try before?.string("status"), try object.string("status"))
+            return former != nil && status != "incomplete" ? 2 : 1
+        case "customer.subscription.deleted": return 3
+        default: return 1
         }
     }
 }

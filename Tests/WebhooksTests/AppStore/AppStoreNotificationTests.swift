@@ -105,6 +105,22 @@ struct AppStoreNotificationTests {
         }
     }
 
+    @Test("other things that Apple has signed, and notifications of another app without app data, are rejected")
+    func otherContent() throws {
+        func rejection(_ payload: JSONValue) throws -> SignedPayloadVerifier.Rejection? {
+            self.rejection(SignedNotification.body(signedPayload: signer.sign(payload)), try reader())
+        }
+        let date = JSONValue.integer(SignedNotification.milliseconds)
+        #expect(try rejection(["bundleId": "com.example.coach", "transactionId": "2000", "signedDate": date]) == .otherApp)
+        for (bundle, expected) in [("com.other", SignedPayloadVerifier.Rejection.otherApp), ("com.example.coach", nil)] {
+            let payload: JSONValue = [
+                "notificationType": "EXTERNAL_PURCHASE_TOKEN", "notificationUUID": "u", "signedDate": date,
+                "externalPurchaseToken": ["bundleId": .string(bundle)],
+            ]
+            #expect(try rejection(payload) == expected)
+        }
+    }
+
     @Test("a chain to another root, of the wrong length, or without Apple's markers is rejected")
     func chains() throws {
         #expect(rejection(signer.body("DID_RENEW"), try reader(SignedNotification())) == .untrusted)

@@ -75,6 +75,23 @@ struct GooglePlayPurchaseFetcherTests {
         #expect(state.isActive && state.expiresAt == second.expiry)
     }
 
+    @Test("a replacement that was never paid for leaves the purchase as it is")
+    func unpaidReplacement() throws {
+        let first = try parse(body("ACTIVE"), token: "one")
+        let unpaid = try GooglePlayPurchase.parse(
+            Array(body("PENDING_PURCHASE_CANCELED", ",\"linkedPurchaseToken\":\"one\"").utf8), token: "two", id: "state:2",
+            requestedAt: now.advanced(by: 1), catalogue: ProductCatalogue())
+        #expect(state(first, unpaid).isActive)
+    }
+
+    @Test("a refund stays when the next look at the ended purchase does not name it")
+    func refundedBefore() throws {
+        let refunded = try parse(body("EXPIRED"), isRefunded: true)
+        let later = try GooglePlayPurchase.parse(
+            Array(body("EXPIRED").utf8), token: "token", id: "state:2", requestedAt: now.advanced(by: 1), catalogue: ProductCatalogue())
+        #expect(state(refunded, later).status == .refunded)
+    }
+
     @Test("the answer is stored as an event, a deleted purchase (410) changes nothing, and 503 is a temporary error")
     func lookUp() async throws {
         let (store, recorder) = (try StoreAPI(), InboxRecorder())

@@ -62,6 +62,8 @@ struct RevenueCatSnapshotTests {
         let grant = subscription().replacing("app_store", with: "promotional").replacing(#""2026-02-01T"#, with: #""2226-02-01T"#)
         let granted = state(try parse(grant), on: "2090-01-01T00:00:00Z")
         #expect(granted.isActive && granted.expiresAt == nil && !granted.willRenew)
+        let both = try parse(grant, entitlements: #"{"pro":{"expires_date":"2226-02-01T00:00:00Z","product_identifier":"monthly"}}"#)
+        #expect(state(both, on: "2090-01-01T00:00:00Z").isActive, "the entitlement has its product's date")
         let purchase = #"[{"id":"x","is_sandbox":false,"purchase_date":"2026-01-01T00:00:00Z","store":"play_store"}]"#
         let forever = try parse(
             "{}", entitlements: #"{"pro":{"expires_date":null,"product_identifier":"forever"}}"#,

@@ -13,12 +13,12 @@ struct StripeEventTests {
 
     private func instant(_ seconds: Int64) -> BillingInstant? { BillingInstant(milliseconds: seconds * 1000) }
 
-    private func parse(_ type: String, _ object: JSONValue, id: String = "evt_1", at seconds: Int64 = start, live: Bool = true)
-        -> IntakeEvent
-    {
+    private func parse(
+        _ type: String, _ object: JSONValue, id: String = "evt_1", at seconds: Int64 = start, live: Bool = true, before: JSONValue = .null
+    ) -> IntakeEvent {
         let event: JSONValue = [
             "id": .string(id), "object": "event", "api_version": "2026-10-28", "created": .integer(seconds), "livemode": .bool(live),
-            "type": .string(type), "data": ["object": object],
+            "type": .string(type), "data": ["object": object, "previous_attributes": before],
         ]
         return StripeEvent.parse(event.bytes, catalogue: catalogue)
     }
@@ -152,6 +152,31 @@ struct StripeEventTests {
         let deleted = parse("customer.subscription.deleted", subscription("canceled", ["ended_at": .integer(Self.start)]), id: "evt_a")
         let stale = parse("customer.subscription.updated", subscription("active"), id: "evt_c", at: Self.start + 5)
         #expect(state(events + [deleted, stale], at: Self.start + 200)?.status == .expired)
+    }
+
+    @Test("of two updates in one second the one that ended the first status counts, whatever their ids")
+    func updatesOfOneSecond() {
+        let updated = "customer.subscription.updated"
+        let active = parse(updated, subscription("active"), id: "evt_a", before: ["status": "incomplete"])
+        let incomplete = parse(updated, subscription("incomplete"), id: "evt_b", before: ["default_payment_method": .null])
+        #expect(state([checkout(), incomplete, active], at: Self.start + 200)?.isActive == true)
+    }
+
+    @Test("a later state does not undo a refund, a period that was paid for after it does")
+    func stateAfterRefund() {
+        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
+        let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
+        let updated = "customer.subscription.updated"
+        for seconds in [Self.start + Self.day, Self.start + 2 * Self.day] {
+            let edited = parse(updated, subscription("active", ["metadata": [:]]), id: "evt_5", at: seconds)
+            #expect(state(created + [refund, edited], at: Self.start + 3 * Self.day)?.status == .refunded)
+        }
+        let item: JSONValue = [
+            "current_period_start": .integer(Self.start + 30 * Self.day), "current_period_end": .integer(Self.start + 60 * Self.day),
+            "price": ["id": "price_2", "product": "prod_1"],
+        ]
+        let renewed = parse(updated, subscription("active", ["items": ["data": [item]]]), id: "evt_6", at: Self.start + 30 * Self.day)
+        #expect(state(created + [refund, renewed], at: Self.start + 31 * Self.day)?.isActive == true)
     }
 
     private func invoice(_ amount: Int64, payment: String? = nil) -> JSONValue {
