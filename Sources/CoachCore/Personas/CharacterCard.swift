@@ -30,7 +30,7 @@ public struct CharacterCard: Sendable, Equatable {
         for finding in findings { try body.report(mapped.path(finding.path), finding.problem) }
         self.content = content ?? .placeholder
         // Members that are only kept were not read: one that would come out changed is refused.
-        for name in body.names { _ = try body.value(name) }
+        try body.rejectFlaws()
         if body.value.containsInexactNumber { try body.report("data", .invalid("must not contain whole numbers of more than 64 bits")) }
         json = body.value
     }

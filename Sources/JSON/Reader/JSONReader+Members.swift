@@ -45,14 +45,14 @@ extension JSONReader {
         try requiredMember(name).elements(count)
     }
 
-    /// The elements of this array. Another type, and a number of elements outside `count`, is a finding.
+    /// The elements of this array, no more than `count` allows. Another type, and a number of elements outside `count`, is a finding.
     func elements(_ count: ClosedRange<Int> = 0...Int.max) throws(JSONFinding) -> [JSONReader] {
         if declares(.list(.any, count)) { return [JSONReader(.null, path: "\(path)[]", textPath: "", session, isPlaceholder: false)] }
         guard let elements = value.elements else { return try reject(.wrongType(expected: .array), []) }
         if !count.contains(elements.count) {
             try report(.invalid("must have \(count.lowerBound) to \(count.upperBound) elements, has \(elements.count)"))
         }
-        return elements.enumerated().map { index, element in
+        return elements.prefix(count.upperBound).enumerated().map { index, element in
             JSONReader(element, path: "\(path)[\(index)]", textPath: "\(textPath)[\(index)]", session, isPlaceholder: false)
         }
     }
@@ -72,6 +72,15 @@ extension JSONReader {
     public func rejectUnknown(besides ignored: Set<String> = []) throws(JSONFinding) {
         guard session.collects else { return }
         for name in names where !ignored.contains(name) && !session.isRead(name, of: path) { try report(name, .unknown) }
+    }
+
+    /// Reports the flaws of the text in this object, also of members that are only kept and not read, each as one of its member.
+    public func rejectFlaws() throws(JSONFinding) {
+        for flaw in session.flaws {
+            guard textPath.isEmpty || flaw.path.hasPrefix("\(textPath).") else { continue }
+            let name = flaw.path.dropFirst(textPath.isEmpty ? 0 : textPath.count + 1).prefix { $0 != "." && $0 != "[" }
+            if !name.isEmpty { try report(String(name), .init(flaw)) }
+        }
     }
 
     /// A member; nil when it is absent or `null`.

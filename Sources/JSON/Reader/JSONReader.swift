@@ -54,7 +54,10 @@ public struct JSONReader {
         self.init(value, path: path, textPath: path, ReadingSession(), isPlaceholder: false)
     }
 
-    /// Parses an object, reads it with `body` and collects all findings; repeated names and the other flaws are findings anywhere in the
+    /// The most findings that `collect` returns, besides those of the text itself. More help nobody, and each is compared with the others.
+    private static let mostFindings = 200
+
+    /// Parses an object, reads it with `body` and collects all findings, up to a bound; repeated names and the other flaws are findings anywhere in the
     /// text, with their line. The value is nil exactly when there are findings.
     public static func collect<Value>(
         _ bytes: [UInt8], _ body: (JSONReader) throws(JSONFinding) -> Value
@@ -74,7 +77,7 @@ public struct JSONReader {
         _ object: JSONValue, findings: [JSONFinding] = [], _ body: (JSONReader) throws(JSONFinding) -> Value
     ) -> (value: Value?, findings: [JSONFinding]) {
         guard object.members != nil else { return (nil, findings + [JSONFinding("", .wrongType(expected: .object))]) }
-        let session = ReadingSession(collects: true, findings: findings)
+        let session = ReadingSession(collects: true, limit: findings.count + mostFindings, findings: findings)
         do throws(JSONFinding) {
             let value = try body(JSONReader(object, session))
             return session.findings.isEmpty ? (value, []) : (nil, session.findings)
