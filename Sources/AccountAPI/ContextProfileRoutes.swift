@@ -78,8 +78,16 @@ public struct ContextProfileRoutes: Feature {
         }
     }
 
+    /// Whether a profile may be kept, or the edit only takes out of one that was kept before.
+    private func mayBeSaved(_ edit: ContextProfileEdit, _ caller: Caller) async throws -> Bool {
+        if required.allowsMemory(try await consents.current(caller)) { return true }
+        guard edit.restores == nil else { return false }
+        let kept = try await profiles.get(caller).fields
+        return edit.fields.allSatisfy { field, statements in statements.allSatisfy { kept[field]?.contains($0) ?? false } }
+    }
+
     private func save(_ edit: ContextProfileEdit, _ context: AuthenticatedContext) async throws -> ContextProfileVersion {
-        guard required.allowsMemory(try await consents.current(context.caller)) else {
+        guard try await mayBeSaved(edit, context.caller) else {
             throw Rejection(reason: .consentMissing, missingConsents: [.memory])
         }
         do {

@@ -80,7 +80,7 @@ struct AccountTests {
         #expect(nul.status == 422 && nul.errorCode == "VAL_3001")
     }
 
-    @Test("consents are listed with their latest decision, and without memory consent the profile does not change")
+    @Test("consents are listed with their latest decision, and without memory consent the profile can only be emptied")
     func consents() async throws {
         let testBed = try await TestBed.shared()
         let user = testBed.testUser()
@@ -89,12 +89,14 @@ struct AccountTests {
         #expect(try await user.send("PUT", Self.profile, ["goals": ["secret goal"]], headers: ["If-Match": "*"]).status == 200)
         let refused = try await user.send("PUT", "\(path)/memory", ["granted": false, "version": "2026-01"])
         #expect(refused.status == 200 && refused.data.flag("granted") == false && refused.data.flag("required") == false)
-        let edit = try await user.send("PATCH", Self.profile, ["goals": []], headers: ["If-Match": "*"])
+        let edit = try await user.send("PATCH", Self.profile, ["goals": ["secret goal", "another"]], headers: ["If-Match": "*"])
         #expect(edit.status == 403 && edit.errorCode == "BIZ_2006" && edit.error["action"] == "consent")
         #expect(edit.error.object("details").texts("consents") == ["memory"])
         let word = marker()
         _ = try await user.chat("Hello \(word) \(sim(["words": 1]))")
         #expect(try await testBed.simulator.requests(containing: word).last?.system.contains("secret goal") == false)
+        let emptied = try await user.send("PATCH", Self.profile, ["goals": []], headers: ["If-Match": "*"])
+        #expect(emptied.status == 200 && emptied.data.texts("goals").isEmpty, "\(emptied.text)")
         for (kind, body, status) in [
             ("memory", ["granted": "yes"], 422), ("memory", [:], 422), ("nonsense", ["granted": true, "version": "1"], 404),
         ] as [(String, [String: Any], Int)] {
