@@ -58,8 +58,9 @@ public struct PersonaRoutes: Feature {
         creators.delete("\(Self.path)/{id}", .init("Delete a persona", parameters: [.optionalIfMatch], response: .data(.any))) {
             request, context in
             let id = try context.personaID
-            return try await expecting(request, context, id) {
-                try await personas.delete(context.caller, id)
+            let expected = try request.expectedVersion(required: false)
+            return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
+                try await personas.delete(context.caller, id, expected.versions)
                 return .envelope(context) { $0.null() }
             }
         }

@@ -110,6 +110,8 @@ extension PersonaRepository {
     }
 
     func unpublish(_ caller: Caller, _ id: PersonaID) async throws { try await unpublish(caller, id, "request") }
+
+    func delete(_ caller: Caller, _ id: PersonaID) async throws { try await delete(caller, id, nil) }
 }
 
 extension RequestCounter {

@@ -72,7 +72,10 @@ begin
 end $$;
 create trigger immutable before update on public.persona_versions for each row execute function gateway.refuse_update();
 
-create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_rows('100');
+create trigger quota before insert on public.coaching_personas for each row
+    execute function gateway.limit_rows('100', 'r.deleted_at is null');
+-- Deleted ones are kept for conversations.
+create trigger quota_of_all before insert on public.coaching_personas for each row execute function gateway.limit_rows('1000');
 
 -- The slug of a persona: its name in a-z and 0-9, and the beginning of its id, so that nobody can take a name that others look for.
 create function gateway.slug_of(name text, id uuid) returns text

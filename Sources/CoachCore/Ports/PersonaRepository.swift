@@ -21,7 +21,8 @@ public struct PersonaRepository: Sendable {
     public var card: @Sendable (Caller, PersonaID) async throws -> JSONValue?
     /// Replaces the draft by that of a card, which is kept; throws as `put`.
     public var importCard: @Sendable (Caller, PersonaID, CharacterCard, _ expected: [Int64]?) async throws -> PersonaRecord
-    public var delete: @Sendable (Caller, PersonaID) async throws -> Void
+    /// Throws `StaleVersion` as `put`.
+    public var delete: @Sendable (Caller, PersonaID, _ expected: [Int64]?) async throws -> Void
     /// Publishes the draft as a version, with this visibility (nil: unchanged), and writes the audit log. False when an operator has withdrawn the
     /// persona. Throws `StaleVersion` when the persona has another revision than the one that was validated (nil: any), and `Rejection`
     /// `tooManyPersonas` when the caller's tier allows no more published ones, `quotaExhausted` at 1,000 versions of the persona.
@@ -44,7 +45,7 @@ public struct PersonaRepository: Sendable {
         restore: @escaping @Sendable (Caller, PersonaID, Int, [Int64]?) async throws -> PersonaRecord,
         card: @escaping @Sendable (Caller, PersonaID) async throws -> JSONValue?,
         importCard: @escaping @Sendable (Caller, PersonaID, CharacterCard, [Int64]?) async throws -> PersonaRecord,
-        delete: @escaping @Sendable (Caller, PersonaID) async throws -> Void,
+        delete: @escaping @Sendable (Caller, PersonaID, [Int64]?) async throws -> Void,
         publish: @escaping @Sendable (Caller, PersonaID, Int?, PersonaVisibility?, String) async throws -> Bool,
         unpublish: @escaping @Sendable (Caller, PersonaID, String) async throws -> Void,
         versions: @escaping @Sendable (Caller, PersonaID, PageRequest) async throws -> Page<PersonaVersion>,

@@ -59,13 +59,9 @@ extension PersonaRepository {
                     throw JSONFinding("data", .invalid("is too long"))
                 }
             },
-            delete: { caller, id in
-                let update: Query = """
-                    update public.coaching_personas set deleted_at = now()
-                    where user_id = \(caller.userID) and id = \(id) and deleted_at is null returning 1
-                    """
-                if try await client.userRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
-                    throw Rejection(reason: .notFound)
+            delete: { caller, id, expected in
+                try await client.updatePersona(id, of: caller, expected) {
+                    "update public.coaching_personas p set deleted_at = now() where p.user_id = \(caller.userID)"
                 }
             },
             publish: { caller, id, revision, visibility, requestID in
@@ -156,19 +152,27 @@ extension PostgresClient {
         return try await persona(id, of: caller)
     }
 
-    /// - Parameter update: of rows `p`, without the conditions on id and revision.
+    /// As `updatePersona`, with the persona after the change.
     fileprivate func changePersona(
         _ id: PersonaID, of caller: Caller, _ expected: [Int64]?, _ update: () -> Query
     ) async throws -> PersonaRecord {
+        try await updatePersona(id, of: caller, expected, update)
+        return try await persona(id, of: caller)
+    }
+
+    /// - Parameter update: of rows `p`, without the conditions on id and revision.
+    fileprivate func updatePersona(
+        _ id: PersonaID, of caller: Caller, _ expected: [Int64]?, _ update: () -> Query
+    ) async throws {
         var update = update()
         update.append(" and p.id = \(id) and p.deleted_at is null")
         if let expected { update.append(" and p.revision::bigint = any (\(expected))") }
         update.append(" returning 1")
         let changed = try await userRows(update, for: caller) { try $0.value(0, as: Int.self) }
+        guard changed.isEmpty else { return }
         // Throws `notFound` if the persona does not exist; otherwise it has another revision.
-        let record = try await persona(id, of: caller)
-        if changed.isEmpty { throw StaleVersion() }
-        return record
+        _ = try await persona(id, of: caller)
+        throw StaleVersion()
     }
 
     fileprivate func personaVersions(_ id: PersonaID, of caller: Caller, _ request: PageRequest) async throws -> Page<PersonaVersion> {

@@ -30,7 +30,8 @@ struct PersonaRepositoryTests {
         await #expect(throws: StaleVersion()) { try await personas.put(creator, id, .named("Cea"), [1]) }
         await #expect(throws: StaleVersion()) { try await personas.put(creator, id, .named("Cea"), [.max]) }
         #expect(try await personas.own(creator, page).items == [changed])
-        try await personas.delete(creator, id)
+        await #expect(throws: StaleVersion()) { try await personas.delete(creator, id, [1]) }
+        try await personas.delete(creator, id, [2])
         await #expect(throws: Rejection(reason: .notFound)) { try await personas.get(creator, id) }
         await #expect(throws: Rejection(reason: .notFound)) { try await personas.delete(creator, id) }
         await #expect(throws: Rejection(reason: .notFound)) { try await personas.put(creator, id, .named("Cea"), nil) }
