@@ -154,12 +154,14 @@ begin
             format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta'))
         || case when is_rebuild then ')' else ' returning t.account_id, t.day, t.xmax = 0 as is_new)' end || $sql$
         , conversation as (
-            insert into gateway.conversation_days (account_id, day, conversation_id, persona_id)
+            insert into gateway.conversation_days as t (account_id, day, conversation_id, persona_id)
             select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]
             from ranked r where r.conversation_id is not null and not r.is_failed
             group by r.account_id, r.day, r.conversation_id
-            on conflict do nothing
-            returning day
+            -- One that began without the persona of a later turn.
+            on conflict (account_id, day, conversation_id) do update set persona_id = excluded.persona_id
+                where t.persona_id is null and excluded.persona_id is not null
+            returning t.day, t.xmax = 0 as is_new
         ), error_quarter as (
             insert into gateway.error_quarters as t (bucket, code, provider, errors)
             select r.bucket, r.error_code, r.provider, sum(r.sign) from ranked r where r.error_code is not null
@@ -210,7 +212,7 @@ begin
             union all
             select n.day, 1, 0, 0, 0 from new_day n
             union all
-            select c.day, 0, 0, 0, 1 from conversation c
+            select c.day, 0, 0, 0, 1 from conversation c where c.is_new
         ), active as (
             insert into gateway.activity_days as t (day, active, weekly_change, monthly_change, conversations)
             select a.day, sum(a.active), sum(a.weekly), sum(a.monthly), sum(a.conversations) from activity a group by a.day

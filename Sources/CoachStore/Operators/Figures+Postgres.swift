@@ -8,24 +8,7 @@ extension Figures {
     public static func postgres(client: PostgresClient) -> Figures {
         Figures(
             table: { caller, figure, query in
-                let after = try query.cursor.map { try FigureCursor(text: $0, figure) }
-                var statement: Query = "select \(figure.isOfBillingEvents ? billingAsOf : asOf)"
-                statement.append(Query(unsafeSQL: ", " + figure.values))
-                // The rows' numbers tell a table without rows from one row of nulls.
-                statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
-                let pageFunction = figure.pageFunction(query.groups)
-                statement.append(Query(unsafeSQL: pageFunction ?? figure.function))
-                statement.append(
-                    """
-                    (\(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(query.groups)::text[], \(query.grain.rawValue), \
-                    \(query.timeZone)
-                    """)
-                if pageFunction != nil { statement.append(", \(query.limit + 1)::bigint, \(after?.keys)::text[]") }
-                if let users = query.users { statement.append(", \(Array(users))::uuid[]") }
-                statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
-                statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
-                statement.append(Query(unsafeSQL: " order by \(pageFunction == nil ? FigureCursor.order(figure) : "f.number") limit "))
-                statement.append("\(query.limit + 1)::bigint")
+                let statement = try query.statement(of: figure)
                 let limit = query.limit
                 do {
                     return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in
@@ -97,10 +80,35 @@ extension Figures {
             })
     }
 
-    private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
-    private static let billingAsOf: Query = "(extract(epoch from gateway.subscription_figures_as_of()) * 1000000)::bigint"
+    fileprivate static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
+    fileprivate static let billingAsOf: Query = "(extract(epoch from gateway.subscription_figures_as_of()) * 1000000)::bigint"
     /// For what is not kept in rollups.
     private static let present: Query = "(extract(epoch from now()) * 1000000)::bigint"
+}
+
+extension FigureQuery {
+    /// Of each row the time up to which the figure is complete, its values and its number. Throws `InvalidCursor`.
+    fileprivate func statement(of figure: Figure) throws -> Query {
+        let after = try cursor.map { try FigureCursor(text: $0, figure) }
+        var statement: Query = "select \(figure.isOfBillingEvents ? Figures.billingAsOf : Figures.asOf)"
+        statement.append(Query(unsafeSQL: ", " + figure.values))
+        // The rows' numbers tell a table without rows from one row of nulls.
+        statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
+        let pageFunction = figure.pageFunction(groups)
+        statement.append(Query(unsafeSQL: pageFunction ?? figure.function))
+        statement.append(
+            """
+            (\(period.lowerBound.epoch), \(period.upperBound.epoch), \(groups)::text[], \(grain.rawValue), \
+            \(timeZone)
+            """)
+        if pageFunction != nil { statement.append(", \(limit + 1)::bigint, \(after?.keys)::text[]") }
+        if let users { statement.append(", \(Array(users))::uuid[]") }
+        statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
+        statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
+        statement.append(Query(unsafeSQL: " order by \(pageFunction == nil ? FigureCursor.order(figure) : "f.number") limit "))
+        statement.append("\(limit + 1)::bigint")
+        return statement
+    }
 }
 
 extension PostgresClient {
@@ -145,6 +153,14 @@ extension Figure {
     }
 }
 
+extension FigureValue {
+    /// nil for what is no amount, or more than a billion.
+    fileprivate init?(dollars text: String) {
+        guard let dollars = Double(text), dollars.magnitude < 1e9 else { return nil }
+        self = .money(Nanodollars(Int64((dollars * 1e9).rounded())))
+    }
+}
+
 extension FigureTable {
     /// `first`: the figure's first column; before it, the first column is the time of which the figures are. The column after the last is NULL when
     /// there are no rows.
@@ -157,7 +173,8 @@ extension FigureTable {
             table.append(
                 try figure.columns.enumerated().map { column, declared in
                     guard let text = rows.text(index, first + column) else { return declared.kind == .count ? .few : .null }
-                    if isMoney, declared.kind == .measured { return .text(text) }
+                    // Dollars as a double, of which PostgreSQL writes small ones with an exponent.
+                    if isMoney, declared.kind == .measured, let value = FigureValue(dollars: text) { return value }
                     guard let value = FigureValue(text, declared.kind) else {
                         throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
                     }

@@ -17,12 +17,16 @@ struct FigureComparison {
         let length = query.period.upperBound.timeIntervalSince(query.period.lowerBound)
         bucket =
             switch query.grain {
+            // Cohorts are of a week.
+            case _ where figure.columns.contains(where: { $0.isKey && $0.name == "cohort" }): 7 * 86_400
             case _ where !query.groups.contains("day"): 1
             case .hour: 3_600
             case .day: 86_400
             case .week: 7 * 86_400
             }
-        distance = (length / bucket).rounded(.up) * bucket
+        // One of whole days has an hour more when clocks are turned back in it.
+        let turnedBack: Double = bucket >= 86_400 && query.timeZone != "UTC" ? 3_600 : 0
+        distance = max(1, ((length - turnedBack) / bucket).rounded(.up)) * bucket
     }
 
     /// The query of the rows that those of `table` are compared with: of the whole period before, or, when `table` is a page of figures by user, of the
@@ -39,7 +43,7 @@ struct FigureComparison {
                 period = max(period.lowerBound, first.date)..<min(period.upperBound, last.date.addingTimeInterval(bucket))
             }
         }
-        previous.period = period.lowerBound.addingTimeInterval(-distance)..<period.upperBound.addingTimeInterval(-distance)
+        previous.period = moved(period.lowerBound, by: -distance)..<moved(period.upperBound, by: -distance)
         previous.limit = FigureRoutes.longestTable
         previous.cursor = nil
         return previous
@@ -83,15 +87,18 @@ struct FigureComparison {
         }
     }
 
-    /// A key of the period before as one of the period. Days and weeks are moved by the calendar of their time zone.
+    /// A key of the period before as one of the period.
     private func moved(_ key: FigureValue) -> FigureValue {
         guard case .time(let time) = key else { return key }
-        guard query.grain != .hour, let zone = TimeZone(identifier: query.timeZone) else {
-            return .time(Timestamp(time.date.addingTimeInterval(distance)))
-        }
+        return .time(Timestamp(moved(time.date, by: distance)))
+    }
+
+    /// A time so many seconds later; whole days and weeks later by the calendar of the figure's time zone, in which a day may have 23 hours.
+    private func moved(_ date: Date, by seconds: Double) -> Date {
+        guard bucket >= 86_400, let zone = TimeZone(identifier: query.timeZone) else { return date.addingTimeInterval(seconds) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone
-        return .time(Timestamp(calendar.date(byAdding: .day, value: Int(distance / 86_400), to: time.date) ?? time.date))
+        return calendar.date(byAdding: .day, value: Int(seconds / 86_400), to: date) ?? date.addingTimeInterval(seconds)
     }
 }
 

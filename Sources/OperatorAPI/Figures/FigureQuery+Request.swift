@@ -33,7 +33,7 @@ extension FigureQuery {
         }
         let whole = grain == .week && figure.countsWholeWeeks ? period.wholeUTCWeeks : period.wholeUTCDays
         self.init(
-            period: isByDays ? whole : period, groups: names, grain: grain, timeZone: zone, limit: limit,
+            period: isByDays ? whole : period, groups: names, grain: grain, timeZone: TimeZone.isUTC(zone) ? "UTC" : zone, limit: limit,
             cursor: try request.cursor)
     }
 
