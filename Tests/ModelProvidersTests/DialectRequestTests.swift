@@ -59,7 +59,7 @@ struct DialectRequestTests {
     }
 
     @Test(
-        "Chat Completions and Responses: the overriding system message comes last before the user's; servers of others get one at the beginning"
+        "Chat Completions and Responses: the overriding system message comes last before the user's; servers of others get one at the beginning, and turns"
     )
     func overriding() throws {
         func messages(_ dialect: String, _ member: String = "messages") throws -> [String] {
@@ -75,7 +75,7 @@ struct DialectRequestTests {
         #expect(try messages("openai-responses", "input") == expected)
         #expect(
             try messages("openai-compatible") == [
-                "system: Be kind.\n\nA crisis.", "user: Hi", "assistant: ", "user: Still \"there\"?", "assistant: Yes.", "user: Good",
+                "system: Be kind.\n\nA crisis.", "user: Hi\n\nStill \"there\"?", "assistant: Yes.", "user: Good",
             ])
     }
 

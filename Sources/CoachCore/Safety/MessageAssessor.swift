@@ -63,7 +63,7 @@ public struct MessageAssessor: Sendable {
         var risk = encoder.risk(
             passages[deciding], grammar: found.risk, linear: linear,
             mayLower: deciding == passages.count - 1
-                && passages.allSatisfy { encoder.isCalm($0, linear: linear, despite: found.risk.categories) })
+                && passages.allSatisfy { encoder.isCalm($0, linear: linear) })
         // What the encoder takes for calm stays in the judge's grey zone.
         risk.score = [risk.score, first.risk.score].compactMap(\.self).max()
         return MessageAssessment(risk: risk, domains: domains(passages[0], found, features[0]) ?? first.domains)

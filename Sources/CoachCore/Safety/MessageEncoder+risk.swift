@@ -4,18 +4,12 @@ extension MessageEncoder {
     /// Whether a concern or more was found, or danger cannot be ruled out.
     func isOpen(_ first: RiskAssessment) -> Bool { first.tier >= .concern || (first.score ?? 0) >= limits.lowestScore }
 
-    /// Whether a message was encoded whole, and so little resembles a crisis that a hit of the grammar in `categories` may be lowered.
-    func isCalm(_ passages: [Passage], linear: [Float], despite categories: [RiskCategory]) -> Bool {
-        let isStrict = categories.contains(.suicide) || categories.contains(.selfHarm)
-        let limit = isStrict ? MessageEncoder.strictShare * limits.lowestConfirmed : limits.lowestConfirmed
-        return passages.allSatisfy(\.isWhole) && probabilities(passages, linear: linear)[MessageEncoder.crisis] < limit
+    /// Whether a message was encoded whole, and so little resembles a crisis that a hit of the grammar may be lowered.
+    func isCalm(_ passages: [Passage], linear: [Float]) -> Bool {
+        passages.allSatisfy(\.isWhole) && probabilities(passages, linear: linear)[MessageEncoder.crisis] < limits.lowestConfirmed
     }
 
     private static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
-
-    /// "I want to die" and "I cut myself" are lowered by a surer encoder only: of 170 left-out crises about suicide and self-harm that the grammar
-    /// found at tier 2, it gave none less than 0.14; the limit is 0.07.
-    private static let strictShare: Float = 0.5
 
     /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`) a hit of the grammar at tier 2 is lowered to a concern; one
     /// at tier 3 and above never is. `linear`: the probabilities of the linear model.

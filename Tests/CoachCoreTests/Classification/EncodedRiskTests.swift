@@ -31,18 +31,18 @@ struct EncodedRiskTests {
         #expect(try score([passage], linear: 0.5) < score([other], linear: 0.5))
     }
 
-    @Test("a hit about suicide or self-harm is lowered by a surer encoder only, and none by a part of a message")
-    func lowered() throws {
+    @Test("a hit is lowered by a sure encoder only, and none by a part of a message")
+    func lowered() {
         let probabilities = stride(from: Float(0), through: 1, by: 0.01)
-        func lowers(_ categories: [RiskCategory], _ passage: MessageEncoder.Passage) -> [Float] {
-            probabilities.filter { Shipped.encoder.isCalm([passage], linear: linear($0), despite: categories) }
+        func lowers(_ passage: MessageEncoder.Passage) -> [Float] {
+            probabilities.filter { Shipped.encoder.isCalm([passage], linear: linear($0)) }
         }
-        let (other, strict) = (lowers([.abuse], passage), lowers([.abuse, .suicide], passage))
-        #expect(strict.count < other.count && !strict.isEmpty && other.count < 101)
-        #expect(lowers([.selfHarm], passage) == strict)
-        var part = passage
+        let found = lowers(passage).count
+        #expect((1...100).contains(found), "\(found) of 101")
+        var (sure, part) = (passage, passage)
+        sure.scores = sure.scores.map { $0 + 5 }
         part.isWhole = false
-        #expect(lowers([.abuse], part).isEmpty)
+        #expect(lowers(sure).isEmpty && lowers(part).isEmpty)
     }
 
     @Test("only a hit at tier 2 is lowered, to a concern", arguments: [RiskTier.crisis, .high, .imminent])
