@@ -149,6 +149,22 @@ struct JSONReaderTests {
         #expect(repeated.findings.first?.description.hasPrefix("cannot be read: line 2, column 9: a member is named twice") == true)
     }
 
+    @Test("a text with very many findings costs no more than some of them, and a list that is too long is read as far as it may be")
+    func bounds() {
+        let text = Array("{\"items\":[\(String(repeating: "1,", count: 100_000))1]}".utf8)
+        var (read, found) = (0, 0)
+        let time = ContinuousClock().measure {
+            found =
+                JSONReader.collect(text) { (json) throws(JSONFinding) in
+                    for element in try json.elements("items", 0...200_000) { try element.report(.invalid("is wrong")) }
+                }.findings.count
+            _ = JSONReader.collect(text) { (json) throws(JSONFinding) in read = try json.elements("items", 1...3).count }
+        }
+        #expect(found == 200 && read == 3)
+        // Compared with each other they would take minutes.
+        #expect(time < .seconds(5), "\(time)")
+    }
+
     @Test("an object that is missing is one finding, although its members are read")
     func missingObject() {
         let (_, findings) = JSONReader.collect(Array("{}".utf8)) { (root) throws(JSONFinding) in

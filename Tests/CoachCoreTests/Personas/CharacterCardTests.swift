@@ -66,6 +66,16 @@ struct CharacterCardTests {
         }
     }
 
+    @Test("with very many members are read in their number's time, not its square's")
+    func manyMembers() throws {
+        let members = (0..<50_000).map { "\"m\($0)\":0" }.joined(separator: ",")
+        let text = Array("{\"spec\":\"chara_card_v3\",\"data\":{\"name\":\"Ada\"},\(members)}".utf8)
+        let time = try ContinuousClock().measure {
+            _ = try CharacterCard(JSONReader(parsing: text, flaws: .rejectedWhereRead))
+        }
+        #expect(time < .seconds(2), "\(time)")
+    }
+
     @Test("keep numbers that 64 bits or a double hold")
     func numbers() throws {
         let text = #"{"spec":"chara_card_v3","data":{"name":"Ada","extensions":{"id":9223372036854775807,"depth":0.5}}}"#
