@@ -145,11 +145,14 @@ public struct PurchaseObservation: Hashable, Sendable {
     public var replaces: String?
     /// A payment was refunded without ending the purchase (Play). Access goes on, as the store decided.
     public var hasRefund: Bool
+    /// The payment of the period is overdue: access lasts until `graceUntil` alone, unless an invoice of the period is known to have been paid
+    /// (Stripe, where a failed payment of a change in the middle of a period looks the same).
+    public var isUnpaid: Bool
 
     public init(
         reference: PurchaseReference, period: BillingPeriod, willRenew: Bool, hasBillingIssue: Bool = false,
         graceUntil: BillingInstant? = nil, end: End? = nil, endedAt: BillingInstant? = nil, isFinal: Bool = false, replaces: String? = nil,
-        hasRefund: Bool = false
+        hasRefund: Bool = false, isUnpaid: Bool = false
     ) {
         self.reference = reference
         self.period = period
@@ -161,5 +164,6 @@ public struct PurchaseObservation: Hashable, Sendable {
         self.isFinal = isFinal
         self.replaces = replaces
         self.hasRefund = hasRefund
+        self.isUnpaid = isUnpaid
     }
 }

@@ -83,7 +83,7 @@ extension PurchaseObservation {
             ("reference", reference.json), ("period", period.json), ("will_renew", .bool(willRenew)),
             ("billing_issue", hasBillingIssue ? true : nil), ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("end", ending),
             ("ended_at", endedAt.map { .integer($0.milliseconds) }), ("final", isFinal ? true : nil),
-            ("replaces", replaces.map { .string($0) }), ("has_refund", hasRefund ? true : nil),
+            ("replaces", replaces.map { .string($0) }), ("has_refund", hasRefund ? true : nil), ("unpaid", isUnpaid ? true : nil),
         ])
     }
 }

@@ -178,7 +178,7 @@ extension PurchaseObservation {
         var reference: PurchaseReference?
         var period: BillingPeriod?
         var willRenew: Bool?
-        var (hasBillingIssue, isFinal, hasRefund) = (false, false, false)
+        var (hasBillingIssue, isFinal, hasRefund, isUnpaid) = (false, false, false, false)
         var (graceUntil, endedAt): (BillingInstant?, BillingInstant?)
         var end: End?
         var replaces: String?
@@ -195,13 +195,14 @@ extension PurchaseObservation {
             case "final": isFinal = try cursor.readBool()
             case "replaces": replaces = try cursor.readString()
             case "has_refund": hasRefund = try cursor.readBool()
+            case "unpaid": isUnpaid = try cursor.readBool()
             default: break
             }
         }
         guard let reference, let period, let willRenew else { throw UnreadableBilling() }
         self.init(
             reference: reference, period: period, willRenew: willRenew, hasBillingIssue: hasBillingIssue, graceUntil: graceUntil, end: end,
-            endedAt: endedAt, isFinal: isFinal, replaces: replaces, hasRefund: hasRefund)
+            endedAt: endedAt, isFinal: isFinal, replaces: replaces, hasRefund: hasRefund, isUnpaid: isUnpaid)
     }
 }
 

@@ -112,7 +112,8 @@ extension Purchase {
             ("reference", reference.json), ("owner", .string(owner.text)), ("period", period.json),
             ("next_product", nextProduct.map { .string($0) }), ("will_renew", .bool(willRenew)), ("billing_issue", flag(hasBillingIssue)),
             ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("pause_scheduled", flag(isPauseScheduled)), ("end", end?.json),
-            ("temporary", flag(isTemporary)), ("final", flag(isFinal)), ("direct", flag(isDirect)),
+            ("revocations", revocations.isEmpty ? nil : .array(revocations.map(\.json))), ("temporary", flag(isTemporary)),
+            ("final", flag(isFinal)), ("direct", flag(isDirect)),
         ])
     }
 
@@ -122,6 +123,7 @@ extension Purchase {
         var period: BillingPeriod?
         var (nextProduct, graceUntil, end): (String?, BillingInstant?, End?)
         var willRenew: Bool?
+        var revocations: [Revocation] = []
         var (hasBillingIssue, isPauseScheduled, isTemporary, isFinal, isDirect) = (false, false, false, false, false)
         try cursor.beginObject()
         while let key = try cursor.nextKey() {
@@ -135,6 +137,7 @@ extension Purchase {
             case "grace_until": graceUntil = try BillingInstant(reading: &cursor)
             case "pause_scheduled": isPauseScheduled = try cursor.readBool()
             case "end": end = try End(reading: &cursor)
+            case "revocations": revocations = try cursor.readArray { cursor in try Revocation(reading: &cursor) }
             case "temporary": isTemporary = try cursor.readBool()
             case "final": isFinal = try cursor.readBool()
             case "direct": isDirect = try cursor.readBool()
@@ -149,6 +152,7 @@ extension Purchase {
         self.graceUntil = graceUntil
         self.isPauseScheduled = isPauseScheduled
         self.end = end
+        self.revocations = revocations
         self.isTemporary = isTemporary
         self.isFinal = isFinal
         self.isDirect = isDirect
@@ -170,5 +174,23 @@ extension Purchase.End {
         }
         guard let at, let reason else { throw UnreadableBilling() }
         self.init(at: at, reason: reason)
+    }
+}
+
+extension Purchase.Revocation {
+    fileprivate var json: JSONValue { .members([("at", .integer(at.milliseconds)), ("entitlement", entitlement.map { .string($0) })]) }
+
+    fileprivate init(reading cursor: inout JSONCursor) throws {
+        var (at, entitlement): (BillingInstant?, String?)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "at": at = try BillingInstant(reading: &cursor)
+            case "entitlement": entitlement = try cursor.readString()
+            default: break
+            }
+        }
+        guard let at else { throw UnreadableBilling() }
+        self.init(at: at, entitlement: entitlement)
     }
 }

@@ -153,14 +153,16 @@ extension EntitlementFold {
         let known = purchases[index]
         if known.isFinal { return index }
         purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
-        if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
+        let isPaid = known.isPaid(from: observation.period.purchasedAt)
+        if observation.reference.transaction == nil, isPaid || observation.period.purchasedAt == known.period.purchasedAt {
             purchase.reference.transaction = known.reference.transaction
             purchase.reference.invoice = known.reference.invoice
         }
         if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
         purchase.endIfReplaced(replaced)
+        if observation.isUnpaid, isPaid { purchase.period.expiry = observation.period.expiry }
         purchase.keepRefund(of: known)
-        purchase.keepRevocation(of: known, at: instant)
+        purchase.keepRevocations(of: known, at: instant)
         purchases[index] = purchase
         return index
     }
@@ -173,11 +175,10 @@ extension EntitlementFold {
 
     private mutating func replaceAll(_ observations: [PurchaseObservation], owner: SubscriberID, at instant: BillingInstant) {
         let before = self
-        // A revoked purchase stays also while it is not listed, so that it is still revoked when it is listed again.
-        remove(of: owner) { $0.reference.store != .manual && !$0.isDirect && !$0.isRevoked }
+        removeUnlisted(of: owner, at: instant)
         for observation in observations {
             if let match = index(of: observation.reference, product: observation.period.product, owner: owner),
-                purchases[match].isDirect || purchases[match].isRevoked
+                purchases[match].isDirect || !purchases[match].revocations.isEmpty
             {
                 purchases.remove(at: match)
             }
@@ -193,8 +194,18 @@ extension EntitlementFold {
             if purchase.period.entitlements.isEmpty, let known {
                 purchase.period.entitlements = before.purchases[known].period.entitlements
             }
-            if let known { purchase.keepRevocation(of: before.purchases[known], at: instant) }
+            if let known { purchase.keepRevocations(of: before.purchases[known], at: instant) }
             purchases.append(purchase)
+        }
+    }
+
+    /// Before a snapshot is taken over. What an operator took away stays known also while the purchase is not listed, so that it is still revoked
+    /// when it is listed again.
+    private mutating func removeUnlisted(of owner: SubscriberID, at instant: BillingInstant) {
+        let isManaged = { (purchase: Purchase) in purchase.reference.store != .manual && !purchase.isDirect }
+        remove(of: owner) { isManaged($0) && $0.revocations.isEmpty }
+        for index in purchases.indices where isManaged(purchases[index]) && isSame(purchases[index].owner, owner) {
+            purchases[index].end = purchases[index].end ?? .init(at: instant, reason: .expired)
         }
     }
 
@@ -219,10 +230,7 @@ extension EntitlementFold {
     }
 
     private mutating func revoke(_ entitlement: String?, of owner: SubscriberID, at instant: BillingInstant) {
-        for index in purchases.indices where purchases[index].end == nil && isSame(purchases[index].owner, owner) {
-            if let entitlement, !purchases[index].period.entitlements.contains(entitlement) { continue }
-            purchases[index].end = .init(at: instant, reason: .revoked)
-        }
+        for index in purchases.indices where isSame(purchases[index].owner, owner) { purchases[index].revoke(entitlement, at: instant) }
     }
 }
 

@@ -50,8 +50,7 @@ extension EntitlementFold {
         var best: EntitlementState?
         for purchase in purchases where includingSandbox || purchase.reference.environment == .production {
             guard isSame(purchase.owner, subscriber), entitlement.map(purchase.period.entitlements.contains) ?? true else { continue }
-            var state = purchase.state(at: instant)
-            state.entitlement = entitlement ?? state.entitlement
+            let state = purchase.state(of: entitlement, at: instant)
             // Of equals the purchase that appeared last.
             if best.map({ state.preference >= $0.preference }) ?? true { best = state }
         }
@@ -63,7 +62,8 @@ extension EntitlementFold {
         Set(
             purchases.flatMap { purchase -> [BillingInstant?] in
                 let expiry = purchase.period.expiry?.instant
-                return [expiry, purchase.graceUntil, purchase.end?.at, expiry?.advanced(by: Self.renewalDelay)]
+                let ends = [purchase.end?.at] + purchase.revocations.map(\.at)
+                return ends + [expiry, purchase.graceUntil, expiry?.advanced(by: Self.renewalDelay)]
             }.compactMap { $0 }
         ).sorted()
     }
@@ -76,24 +76,26 @@ extension Purchase {
         return max(expiry, graceUntil.map(Expiry.at) ?? expiry)
     }
 
-    func state(at instant: BillingInstant) -> EntitlementState {
+    /// The state of one of its entitlements, of the purchase for nil.
+    func state(of entitlement: String?, at instant: BillingInstant) -> EntitlementState {
+        let end = end(of: entitlement)
         // An end that is known applies at once, even if the sender's clock is ahead of ours.
         let isActive = end == nil && paidUntil?.isAfter(instant) ?? false
         let inGrace = isActive && hasBillingIssue && graceUntil.map { $0 > instant } ?? false
         let renews = willRenew && !isPauseScheduled
         return EntitlementState(
-            isActive: isActive, status: status(isActive: isActive, inGrace: inGrace), entitlement: period.entitlements.first,
-            product: period.product, isTrial: isActive && period.isTrial, expiresAt: end?.at ?? paidUntil?.instant,
-            willRenew: isActive && renews, inGrace: inGrace, store: reference.store, accessUntil: accessUntil(renews: renews))
+            isActive: isActive, status: status(isActive: isActive, inGrace: inGrace, end),
+            entitlement: entitlement ?? openEntitlements.first ?? period.entitlements.first, product: period.product,
+            isTrial: isActive && period.isTrial, expiresAt: end?.at ?? paidUntil?.instant, willRenew: isActive && renews, inGrace: inGrace,
+            store: reference.store, accessUntil: end == nil ? accessUntil(renews: renews) : nil)
     }
 
     private func accessUntil(renews: Bool) -> Expiry? {
-        guard end == nil else { return nil }
         guard graceUntil == nil, renews, case .at(let instant)? = paidUntil else { return paidUntil }
         return .at(instant.advanced(by: EntitlementFold.renewalDelay))
     }
 
-    private func status(isActive: Bool, inGrace: Bool) -> EntitlementState.Status {
+    private func status(isActive: Bool, inGrace: Bool, _ end: End?) -> EntitlementState.Status {
         if isActive {
             if inGrace { return .grace }
             if period.isTrial { return .trial }

@@ -56,9 +56,11 @@ extension EntitlementFold {
         var result: [String: Expiry] = [:]
         for purchase in purchases where purchase.period.isTrial == isTrial && isSame(purchase.owner, subscriber) {
             guard includingSandbox || purchase.reference.environment == .production else { continue }
-            guard let until = purchase.state(at: .first).accessUntil else { continue }
-            let names = purchase.period.entitlements.isEmpty ? [""] : purchase.period.entitlements
-            for name in names { result[name] = max(result[name] ?? until, until) }
+            let names = purchase.period.entitlements.isEmpty ? [nil] : purchase.period.entitlements.map(Optional.some)
+            for name in names {
+                guard let until = purchase.state(of: name, at: .first).accessUntil else { continue }
+                result[name ?? ""] = max(result[name ?? ""] ?? until, until)
+            }
         }
         return result
     }

@@ -19,7 +19,10 @@ struct Purchase: Equatable {
     var hasBillingIssue = false
     var graceUntil: BillingInstant?
     var isPauseScheduled = false
+    /// As the store tells it.
     var end: End?
+    /// What operators took away, which no store knows of (`Purchase+revocation.swift`).
+    var revocations: [Revocation] = []
     var isTemporary = false
     var isFinal = false
     /// Known from the store alone: RevenueCat, which does not list it, may not manage its app.
@@ -39,6 +42,7 @@ struct Purchase: Equatable {
         hasBillingIssue = observation.hasBillingIssue
         graceUntil = observation.graceUntil
         isFinal = observation.isFinal
+        if observation.isUnpaid, let start = observation.period.purchasedAt { period.expiry = .at(start) }
         let reason: End.Reason? =
             switch observation.end {
             case nil: nil
@@ -61,8 +65,7 @@ struct Purchase: Equatable {
                 willRenew = true
                 isPauseScheduled = false
             }
-        case .refundReversed:
-            if end?.reason != .revoked { reopen(with: update) }
+        case .refundReversed: reopen(with: update)
         default:
             if belongsToEarlierPeriod(update, paid.transaction) || endsEarlierPeriod(event, update) { return }
             applyToCurrentPeriod(event, update, at: instant)
@@ -94,7 +97,7 @@ struct Purchase: Equatable {
     /// A paid period begins. An event without entitlements keeps those known before, in the user's favour.
     private mutating func begin(_ update: BillingPeriod) {
         let known = period.entitlements
-        let revocation = revocation(after: update.purchasedAt)
+        dropRevocations(before: update.purchasedAt)
         period = update
         if update.entitlements.isEmpty { period.entitlements = known }
         willRenew = update.renews
@@ -103,7 +106,7 @@ struct Purchase: Equatable {
         graceUntil = nil
         isPauseScheduled = false
         isTemporary = false
-        end = revocation
+        end = nil
     }
 
     private mutating func describe(_ update: BillingPeriod) {
@@ -112,11 +115,10 @@ struct Purchase: Equatable {
         period.purchasedAt = update.purchasedAt ?? period.purchasedAt
     }
 
-    /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it. A refund
-    /// does not replace a revocation, because it can be reversed.
+    /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it.
     private mutating func finish(_ reason: End.Reason, _ update: BillingPeriod, at instant: BillingInstant) {
         let at = min(update.expiry?.instant ?? instant, instant)
-        if end == nil || reason == .refunded && end?.reason != .refunded && !isRevoked {
+        if end == nil || reason == .refunded && end?.reason != .refunded {
             end = End(at: min(end?.at ?? at, at), reason: reason)
         }
     }
@@ -130,13 +132,21 @@ struct Purchase: Equatable {
     private mutating func grantTemporarily(_ update: BillingPeriod, at instant: BillingInstant) {
         let latest = instant.advanced(by: Self.longestTemporaryGrant)
         let until = Expiry.at(min(update.expiry?.instant ?? latest, latest))
-        if end != nil || isTemporary {
+        if end(of: nil) != nil || isTemporary {
             period.expiry = until
             willRenew = false
             end = nil
+            revocations = []
         } else {
             period.expiry = max(period.expiry ?? until, until)
         }
+    }
+
+    /// Whether an invoice of the period that began at this instant was paid, or one of a change within it. What is overdue then is another change.
+    func isPaid(from start: BillingInstant?) -> Bool {
+        let isInvoiced = reference.invoice != nil || reference.transaction != nil
+        guard isInvoiced, end == nil, let began = period.purchasedAt, let start else { return false }
+        return start <= began
     }
 
     /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription.
@@ -153,58 +163,5 @@ struct Purchase: Equatable {
             return false
         }
         return expiry <= began
-    }
-}
-
-// MARK: - Ends that a store does not know of
-
-extension Purchase {
-    private static let earliestRenewal: Int64 = 24 * 60 * 60 * 1000
-
-    /// An operator ended access.
-    var isRevoked: Bool { end?.reason == .revoked }
-
-    /// The revocation, unless the purchase was paid for after it.
-    private func revocation(after purchasedAt: BillingInstant?) -> End? {
-        guard let end, isRevoked, let purchasedAt, purchasedAt <= end.at else { return nil }
-        return end
-    }
-
-    /// Takes over the revocation of the purchase as it was known before a store returned its state, unless it was paid for since then.
-    mutating func keepRevocation(of known: Purchase, at instant: BillingInstant) {
-        guard let revocation = known.end, known.isRevoked else { return }
-        if let purchasedAt = period.purchasedAt, purchasedAt > revocation.at { return }
-        if isRenewal(of: known, after: revocation.at, at: instant) { return }
-        end = revocation
-    }
-
-    /// Takes over a refund that the store does not tell of with the purchase's state: to Stripe the subscription stays active, and the answer of Google
-    /// Play names the refund only when it was asked for it. It stays until a period begins that was paid for after it. The App Store's state tells
-    /// of a refund and of its reversal itself.
-    mutating func keepRefund(of known: Purchase) {
-        guard let refund = known.end, refund.reason == .refunded else { return }
-        switch (reference.store, end?.reason) {
-        case (.stripe, nil), (.stripe, .expired), (.playStore, .expired):
-            if let purchasedAt = period.purchasedAt, purchasedAt > refund.at { return }
-            end = refund
-        default: return
-        }
-    }
-
-    /// Google Play's start of a purchase stays the same with every renewal. A renewal moves the expiry at the end of the period, at most a day
-    /// before it; what moves it earlier is an extension.
-    private func isRenewal(of known: Purchase, after revokedAt: BillingInstant, at instant: BillingInstant) -> Bool {
-        guard known.isDirect, reference.store == .playStore, end == nil, !hasBillingIssue,
-            let before = known.period.expiry?.instant, before > revokedAt, before.advanced(by: -Self.earliestRenewal) <= instant
-        else { return false }
-        return period.expiry?.isAfter(before) ?? false
-    }
-
-    /// - Parameter replaced: `EntitlementFold.replaced`.
-    mutating func endIfReplaced(_ replaced: [PurchaseReference: BillingInstant]) {
-        guard end == nil, !replaced.isEmpty else { return }
-        let name = PurchaseReference(
-            environment: reference.environment, store: reference.store, originalTransaction: reference.originalTransaction)
-        if let instant = replaced[name] { end = End(at: instant, reason: .replaced) }
     }
 }

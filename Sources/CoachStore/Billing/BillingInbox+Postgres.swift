@@ -6,7 +6,10 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
     /// computes the stored ones again.
-    private static let foldVersion = 5
+    private static let foldVersion = 6
+
+    /// Of many events of one subscriber that come at once, one is stored in each round: enough for a hundred.
+    private static let foldAttempts = 20
 
     /// The version of stored results, which also depend on whether purchases in the sandbox give access.
     static func version(includingSandbox: Bool) -> Int { foldVersion * 2 + (includingSandbox ? 1 : 0) }
@@ -25,7 +28,7 @@ extension BillingInbox {
                     case .lookUp(let job): try await intake.queue(delivery, job)
                     case .event(let event):
                         // Repeated when another event of the subscriber was stored between reading and writing.
-                        try await repeatingContended {
+                        try await repeatingContended(attempts: foldAttempts) {
                             try await intake.fold(event, of: delivery, includingSandbox: includingSandbox)
                         }
                     }

@@ -89,7 +89,7 @@ struct StripeObject {
         let id = try fields.eventID("id")
         let status = try fields.required("status", fields.string("status"))
         let items = try fields.object("items")?.objects("data") ?? []
-        let period = try period(items, status: status)
+        let period = try period(items, isTrial: status == "trialing")
         let isOver = ["canceled", "incomplete_expired"].contains(status)
         let end: PurchaseObservation.End? =
             switch status {
@@ -104,10 +104,10 @@ struct StripeObject {
         return PurchaseObservation(
             reference: reference(id), period: period, willRenew: !isCancelled && end == nil, hasBillingIssue: isPastDue,
             graceUntil: isPastDue ? period.purchasedAt?.advanced(by: Self.gracePeriod) : nil, end: end,
-            endedAt: try fields.instant(seconds: "ended_at"), isFinal: isOver)
+            endedAt: try fields.instant(seconds: "ended_at"), isFinal: isOver, isUnpaid: isPastDue)
     }
 
-    private func period(_ items: [EventFields], status: String) throws(IgnoredReason) -> BillingPeriod {
+    private func period(_ items: [EventFields], isTrial: Bool) throws(IgnoredReason) -> BillingPeriod {
         // Since 2025-03-31 on the items, before on the subscription.
         var ends: [BillingInstant] = []
         var starts: [BillingInstant] = []
@@ -126,10 +126,7 @@ struct StripeObject {
         let start = starts.max()
         var expiry = try fields.required("items.data[0].current_period_end", ends.max())
         if let cancelAt = try fields.instant(seconds: "cancel_at") { expiry = min(expiry, cancelAt) }
-        // While a payment is overdue the current period is unpaid; access lasts for the grace period alone.
-        if status == "past_due", let start { expiry = start }
-        return BillingPeriod(
-            product: product, entitlements: entitlements, isTrial: status == "trialing", purchasedAt: start, expiry: .at(expiry))
+        return BillingPeriod(product: product, entitlements: entitlements, isTrial: isTrial, purchasedAt: start, expiry: .at(expiry))
     }
 
     // MARK: Invoice

@@ -103,6 +103,43 @@ struct RevocationTests {
         #expect(status(on: 35) == .active)
     }
 
+    @Test("a purchase that had expired is still revoked when the store opens it again")
+    mutating func reopened() {
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.expired(paused: false), on: 4, to: 4)
+        history.add(.revocation(entitlement: nil), on: 5)
+        #expect(status(on: 6) == .expired)
+        history.add(.uncancelled, on: 7, from: 0, to: 30)
+        #expect(status(on: 8) == .revoked)
+    }
+
+    @Test("of one entitlement it leaves the purchase's others, at the gate and in the stored form, too")
+    mutating func oneEntitlement() throws {
+        let bundle = PurchaseObservation(
+            reference: PurchaseReference(environment: .production, store: .appStore),
+            period: BillingPeriod(product: "bundle", entitlements: ["plus", "pro"], purchasedAt: day(0), expiry: .at(day(30))),
+            willRenew: true)
+        history.add(.snapshot([bundle]), on: 1)
+        history.add(.revocation(entitlement: "plus"), on: 5)
+        let fold = try EntitlementFold(parsing: history.fold.json.bytes)
+        #expect(fold == history.fold)
+        let user = BillingHistory.user
+        #expect(fold.state(of: user, entitlement: "plus", at: day(6)).status == .revoked)
+        #expect(fold.state(of: user, entitlement: "pro", at: day(6)).isActive)
+        #expect(fold.state(of: user, at: day(6)).entitlement == "pro")
+        let stored = try #require(fold.entitlements(of: fold.subscriberIDs, includingSandbox: false).first)
+        #expect(Set(stored.paidUntil.keys) == ["pro"])
+        // Neither the store's next answer nor its silence gives it back.
+        history.add(.snapshot([bundle]), on: 7)
+        #expect(history.fold.state(of: user, entitlement: "plus", at: day(8)).status == .revoked)
+        #expect(history.fold.state(of: user, entitlement: "pro", at: day(8)).isActive)
+        history.add(.snapshot([]), on: 9)
+        #expect(!history.fold.state(of: user, entitlement: "pro", at: day(10)).isActive)
+        history.add(.revocation(entitlement: "pro"), on: 11)
+        history.add(.snapshot([bundle]), on: 12)
+        #expect(status(on: 13) == .revoked)
+    }
+
     @Test("a later purchase stays valid whatever arrives first")
     mutating func laterPurchase() {
         revoke()

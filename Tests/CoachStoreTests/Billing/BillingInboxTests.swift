@@ -129,6 +129,19 @@ struct BillingInboxTests {
         }
     }
 
+    @Test("a hundred events of one subscriber that come at once are all stored")
+    func crowd() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let subject = [SubscriberID(caller.userID)]
+        let events = (0..<100).map { purchase(.renewed, of: subject, at: Int64($0), until: month + Int64($0)) }
+        try await withThrowingTaskGroup(of: BillingReceipt.self) { group in
+            for event in events { group.addTask { try await self.inbox(store).store(self.delivery(event)) } }
+            for try await receipt in group { #expect(receipt == .stored) }
+        }
+        #expect(try await state(caller, store, at: 200).expiresAt == now.advanced(by: month + 99))
+    }
+
     @Test("a transfer takes the entitlement from one user and gives it to another")
     func transfer() async throws {
         let store = try await StoreFixture.shared()

@@ -126,6 +126,36 @@ struct StripeEventTests {
         #expect(state(events, at: Self.start + 7 * Self.day)?.isActive == false)
     }
 
+    @Test("a failed payment of a change in the middle of a paid period leaves that period its access")
+    func pastDueMidPeriod() {
+        func paid(from day: Int64, id: String) -> IntakeEvent {
+            let period: JSONValue = ["start": .integer(Self.start + day * Self.day), "end": .integer(Self.start + 30 * Self.day)]
+            let invoice: JSONValue = [
+                "id": .string("in_\(id)"), "customer": "cus_1", "amount_paid": 900,
+                "parent": ["subscription_details": ["subscription": "sub_1"]], "lines": ["data": [["period": period]]],
+            ]
+            return parse("invoice.paid", invoice, id: id, at: Self.start + day * Self.day + 1)
+        }
+        let updated = "customer.subscription.updated"
+        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1"), paid(from: 0, id: "evt_2")]
+        let overdue = [20, 21].map { parse(updated, subscription("past_due"), id: "evt_\($0)", at: Self.start + $0 * Self.day) }
+        for events in [created + overdue, created + [paid(from: 10, id: "evt_3")] + overdue] {
+            #expect(state(events, at: Self.start + 29 * Self.day)?.isActive == true)
+            #expect(state(events, at: Self.start + 30 * Self.day)?.isActive == false)
+        }
+        // Stripe calls a period active before it tries to have it paid.
+        let item: JSONValue = [
+            "current_period_start": .integer(Self.start + 30 * Self.day), "current_period_end": .integer(Self.start + 60 * Self.day),
+            "price": ["id": "price_2", "product": "prod_1"],
+        ]
+        let next = ["active", "past_due"].enumerated().map { index, status in
+            let at = Self.start + 30 * Self.day + Int64(index) * 3600
+            return parse(updated, subscription(status, ["items": ["data": [item]]]), id: "evt_9\(index)", at: at)
+        }
+        #expect(state(created + next, at: Self.start + 36 * Self.day)?.inGrace == true)
+        #expect(state(created + next, at: Self.start + 37 * Self.day)?.isActive == false)
+    }
+
     @Test("both forms of cancelling at the end of the period are read")
     func cancelAtEnd() {
         #expect(observation("active", ["cancel_at_period_end": true])?.willRenew == false)
