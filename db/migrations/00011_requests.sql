@@ -56,10 +56,10 @@ end $$;
 -- For the X-RateLimit headers.
 create function gateway.rate_of(counter public.rate_limits, per_minute integer) returns jsonb
     language sql stable
-    return jsonb_build_object(
+    as $$ select jsonb_build_object(
         'limit', per_minute,
         'remaining', greatest(0, per_minute - counter.requests),
-        'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint);
+        'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint) $$;
 
 -- The position in `limits.tiers` of the user's tier: the highest that an entitlement gives them, or the first. `limits` as for gateway.begin_turn.
 -- Returns a set, so that the planner inlines it.

@@ -70,7 +70,7 @@ end $$;
 -- Whether a request differs from the one that began a turn with its key.
 create function gateway.is_other_request(turn public.turns, fingerprint bytea, conversation_id uuid) returns boolean
     language sql immutable
-    return turn.request_hash <> fingerprint or coalesce(turn.conversation_named and turn.conversation_id <> $3, false);
+    as $$ select turn.request_hash <> fingerprint or coalesce(turn.conversation_named and turn.conversation_id <> $3, false) $$;
 
 -- The turn for a repetition of the request that began `origin`: the latest on the same message, or, when that is a retry that ended without an answer,
 -- the one whose answer counts again; of a retry that retry itself.
@@ -94,7 +94,7 @@ end $$;
 -- Whether a repeated request begins the turn's next attempt. A removed turn is not found.
 create function gateway.needs_attempt(turn public.turns) returns boolean
     language sql immutable
-    return turn.status = 'failed' and turn.deleted_at is null;
+    as $$ select turn.status = 'failed' and turn.deleted_at is null $$;
 
 -- The result of begin_turn for a repeated request that needs no new attempt; NULL when it needs one. Writes nothing: for an instance that cannot
 -- begin turns. request: as there.

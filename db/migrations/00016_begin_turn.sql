@@ -6,7 +6,7 @@ create function gateway.begun_answer(
     persona public.persona_versions, rate jsonb, message text, history json, safety_level integer, pinned public.coaching_domain,
     earlier_risk jsonb) returns json
     language sql stable
-    return json_build_object(
+    as $$ select json_build_object(
         'outcome', 'begun',
         'rate', rate,
         'turn', json_build_object(
@@ -32,7 +32,7 @@ create function gateway.begun_answer(
         'conversation_domain', conversation.domain,
         'pinned_domain', pinned,
         'country', person.country,
-        'locale', person.locale);
+        'locale', person.locale) $$;
 
 -- Begins a turn for the user of `request.jwt.claims`, or returns the reason why not. One call, one transaction.
 --

@@ -132,11 +132,11 @@ end $$;
 -- An alert as webhooks have it.
 create function gateway.alert_json(alert gateway.alerts) returns jsonb
     language sql stable set search_path = ''
-    return jsonb_build_object(
+    as $$ select jsonb_build_object(
         'id', alert.id, 'rule', alert.rule, 'measure', alert.measure, 'severity', alert.severity,
         'state', case when alert.resolved_at is null then 'firing' else 'resolved' end, 'value', alert.value, 'threshold', alert.threshold,
         'started_at', to_char(alert.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'resolved_at', to_char(alert.resolved_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+        'resolved_at', to_char(alert.resolved_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $$;
 
 create function gateway.deliver_alert(alert gateway.alerts, delivery text) returns void
     language plpgsql set search_path = '' as $$
