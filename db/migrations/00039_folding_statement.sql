@@ -33,6 +33,7 @@ declare
     -- with an end.
     call_columns constant text := $sql$
         bool_or(l.purpose <> 'chat') as is_extra, bool_or(l.purpose = 'preview') as is_preview, bool_or(l.purpose = 'judge') as is_judge,
+        bool_or(l.purpose = 'summary') as is_summary,
         max(l.tier) as tier,
         greatest(l.day::timestamp at time zone 'UTC', least(
             date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
@@ -87,8 +88,9 @@ begin
                 'group by side.sign, %1$s %3$s', keys, any_columns, is_call) end || $sql$
         ), ranked as materialized (
             select c.*,
-                c.has_receipt and 1 = row_number() over (
-                    partition by c.sign, c.account_id, c.day, c.turn_id, c.has_receipt order by c.is_extra, c.attempt, c.call) as is_turn,
+                -- A summary that is made after midnight is a call of the next day, and no turn of it.
+                c.has_receipt and not c.is_summary and 1 = row_number() over (
+                    partition by c.sign, c.account_id, c.day, c.turn_id, c.has_receipt order by c.is_summary, c.is_extra, c.attempt, c.call) as is_turn,
                 c.status is not null and 1 = row_number() over (
                     partition by c.sign, c.account_id, c.day, c.turn_id, c.status is not null order by c.attempt desc, c.call) as is_message,
                 c.unpriced > 0 and 1 = row_number() over (

@@ -93,6 +93,49 @@ struct RollupTests {
         #expect(try await everything(store) == rebuilt)
     }
 
+    @Test("a summary that is made after midnight is a call of the next day, and no turn of it", arguments: [false, true])
+    func summaryAfterMidnight(isFoldedBetween: Bool) async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let turns = store.turns()
+        let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        try await turns.finish(.complete(identity, of: caller))
+        if isFoldedBetween { try await store.foldRollups() }
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs select (changed.row).* from (
+                select jsonb_populate_record(l, jsonb_build_object(
+                    'day', l.day + 1, 'purpose', 'summary', 'call', 2, 'booked_at', l.booked_at + interval '1 day',
+                    'booked_in', pg_current_xact_id()::text)) as row
+                from public.usage_logs l where l.turn_id = \(identity.turnID.uuid) and l.finalized_by is not null) changed
+            """)
+        try await store.foldRollups()
+        let days: Query = "select string_agg(turns || ' ' || calls, ', ' order by day) from gateway.usage_days where calls > 0"
+        #expect(try await store.value(days) == "1 1, 0 1")
+        try await store.admin.execute("call gateway.rebuild_rollups()")
+        #expect(try await store.value(days) == "1 1, 0 1")
+    }
+
+    @Test("a conversation that gets a persona later counts in the persona's statistics")
+    func laterPersona() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let turns = store.turns()
+        let persona = UUID()
+        let first = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: caller))
+        try await store.foldRollups()
+        let conversations: Query = "select count(*)::text || ' ' || count(persona_id) from gateway.conversation_days"
+        #expect(try await store.value(conversations) == "1 0")
+        var request = TurnRequest(message: "Hello again")
+        request.conversationID = first.conversationID
+        let second = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.complete(second, of: caller))
+        try await store.admin.execute("update public.usage_logs set persona_id = \(persona) where turn_id = \(second.turnID.uuid)")
+        try await store.foldRollups()
+        #expect(try await store.value(conversations) == "1 1")
+    }
+
     @Test("rollups by one key are the sums of those by all keys", arguments: ["quarters", "hours", "days"])
     func keys(size: String) async throws {
         let store = try await StoreFixture()
