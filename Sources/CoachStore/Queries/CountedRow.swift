@@ -28,7 +28,8 @@ extension Page {
         let changed = found.compactMap(\.record)
         let page = changed.prefix(limit)
         let resumeAt = changed.count > limit ? page.last.map { ($0.number, id($0.record)) } : nil
-        self.init(items: page.map(\.record), nextCursor: nil, position: counter.position(resumeAt: resumeAt))
+        let position = resumeAt.map { counter.position(resumeAt: $0, after: token) } ?? counter.start
+        self.init(items: page.map(\.record), nextCursor: nil, position: position)
     }
 
     func with(_ position: SyncPosition?, isReset: Bool) -> Self {

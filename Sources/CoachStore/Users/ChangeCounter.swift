@@ -34,17 +34,21 @@ struct ChangeCounter: Sendable {
     /// Whether a token is still valid. It is not when removed rows would be missed, or after a backup was restored, because then numbers
     /// are assigned again.
     func accepts(_ token: ChangeToken) -> Bool {
-        token.epoch == epoch && (removedThrough...max(last, removedThrough)).contains(token.number)
+        token.epoch == epoch && token.number <= max(last, removedThrough) && max(token.number, token.removed ?? 0) >= removedThrough
     }
 
-    /// The position after all changes up to a number, when there are more pages.
-    func position(through number: Int64) -> SyncPosition {
-        SyncPosition(next: ChangeToken(epoch: epoch, number: number).text, hasMore: true)
+    /// The position after all changes up to a number, when there are more pages. `token`: the one of the page; nil for a list from the beginning.
+    func position(through number: Int64, after token: ChangeToken?) -> SyncPosition {
+        let next = ChangeToken(epoch: epoch, number: number, removed: removed(after: token))
+        return SyncPosition(next: next.text, hasMore: true)
     }
 
-    /// The position after a page of changes. `resumeAt`: the page's last row, when there are more pages.
-    func position(resumeAt row: (number: Int64, id: UUID)?) -> SyncPosition {
-        guard let row else { return start }
-        return SyncPosition(next: ChangeToken(epoch: epoch, number: row.number, row: row.id).text, hasMore: true)
+    /// The position after a page of changes, when there are more pages. `resumeAt`: the page's last row.
+    func position(resumeAt row: (number: Int64, id: UUID), after token: ChangeToken?) -> SyncPosition {
+        let next = ChangeToken(epoch: epoch, number: row.number, row: row.id, removed: removed(after: token))
+        return SyncPosition(next: next.text, hasMore: true)
     }
+
+    /// What a list from the beginning does not have because it was removed before.
+    private func removed(after token: ChangeToken?) -> Int64? { token == nil && removedThrough > 0 ? removedThrough : token?.removed }
 }

@@ -10,27 +10,38 @@ struct ChangeToken: Equatable {
     var number: Int64
     /// Of the changes with this number, the client has the rows up to this id; nil: all of them.
     var row: UUID?
+    /// Of a list from the beginning that has more pages: it was begun after the rows up to this number were removed, so it lacks none of them. nil when
+    /// none had been removed.
+    var removed: Int64?
 
-    init(epoch: UUID, number: Int64, row: UUID? = nil) {
+    init(epoch: UUID, number: Int64, row: UUID? = nil, removed: Int64? = nil) {
         self.epoch = epoch
         self.number = number
         self.row = row
+        self.removed = removed
     }
 
     /// Throws `InvalidChangeToken` for a malformed text.
     init(text: String) throws(InvalidChangeToken) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), let epoch = UUID(canonical: String(parts[0])), let number = Int64(parts[1], radix: 36),
+        guard (2...4).contains(parts.count), let epoch = UUID(canonical: String(parts[0])), let number = Int64(parts[1], radix: 36),
             number >= 0
         else { throw InvalidChangeToken() }
         self.init(epoch: epoch, number: number)
-        guard parts.count == 3 else { return }
-        guard let row = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken() }
-        self.row = row
+        if parts.count > 2, parts.count == 3 || !parts[2].isEmpty {
+            guard let row = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken() }
+            self.row = row
+        }
+        if parts.count > 3 {
+            guard let removed = Int64(parts[3], radix: 36), removed >= 0 else { throw InvalidChangeToken() }
+            self.removed = removed
+        }
     }
 
     var text: String {
-        let parts = [epoch.canonicalText, String(number, radix: 36)] + (row.map { [$0.canonicalText] } ?? [])
+        var parts = [epoch.canonicalText, String(number, radix: 36)]
+        if row != nil || removed != nil { parts.append(row?.canonicalText ?? "") }
+        if let removed { parts.append(String(removed, radix: 36)) }
         return parts.joined(separator: "_")
     }
 

@@ -56,6 +56,30 @@ struct SyncTests {
         #expect(copy.resets == 0)
     }
 
+    @Test("a first list of several pages ends after a row was removed, and begins anew when one is removed meanwhile")
+    func removedRows() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let conversations = [
+            try await store.turns().talk(caller, "One").conversationID, try await store.turns().talk(caller, "Two").conversationID,
+            try await store.turns().talk(caller, "Three").conversationID,
+        ]
+        let remove = { (id: ConversationID) in try await store.admin.execute("delete from public.conversations where id = \(id)") }
+        try await remove(conversations[0])
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise(limit: 1)
+        try await expectEqual(copy, store)
+        #expect(copy.conversations.count == 2 && copy.resets == 0)
+
+        let first = try await copy.sync.changes(caller, nil, 1)
+        #expect(first.position.hasMore)
+        try await remove(conversations[1])
+        let second = try await copy.sync.changes(caller, first.position.next, 1)
+        #expect(second.position.isReset)
+        try await copy.synchronise(limit: 1)
+        try await expectEqual(copy, store)
+    }
+
     /// COACH_TEST_CHANGES=5000: ten thousand changes by two writers, for an occasional run.
     private static let changes = ProcessInfo.processInfo.environment["COACH_TEST_CHANGES"].flatMap { Int($0) } ?? 500
 
