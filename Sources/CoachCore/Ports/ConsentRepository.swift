@@ -4,7 +4,7 @@ import Foundation
 public struct ConsentRepository: Sendable {
     /// The latest decision of each kind that the user has decided about.
     public var current: @Sendable (Caller) async throws -> [ConsentRecord]
-    /// Records a decision. Earlier ones are kept. Throws `Rejection` `quotaExhausted` at 1,000 decisions, except for a withdrawal.
+    /// Records a decision. Earlier ones are kept. Throws `Rejection` `tooManyItems` at 1,000 decisions, except for a withdrawal.
     public var record: @Sendable (Caller, ConsentKind, _ version: String, _ granted: Bool) async throws -> Void
 
     public init(

@@ -6,7 +6,7 @@ public struct ContextProfileRepository: Sendable {
     /// Version 0, without statements, when the user has none.
     public var get: @Sendable (Caller) async throws -> ContextProfileVersion
     /// Replaces fields and returns the result. The version that was replaced goes to the history. An edit that changes nothing makes no version.
-    /// Throws `StaleVersion`, `ProfileTooLong`, and `Rejection` `quotaExhausted` after 20,000 versions.
+    /// Throws `StaleVersion`, `ProfileTooLong`, and `Rejection` `tooManyItems` after 20,000 versions.
     public var edit: @Sendable (Caller, ContextProfileEdit) async throws -> ContextProfileVersion
     /// The current version, then earlier ones, newest first: those below `before` (nil: all).
     public var history: @Sendable (Caller, _ before: Int64?, _ limit: Int) async throws -> [ContextProfileVersion]

@@ -11,7 +11,7 @@ public struct PersonaRepository: Sendable {
     /// The caller's own, newest first.
     public var own: @Sendable (Caller, PageRequest) async throws -> Page<PersonaRecord>
     public var get: @Sendable (Caller, PersonaID) async throws -> PersonaRecord
-    /// Creates a draft, or returns the caller's that has this id. Throws `Rejection` `quotaExhausted` at 100 personas.
+    /// Creates a draft, or returns the caller's that has this id. Throws `Rejection` `tooManyItems` at 100 personas.
     public var create: @Sendable (Caller, PersonaID, PersonaContent) async throws -> PersonaRecord
     /// Replaces the draft. Throws `StaleVersion` when the persona has none of the expected revisions (nil: any).
     public var put: @Sendable (Caller, PersonaID, PersonaContent, _ expected: [Int64]?) async throws -> PersonaRecord
@@ -25,7 +25,7 @@ public struct PersonaRepository: Sendable {
     public var delete: @Sendable (Caller, PersonaID, _ expected: [Int64]?) async throws -> Void
     /// Publishes the draft as a version, with this visibility (nil: unchanged), and writes the audit log. False when an operator has withdrawn the
     /// persona. Throws `StaleVersion` when the persona has another revision than the one that was validated (nil: any), and `Rejection`
-    /// `tooManyPersonas` when the caller's tier allows no more published ones, `quotaExhausted` at 1,000 versions of the persona.
+    /// `tooManyPersonas` when the caller's tier allows no more published ones, `tooManyItems` at 1,000 versions of the persona.
     public var publish: @Sendable (Caller, PersonaID, _ revision: Int?, PersonaVisibility?, _ requestID: String) async throws -> Bool
     /// Ends the publication, and writes the audit log. Throws `notFound` for a persona that was never published, too.
     public var unpublish: @Sendable (Caller, PersonaID, _ requestID: String) async throws -> Void

@@ -51,7 +51,7 @@ extension ShareLink {
 public struct PersonaSharing: Sendable {
     /// Links of a persona of the caller that are not revoked, newest first.
     public var links: @Sendable (Caller, PersonaID, PageRequest) async throws -> Page<ShareLink>
-    /// Creates a link with a new token, or returns the one that has this id. Throws `quotaExhausted` at 100 links of a
+    /// Creates a link with a new token, or returns the one that has this id. Throws `tooManyItems` at 100 links of a
     /// persona, or at 1,000 with those that were revoked.
     public var create: @Sendable (Caller, PersonaID, ShareLinkID, ShareLinkDraft) async throws -> ShareLink
     /// Users who redeemed it before keep their access.

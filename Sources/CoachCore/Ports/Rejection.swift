@@ -7,6 +7,8 @@ public struct Rejection: Sendable, Equatable, Error {
         case turnInProgress = "turn_in_progress"
         case idempotencyMismatch = "idempotency_mismatch"
         case quotaExhausted = "quota_exhausted"
+        /// Of what an account may have so many of, in every tier: conversations, personas, versions, links, decisions, reports.
+        case tooManyItems = "too_many_items"
         case budgetExhausted = "budget_exhausted"
         case tooManyTurns = "too_many_turns"
         case rateLimited = "rate_limited"

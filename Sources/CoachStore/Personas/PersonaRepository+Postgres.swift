@@ -75,7 +75,7 @@ extension PersonaRepository {
                     let answer = try await client.call(call, for: caller, except: [SQLState.checkViolation], as: String.self)
                     return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
                 } catch let error as PostgresError where error.constraint == "persona_versions_quota" {
-                    throw Rejection(reason: .quotaExhausted)
+                    throw Rejection(reason: .tooManyItems)
                 }
             },
             unpublish: { caller, id, requestID in
@@ -145,7 +145,7 @@ extension PostgresClient {
                 """, for: caller
             ) { try $0.value(0, as: Int.self) }
         } catch let error as PostgresError where error.constraint == "coaching_personas_quota" {
-            throw Rejection(reason: .quotaExhausted)
+            throw Rejection(reason: .tooManyItems)
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
             throw NotAllowed()
         }

@@ -116,7 +116,7 @@ extension PostgresClient {
             select 1 from public.coaching_personas p where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null
             """
         let isOwned = try await !shareRows(owned, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty
-        throw Rejection(reason: isOwned ? .quotaExhausted : .notFound)
+        throw Rejection(reason: isOwned ? .tooManyItems : .notFound)
     }
 
     fileprivate func sharedPersona(_ token: String) async throws -> PublishedPersona? {

@@ -21,7 +21,7 @@ extension ConsentRepository {
                         gateway.record_consent(\(caller.userID), \(kind.rawValue)::public.consent_kind, \(version), \(granted))
                         """, for: caller, except: [SQLState.checkViolation])
                 } catch let error as PostgresError where error.constraint == "consents_quota" {
-                    throw Rejection(reason: .quotaExhausted)
+                    throw Rejection(reason: .tooManyItems)
                 }
             })
     }

@@ -40,7 +40,7 @@ extension PostgresClient {
             if edit.expectedVersions == nil, let updated = try await update(edit, of: caller) { return updated }
             throw StaleVersion()
         } catch let error as PostgresError where error.constraint == "context_profiles_quota" {
-            throw Rejection(reason: .quotaExhausted)
+            throw Rejection(reason: .tooManyItems)
         } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
             // PostgreSQL's name of a column's check.
             let field = ContextProfileField.allCases.first { error.constraint == "context_profiles_\($0.rawValue)_check" }

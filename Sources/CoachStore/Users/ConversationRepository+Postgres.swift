@@ -177,7 +177,7 @@ extension PostgresClient {
             // The policy rejects a persona that the caller may not see.
             throw Rejection(reason: .unknownPersona)
         } catch let error as PostgresError where error.constraint == "conversations_quota" {
-            throw Rejection(reason: .quotaExhausted)
+            throw Rejection(reason: .tooManyItems)
         }
     }
 

@@ -21,7 +21,7 @@ extension ReportRepository {
                     """, for: caller
                 ) { _ in true }
             } catch let error as PostgresError where error.constraint == "reports_quota" {
-                throw Rejection(reason: .quotaExhausted)
+                throw Rejection(reason: .tooManyItems)
             } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
                 throw Rejection(reason: .notFound)
             }

@@ -84,7 +84,10 @@ extension GatewayError {
             self = naming(field: "persona_id")
         case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
         case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
-        case .quotaExhausted: self.init(.quotaExhausted, "a limit on messages or conversations is reached")
+        case .quotaExhausted: self.init(.quotaExhausted, "the limit on messages is reached")
+        case .tooManyItems:
+            self.init(.quotaExhausted, "the account has as many of these as it may have")
+            userMessage = "You have as many of these as there is room for."
         case .budgetExhausted where rejection.sharedBudget == .installation || rejection.sharedBudget == .persona:
             self.init(.quotaExhausted, "a budget that does not depend on the tier is used up")
             action = .wait

@@ -5,8 +5,10 @@ import CoreMetrics
 public enum RequestLimit: String, Sendable {
     /// Of a user in a minute.
     case requests
-    /// Of messages or conversations of a tier.
+    /// Of messages of a tier.
     case quota
+    /// Of what an account may have so many of.
+    case items
     /// Of money: a user's, or one that users share.
     case budget
     /// Turns of one user at once.
@@ -24,6 +26,7 @@ public enum RequestLimit: String, Sendable {
         switch reason {
         case .rateLimited: self = .requests
         case .quotaExhausted: self = .quota
+        case .tooManyItems: self = .items
         case .budgetExhausted: self = .budget
         case .tooManyTurns: self = .userTurns
         case .tooManyPersonas: self = .personas

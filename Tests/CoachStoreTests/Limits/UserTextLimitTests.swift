@@ -89,7 +89,7 @@ struct UserTextLimitTests {
         let made = await insertions(6) { try await store.postgrest(caller, insert) }
         #expect(made == 5)
         try await store.postgrest(caller, "update public.conversations set deleted_at = now() where user_id = \(caller.userID.uuid)")
-        await #expect(throws: Rejection(reason: .quotaExhausted)) {
+        await #expect(throws: Rejection(reason: .tooManyItems)) {
             try await store.conversations.create(caller, title: nil, domain: nil, personaID: nil)
         }
         try await store.turns().talk(caller, "Hello")
@@ -107,7 +107,7 @@ struct UserTextLimitTests {
             """
         let made = await insertions(6) { try await store.postgrest(caller, insert) }
         #expect(made == 5)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) {
+        await #expect(throws: Rejection(reason: .tooManyItems)) {
             try await ReportRepository.postgres(client: store.gateway).create(
                 caller, Report(id: .random(), subject: .persona(persona), reason: .other, comment: nil))
         }
@@ -125,12 +125,12 @@ struct UserTextLimitTests {
             """)
         let consents = ConsentRepository.postgres(client: store.gateway)
         try await consents.record(caller, .memory, "1", true)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .disclaimer, "1", true) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await consents.record(caller, .disclaimer, "1", true) }
         try await consents.record(caller, .disclaimer, "1", false)
         try await consents.record(caller, .aiProcessing, "1", false)
         try await consents.record(caller, .memory, "2", false)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .memory, "3", false) }
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await consents.record(caller, .memory, "3", true) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await consents.record(caller, .memory, "3", false) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await consents.record(caller, .memory, "3", true) }
         try await consents.record(caller, .memory, "2", false)
         #expect(try await store.count("select count(*) from public.consents where user_id = \(caller.userID.uuid)") == 1_003)
         #expect(
@@ -152,7 +152,7 @@ struct UserTextLimitTests {
         #expect(try await personas.publish(creator, persona, .listed))
         #expect(try await personas.publish(creator, persona, .listed))
         _ = try await personas.put(creator, persona, try .named("Other"), nil)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await personas.publish(creator, persona, .listed) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await personas.publish(creator, persona, .listed) }
         #expect(try await personas.get(creator, persona).publishedVersion == 1_000)
     }
 
@@ -169,7 +169,7 @@ struct UserTextLimitTests {
             select persona_id, user_id, token || n, now() from public.share_links, generate_series(1, 998) n where id = \(first.id.uuid)
             """)
         let last = try await sharing.create(creator, persona, .random(), ShareLinkDraft())
-        await #expect(throws: Rejection(reason: .quotaExhausted)) {
+        await #expect(throws: Rejection(reason: .tooManyItems)) {
             try await sharing.create(creator, persona, .random(), ShareLinkDraft())
         }
         #expect(try await sharing.create(creator, persona, last.id, ShareLinkDraft()).token == last.token)
@@ -190,7 +190,7 @@ struct UserTextLimitTests {
 
         #expect(try await personas.create(caller, persona.id, try .named("Maya")).id == persona.id)
         #expect(try await store.conversations.create(caller, draft).id == draft.id)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await personas.create(caller, .random(), try .named("Maya")) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await personas.create(caller, .random(), try .named("Maya")) }
     }
 
     /// How many of the concurrent insertions succeeded.

@@ -59,7 +59,7 @@ struct ProfileVersionTests {
         func edit(_ goal: String) -> ContextProfileEdit { ContextProfileEdit(fields: [.goals: [.string(goal)]], expectedVersions: nil) }
         #expect(try await profiles.edit(caller, edit("a")).version == 19_999)
         #expect(try await profiles.edit(caller, edit("b")).version == 20_000)
-        await #expect(throws: Rejection(reason: .quotaExhausted)) { try await profiles.edit(caller, edit("c")) }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await profiles.edit(caller, edit("c")) }
         #expect(try await profiles.edit(caller, edit("b")).version == 20_000, "nothing changes")
         #expect(try await profiles.get(caller).fields[.goals] == ["b"])
         #expect(try await profiles.history(caller, nil, 9).map(\.version) == [20_000, 19_999, 19_998])
