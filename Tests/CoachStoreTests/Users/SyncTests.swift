@@ -64,7 +64,7 @@ struct SyncTests {
             try await store.turns().talk(caller, "One").conversationID, try await store.turns().talk(caller, "Two").conversationID,
             try await store.turns().talk(caller, "Three").conversationID,
         ]
-        let remove = { (id: ConversationID) in try await store.admin.execute("delete from public.conversations where id = \(id)") }
+        let remove = { (id: ConversationID) in _ = try await store.admin.execute("delete from public.conversations where id = \(id)") }
         try await remove(conversations[0])
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 1)
