@@ -142,6 +142,7 @@ enum FunctionExpectation {
         "gateway.release_idempotency_key(uuid, text, boolean)",
         "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
         "gateway.persona_changes(uuid, bigint, uuid, integer)", "gateway.purge_previews(interval, integer)",
+        "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.removed_subscriber_ids(text[])",
         "gateway.purge_idempotency_keys(integer)",
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)",
@@ -179,6 +180,10 @@ enum FunctionExpectation {
     /// again costs more than their work.
     static let nested: Set<String> = [
         "gateway.next_change(uuid)",
+        "gateway.rate_of(public.rate_limits, integer)",
+        "gateway.is_other_request(public.turns, bytea, uuid)",
+        "gateway.needs_attempt(public.turns)",
+        "gateway.begun_answer(gateway.begun_turn, gateway.turn_plan, gateway.turn_user, gateway.turn_conversation, public.persona_versions, jsonb, text, json, integer, public.coaching_domain, jsonb)",
         "gateway.take_change(uuid)",
         "gateway.refuse(uuid, gateway.limit_hit, integer, integer, jsonb, gateway.turn_user)",
         "gateway.known_answer(uuid, uuid, integer, jsonb)",
@@ -263,6 +268,7 @@ enum FunctionExpectation {
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",
         "gateway.close_operator_session(uuid, bytea)",
         "gateway.purge_previews(interval, integer)", "gateway.persona_changes(uuid, bigint, uuid, integer)",
+        "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()", "gateway.note_removed_persona()",
         // Write the audit log.
         "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
