@@ -5,10 +5,11 @@
 -- seen: changes up to this number are known, so that a request which finds nothing new, as most do, reads the counter alone.
 -- kind: 0 profile, 1 conversation, 2 message, 3 persona; NULL in the only row of a page without changes.
 -- complete_through: the number up to which all changes were looked at; the greatest when that is all of them.
+-- last_persona_change: of any persona; gateway.persona_changes has those that the user may know of.
 create function gateway.changed_rows(user_id uuid, after_change bigint, after_id uuid, seen bigint, at_most integer)
     returns table (
-        epoch uuid, last_change bigint, removed_through bigint, complete_through bigint, change bigint, id uuid, kind integer,
-        domain public.coaching_domain)
+        epoch uuid, last_change bigint, removed_through bigint, complete_through bigint, last_persona_change bigint, change bigint, id uuid,
+        kind integer, domain public.coaching_domain)
     language plpgsql stable security definer rows 20 set search_path = '' set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -18,8 +19,9 @@ declare
     messages constant integer := 2 * ($5 + 1);
 begin
     perform gateway.check_caller($1);
-    select e.epoch, coalesce(n.last_change, 0), coalesce(n.removed_through, 0) into epoch, last_change, removed_through
-    from public.database_epoch e left join public.change_counters n on n.user_id = $1;
+    select e.epoch, coalesce(n.last_change, 0), coalesce(n.removed_through, 0), p.last_change
+    into epoch, last_change, removed_through, last_persona_change
+    from public.database_epoch e cross join gateway.persona_counter p left join public.change_counters n on n.user_id = $1;
     complete_through := all_changes;
     if last_change <= $4 then
         return next;
@@ -61,7 +63,7 @@ begin
                 select r.change, r.persona_id, 3, null from public.persona_redemptions r where r.user_id = $1) k
             where (k.change, k.id) > ($2, $3) and k.change <= bound.change
             order by k.change, k.id limit $5 + 1)
-        select epoch, last_change, removed_through, bound.change, page.change, page.id, page.kind, page.domain
+        select epoch, last_change, removed_through, bound.change, last_persona_change, page.change, page.id, page.kind, page.domain
         from bound left join page on true
         order by page.change, page.id;
 end $$;

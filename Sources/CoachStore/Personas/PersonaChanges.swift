@@ -3,11 +3,9 @@ import Foundation
 import PostgresClient
 
 extension PostgresClient {
-    /// The changes of personas after a token, one more than `limit` when there are so many. Nil without a token.
-    func personaChanges(of caller: Caller, after token: SyncToken?, limit: Int) async throws -> PersonaChanges? {
-        guard let token else { return nil }
+    /// The changes of personas after a token, one more than `limit` when there are so many.
+    func personaChanges(of caller: Caller, after token: SyncToken, limit: Int) async throws -> PersonaChanges {
         let (number, row) = (token.personas, token.lastPersona ?? ChangeToken.greatestRow)
-        // The counter is tested first: most requests find nothing new.
         let seen = token.lastPersona == nil ? token.personas : token.personas - 1
         let query: Query = """
             select n.last_change, k.change, k.id, k.kind, o.*, p.* from gateway.persona_counter n

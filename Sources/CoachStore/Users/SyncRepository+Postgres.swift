@@ -7,22 +7,20 @@ extension SyncRepository {
     public static func postgres(client: PostgresClient) -> SyncRepository {
         SyncRepository { caller, since, limit in
             var token = try since.map { try SyncToken(text: $0) }
-            // Most requests find nothing new, which takes both statements: the user's connection sends them together. A token within a
-            // transaction has more rows of the user before any persona.
-            let place = token.flatMap { $0.own.row == nil ? $0 : nil }
-            async let early = client.personaChanges(of: caller, after: place, limit: limit)
             var own = try await client.changes(of: caller, after: token?.own, limit: limit)
             if own == nil {
                 token = nil
                 own = try await client.changes(of: caller, after: nil, limit: limit)
             }
-            guard var page = own else { throw StoreFault.unexpected("a synchronisation from the beginning is always valid") }
+            guard var (page, lastPersonaChange) = own else {
+                throw StoreFault.unexpected("a synchronisation from the beginning is always valid")
+            }
             var next = SyncToken(
                 own: try ChangeToken(text: page.position.next), personas: token?.personas ?? -1, lastPersona: token?.lastPersona)
-            if !page.position.hasMore {
-                var personas = token == nil ? nil : try await early
-                if personas == nil { personas = try await client.personaChanges(of: caller, after: next, limit: limit) }
-                page.position.hasMore = personas?.fill(&page.items, limit: limit, moving: &next) ?? false
+            // All of the user's own rows come before any persona.
+            if !page.position.hasMore, next.lastPersona != nil || next.personas != lastPersonaChange {
+                let personas = try await client.personaChanges(of: caller, after: next, limit: limit)
+                page.position.hasMore = personas.fill(&page.items, limit: limit, moving: &next)
             }
             page.position.next = next.text
             page.position.isReset = since != nil && token == nil
@@ -32,26 +30,30 @@ extension SyncRepository {
 }
 
 extension PostgresClient {
-    /// The changes after a token, or all without one. Nil when the token is no longer valid.
-    fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> SyncPage? {
+    /// The changes after a token, or all without one, and the number of the last change of any persona. Nil when the token is no longer valid.
+    fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> (SyncPage, lastPersonaChange: Int64)?
+    {
         let query = SyncStatement.changes(of: caller, after: token, limit: limit)
         let column = ChangeCounter.width
         let found = try await gatewayRows(query, for: caller) { row in
-            let counted = try CountedRow<KeyedChange>(row: row, at: column + 1) { try KeyedChange(row: $0, at: $1) }
-            return (bound: try row.value(column, as: Int64.self), row: counted)
+            let counted = try CountedRow<KeyedChange>(row: row, at: column + 2) { try KeyedChange(row: $0, at: $1) }
+            return (
+                bound: try row.value(column, as: Int64.self), lastPersonaChange: try row.value(column + 1, as: Int64.self), row: counted
+            )
         }
-        guard let counter = found.first?.row.counter, token.map(counter.accepts) ?? true else { return nil }
+        guard let first = found.first, token.map(first.row.counter.accepts) ?? true else { return nil }
+        let counter = first.row.counter
         let changed = found.compactMap(\.row.record)
         let page = changed.prefix(limit)
         let position =
             if changed.count > limit, let last = page.last {
                 counter.position(resumeAt: (number: last.number, id: last.id), after: token)
-            } else if let bound = found.first?.bound, bound < Int64.max {
-                counter.position(through: bound, after: token)
+            } else if first.bound < Int64.max {
+                counter.position(through: first.bound, after: token)
             } else {
                 counter.start
             }
-        return SyncPage(items: page.map(\.change), position: position)
+        return (SyncPage(items: page.map(\.change), position: position), first.lastPersonaChange)
     }
 }
 

@@ -3,14 +3,14 @@ import PostgresClient
 
 /// The statement that reads a page of a user's changes.
 enum SyncStatement {
-    /// Of each row the counter's columns (`ChangeCounter.columns`), the number up to which all changes were read, and a change as `KeyedChange` reads
-    /// it; nulls for a page without changes. To be run as role `coach_gateway`.
+    /// Of each row the counter's columns (`ChangeCounter.columns`), the number up to which all changes were read, that of the last change of any
+    /// persona, and a change as `KeyedChange` reads it; nulls for a page without changes. To be run as role `coach_gateway`.
     static func changes(of caller: Caller, after token: ChangeToken?, limit: Int) -> Query {
         let (number, row) = (token?.number ?? -1, token?.lastRow ?? ChangeToken.greatestRow)
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
         // With `limit 1` a look-up is made for no row of another kind.
         return """
-            select \(ChangeCounter.columns), counter.complete_through, counter.change, counter.id, counter.kind, p.*, c.*, m.*, r.*
+            select \(ChangeCounter.columns), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind, p.*, c.*, m.*, r.*
             from gateway.changed_rows(\(caller.userID), \(number)::bigint, \(row)::uuid, \(seen)::bigint, \(limit)::integer) as counter
             left join lateral (
                 select \(ContextProfileVersion.currentColumns) from public.context_profiles p
