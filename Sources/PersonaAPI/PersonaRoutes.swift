@@ -74,8 +74,9 @@ public struct PersonaRoutes: Feature {
             .init("End the publication; conversations keep their version", parameters: [.optionalIfMatch], response: Self.versioned)
         ) { request, context in
             let id = try context.personaID
-            return try await expecting(request, context, id) {
-                try await personas.unpublish(context.caller, id, context.requestID)
+            let expected = try request.expectedVersion(required: false)
+            return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
+                try await personas.unpublish(context.caller, id, expected.versions, context.requestID)
                 return respond(request, context, try await personas.get(context.caller, id))
             }
         }
@@ -119,18 +120,6 @@ public struct PersonaRoutes: Feature {
                 throw error
             }
             return respond(request, context, try await personas.get(context.caller, id))
-        }
-    }
-
-    /// Runs a change of a persona that has one of the versions of `If-Match`; without that header, of any.
-    private func expecting(
-        _ request: Request, _ context: AuthenticatedContext, _ id: PersonaID, _ change: () async throws -> Response
-    ) async throws -> Response {
-        let expected = try request.expectedVersion(required: false)
-        guard expected != .any else { return try await change() }
-        return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
-            try expected.require(Int64(try await personas.get(context.caller, id).revision))
-            return try await change()
         }
     }
 

@@ -109,7 +109,7 @@ extension PersonaRepository {
         try await publish(caller, id, nil, visibility, "request")
     }
 
-    func unpublish(_ caller: Caller, _ id: PersonaID) async throws { try await unpublish(caller, id, "request") }
+    func unpublish(_ caller: Caller, _ id: PersonaID) async throws { try await unpublish(caller, id, nil, "request") }
 
     func delete(_ caller: Caller, _ id: PersonaID) async throws { try await delete(caller, id, nil) }
 }

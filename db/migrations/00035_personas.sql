@@ -53,16 +53,17 @@ begin
         order by 1 desc, 2 desc limit $4;
 end $$;
 
--- Ends the publication of a user's persona: conversations that have it keep their version. False when the user has no such persona, or it was never
--- published.
-create function gateway.unpublish_persona(user_id uuid, persona_id uuid) returns boolean
+-- Ends the publication of a user's persona: conversations that have it keep their version. False when the user has no such persona, it was never
+-- published, or it has none of the expected revisions (NULL: any).
+create function gateway.unpublish_persona(user_id uuid, persona_id uuid, expected bigint[]) returns boolean
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 begin
     update public.coaching_personas p set status = 'unpublished'
-    where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status = 'published';
+    where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status = 'published' and (expected is null or p.revision = any (expected));
     return found or exists (
         select from public.coaching_personas p
-        where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status in ('unpublished', 'withdrawn'));
+        where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status in ('unpublished', 'withdrawn')
+            and (expected is null or p.revision = any (expected)));
 end $$;
 
 -- The persona of a conversation of the user of the claims: {persona_id, version, newest_version}, newest_version NULL while it is not published. NULL
@@ -124,6 +125,6 @@ end $$;
 
 revoke all on all functions in schema gateway, operator from public, anon, authenticated;
 grant execute on function
-    gateway.redeem_share_link(uuid, text), gateway.published_page(uuid, timestamptz, uuid, integer), gateway.unpublish_persona(uuid, uuid), gateway.persona_of_conversation(uuid, uuid),
+    gateway.redeem_share_link(uuid, text), gateway.published_page(uuid, timestamptz, uuid, integer), gateway.unpublish_persona(uuid, uuid, bigint[]), gateway.persona_of_conversation(uuid, uuid),
     gateway.accept_persona_version(uuid, uuid), operator.unpublish_persona(uuid, text, text)
     to coach_gateway;

@@ -98,14 +98,14 @@ begin
 end $$;
 
 -- As gateway.unpublish_persona, with a row in the audit log when it ends a publication.
-create function gateway.end_publication(user_id uuid, persona_id uuid, request_id text) returns boolean
+create function gateway.end_publication(user_id uuid, persona_id uuid, expected bigint[], request_id text) returns boolean
     language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
 declare
     version constant integer := (
         select p.published_version from public.coaching_personas p where p.id = $2 and p.user_id = $1 and p.status = 'published');
 begin
     perform gateway.check_caller(user_id);
-    if not gateway.unpublish_persona(user_id, persona_id) then
+    if not gateway.unpublish_persona(user_id, persona_id, expected) then
         return false;
     end if;
     if version is not null then
@@ -186,6 +186,6 @@ create policy persona_counter_gateway_select on gateway.persona_counter for sele
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text), gateway.end_publication(uuid, uuid, text),
+    gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text), gateway.end_publication(uuid, uuid, bigint[], text),
     gateway.persona_changes(uuid, bigint, uuid, integer), gateway.persona_stats(uuid, uuid)
     to coach_gateway;

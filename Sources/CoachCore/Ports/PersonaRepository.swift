@@ -27,8 +27,8 @@ public struct PersonaRepository: Sendable {
     /// persona. Throws `StaleVersion` when the persona has another revision than the one that was validated (nil: any), and `Rejection`
     /// `tooManyPersonas` when the caller's tier allows no more published ones, `tooManyItems` at 1,000 versions of the persona.
     public var publish: @Sendable (Caller, PersonaID, _ revision: Int?, PersonaVisibility?, _ requestID: String) async throws -> Bool
-    /// Ends the publication, and writes the audit log. Throws `notFound` for a persona that was never published, too.
-    public var unpublish: @Sendable (Caller, PersonaID, _ requestID: String) async throws -> Void
+    /// Ends the publication, and writes the audit log. Throws `StaleVersion` as `put`, and `notFound` for a persona that was never published, too.
+    public var unpublish: @Sendable (Caller, PersonaID, _ expected: [Int64]?, _ requestID: String) async throws -> Void
     /// Newest first.
     public var versions: @Sendable (Caller, PersonaID, PageRequest) async throws -> Page<PersonaVersion>
     /// nil when there is no such version.
@@ -47,7 +47,7 @@ public struct PersonaRepository: Sendable {
         importCard: @escaping @Sendable (Caller, PersonaID, CharacterCard, [Int64]?) async throws -> PersonaRecord,
         delete: @escaping @Sendable (Caller, PersonaID, [Int64]?) async throws -> Void,
         publish: @escaping @Sendable (Caller, PersonaID, Int?, PersonaVisibility?, String) async throws -> Bool,
-        unpublish: @escaping @Sendable (Caller, PersonaID, String) async throws -> Void,
+        unpublish: @escaping @Sendable (Caller, PersonaID, [Int64]?, String) async throws -> Void,
         versions: @escaping @Sendable (Caller, PersonaID, PageRequest) async throws -> Page<PersonaVersion>,
         version: @escaping @Sendable (Caller, PersonaID, Int) async throws -> PersonaVersion?,
         statistics: @escaping @Sendable (Caller, PersonaID) async throws -> PersonaStatistics

@@ -78,11 +78,12 @@ extension PersonaRepository {
                     throw Rejection(reason: .tooManyItems)
                 }
             },
-            unpublish: { caller, id, requestID in
-                let call: Query = "gateway.end_publication(\(caller.userID), \(id), \(requestID))"
-                if try await !client.call(call, for: caller, as: Bool.self) {
-                    throw Rejection(reason: .notFound)
-                }
+            unpublish: { caller, id, expected, requestID in
+                let call: Query = "gateway.end_publication(\(caller.userID), \(id), \(expected)::bigint[], \(requestID))"
+                if try await client.call(call, for: caller, as: Bool.self) { return }
+                let current = Int64(try await client.persona(id, of: caller).revision)
+                if let expected, !expected.contains(current) { throw StaleVersion() }
+                throw Rejection(reason: .notFound)
             },
             versions: { caller, id, request in try await client.personaVersions(id, of: caller, request) },
             version: { caller, id, version in try await client.personaVersion(id, version, of: caller) },

@@ -104,7 +104,7 @@ enum FunctionExpectation {
         "gateway.slug_of(text, uuid)",
         "gateway.publish_persona(uuid, uuid, text)",
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
-        "gateway.unpublish_persona(uuid, uuid)",
+        "gateway.unpublish_persona(uuid, uuid, bigint[])",
         "gateway.persona_of_conversation(uuid, uuid)",
         "gateway.accept_persona_version(uuid, uuid)",
         "gateway.persona_stats(uuid, uuid)",
@@ -140,7 +140,7 @@ enum FunctionExpectation {
         "gateway.claim_idempotency_key(uuid, text, text, bytea)",
         "gateway.complete_idempotency_key(uuid, text, integer, text)",
         "gateway.release_idempotency_key(uuid, text, boolean)",
-        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
+        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, bigint[], text)",
         "gateway.persona_changes(uuid, bigint, uuid, integer)", "gateway.purge_previews(interval, integer)",
         "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.removed_subscriber_ids(text[])",
@@ -271,7 +271,7 @@ enum FunctionExpectation {
         "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()", "gateway.note_removed_persona()",
         // Write the audit log.
-        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
+        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, bigint[], text)",
         // Read tombstones, and change what is kept of removed users.
         "gateway.removed_subscriber_ids(text[])", "gateway.forget_subscriber(uuid)",
         // Operators' functions check the role in the claims.

@@ -146,6 +146,24 @@ struct PersonaRepositoryTests {
                 == "persona.publish creator, persona.publish creator, persona.unpublish creator, persona.publish creator")
     }
 
+    @Test("unpublishing compares the revision in its own statement")
+    func unpublishStale() async throws {
+        let store = try await StoreFixture()
+        let creator = Caller.someone(role: .creator)
+        _ = try await store.requests().take(creator)
+        let personas = store.personas()
+        let id = try await personas.create(creator, .random(), try .named("One")).id
+        #expect(try await personas.publish(creator, id, nil))
+        let read = Int64(try await personas.get(creator, id).revision)
+        _ = try await personas.put(creator, id, try .named("Two"), [read])
+        await #expect(throws: StaleVersion()) { try await personas.unpublish(creator, id, [read], "request") }
+        #expect(try await personas.get(creator, id).status == .published)
+        let current = Int64(try await personas.get(creator, id).revision)
+        try await personas.unpublish(creator, id, [read, current], "request")
+        #expect(try await personas.get(creator, id).status == .unpublished)
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.unpublish(creator, .random(), [1], "request") }
+    }
+
     @Test("statistics are returned from 20 users on")
     func statistics() async throws {
         let store = try await StoreFixture.shared()
