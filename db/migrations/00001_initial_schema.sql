@@ -204,7 +204,10 @@ end $$;
 -- Conversations that begin with a message are limited with it.
 create index idx_conversations_empty on public.conversations (user_id) where last_seq = 0;
 create trigger quota before insert on public.conversations for each row when (new.last_seq = 0)
-    execute function gateway.limit_rows('1000', 'r.last_seq = 0');
+    execute function gateway.limit_rows('1000', 'r.last_seq = 0 and r.deleted_at is null');
+-- A deleted one stays for clients that synchronise.
+create trigger quota_of_all before insert on public.conversations for each row when (new.last_seq = 0)
+    execute function gateway.limit_rows('10000', 'r.last_seq = 0');
 
 create table public.messages (
     -- Removed with its conversation by gateway.remove_conversation.

@@ -78,7 +78,7 @@ struct UserTextLimitTests {
         #expect(try await store.count("select count(*) from public.coaching_personas where user_id = \(creator.userID.uuid)") == 100)
     }
 
-    @Test("a user has at most 1,000 empty conversations, deleted ones included, and can still begin turns")
+    @Test("a user has at most 1,000 empty conversations, 10,000 with deleted ones, and can still begin turns")
     func conversations() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -88,10 +88,18 @@ struct UserTextLimitTests {
             """
         let made = await insertions(6) { try await store.postgrest(caller, insert) }
         #expect(made == 5)
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await store.conversations.create(caller, ConversationDraft()) }
         try await store.postgrest(caller, "update public.conversations set deleted_at = now() where user_id = \(caller.userID.uuid)")
-        await #expect(throws: Rejection(reason: .tooManyItems)) {
-            try await store.conversations.create(caller, title: nil, domain: nil, personaID: nil)
+        _ = try await store.conversations.create(caller, ConversationDraft())
+        try await store.admin.withTransaction { lease in
+            try await lease.execute("set local session_replication_role = replica")
+            try await lease.execute(
+                """
+                insert into public.conversations (user_id, deleted_at)
+                select \(caller.userID.uuid), now() from generate_series(1, \(8_999)::integer)
+                """)
         }
+        await #expect(throws: Rejection(reason: .tooManyItems)) { try await store.conversations.create(caller, ConversationDraft()) }
         try await store.turns().talk(caller, "Hello")
     }
 
