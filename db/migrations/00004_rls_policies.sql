@@ -51,8 +51,9 @@ create policy conversations_owner_insert on public.conversations for insert to a
     with check (
         user_id = (select auth.uid())
         and (persona_id is null or exists (select from public.published_personas p where p.id = persona_id)));
+-- A deleted one stays deleted: clients that synchronise have dropped its messages.
 create policy conversations_owner_update on public.conversations for update to authenticated
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = (select auth.uid()) and deleted_at is null) with check (user_id = (select auth.uid()));
 create policy conversations_gateway on public.conversations to coach_gateway
     using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 

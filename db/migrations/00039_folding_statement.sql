@@ -153,12 +153,11 @@ begin
                 'day, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'account_usage_days', 'account_id, day, tier, provider, model, domain, persona_id',
                 'account_id, day, tier, provider, model, domain, persona_id', 'delta'),
-            format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta'))
-        || case when is_rebuild then ')' else ' returning t.account_id, t.day, t.xmax = 0 as is_new)' end || $sql$
+            format(upsert, 'account_days', 'account_id, day', 'account_id, day', 'delta')) || $sql$)
         , conversation as (
             insert into gateway.conversation_days as t (account_id, day, conversation_id, persona_id)
             select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]
-            from ranked r where r.conversation_id is not null and not r.is_failed
+            from ranked r where r.conversation_id is not null and not r.is_failed and not r.is_summary
             group by r.account_id, r.day, r.conversation_id
             -- One that began without the persona of a later turn.
             on conflict (account_id, day, conversation_id) do update set persona_id = excluded.persona_id
@@ -192,13 +191,16 @@ begin
             format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure', ''))
         || case when is_rebuild then '' else $sql$
         , new_day as materialized (
-            select n.account_id, n.day from account_day n where n.is_new and n.account_id <> gateway.nobody()
+            -- Days on which an account writes, which it did not before. This statement does not see its own changes of account_days.
+            select d.account_id, d.day from delta d where d.account_id <> gateway.nobody() group by d.account_id, d.day
+            having (sum(d.turns) <> 0 or sum(d.messages) <> 0) and not exists (
+                select from gateway.account_days a where a.account_id = d.account_id and a.day = d.day and (a.turns <> 0 or a.messages <> 0))
         ), visited as (
-            -- Days of accounts with a new one, before (sign -1) and now. This statement does not see its own changes of account_days.
+            -- Days of accounts with a new one, before (sign -1) and now.
             select v.sign, v.account_id, v.day from (select distinct n.account_id from new_day n) as a
             cross join lateral (
                 select side.sign, a.account_id, d.day from gateway.account_days d cross join (values (1), (-1)) as side (sign)
-                where d.account_id = a.account_id offset 0) as v
+                where d.account_id = a.account_id and (d.turns <> 0 or d.messages <> 0) offset 0) as v
             union all
             select 1, n.account_id, n.day from new_day n
         ), span as (

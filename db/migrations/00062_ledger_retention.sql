@@ -114,7 +114,7 @@ begin
         select s.*
         from (
             select d.day, lead(d.day) over (partition by d.account_id order by d.day) as next
-            from gateway.account_days d where d.account_id <> gateway.nobody()) as d
+            from gateway.account_days d where d.account_id <> gateway.nobody() and (d.turns <> 0 or d.messages <> 0)) as d
         cross join lateral (values
             (d.day, 1, 1, 1, 0), (least(d.day + 7, d.next), 0, -1, 0, 0), (least(d.day + 30, d.next), 0, 0, -1, 0)
         ) as s (day, active, weekly, monthly, conversations)
@@ -127,7 +127,7 @@ begin
         select d.week, min(d.week) over (partition by d.account_id) as cohort
         from (
             select distinct a.account_id, date_trunc('week', a.day::timestamp)::date as week
-            from gateway.account_days a where a.account_id <> gateway.nobody()) as d) as w
+            from gateway.account_days a where a.account_id <> gateway.nobody() and (a.turns <> 0 or a.messages <> 0)) as d) as w
     group by 1, 2;
 end $$;
 

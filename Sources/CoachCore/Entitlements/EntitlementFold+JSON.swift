@@ -113,6 +113,7 @@ extension Purchase {
             ("next_product", nextProduct.map { .string($0) }), ("will_renew", .bool(willRenew)), ("billing_issue", flag(hasBillingIssue)),
             ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("pause_scheduled", flag(isPauseScheduled)), ("end", end?.json),
             ("revocations", revocations.isEmpty ? nil : .array(revocations.map(\.json))), ("temporary", flag(isTemporary)),
+            ("paid_since", paidSince.map { .integer($0.milliseconds) }),
             ("final", flag(isFinal)), ("direct", flag(isDirect)),
         ])
     }
@@ -121,7 +122,7 @@ extension Purchase {
         var reference: PurchaseReference?
         var owner: SubscriberID?
         var period: BillingPeriod?
-        var (nextProduct, graceUntil, end): (String?, BillingInstant?, End?)
+        var (nextProduct, graceUntil, paidSince, end): (String?, BillingInstant?, BillingInstant?, End?)
         var willRenew: Bool?
         var revocations: [Revocation] = []
         var (hasBillingIssue, isPauseScheduled, isTemporary, isFinal, isDirect) = (false, false, false, false, false)
@@ -136,6 +137,7 @@ extension Purchase {
             case "billing_issue": hasBillingIssue = try cursor.readBool()
             case "grace_until": graceUntil = try BillingInstant(reading: &cursor)
             case "pause_scheduled": isPauseScheduled = try cursor.readBool()
+            case "paid_since": paidSince = try BillingInstant(reading: &cursor)
             case "end": end = try End(reading: &cursor)
             case "revocations": revocations = try cursor.readArray { cursor in try Revocation(reading: &cursor) }
             case "temporary": isTemporary = try cursor.readBool()
@@ -153,6 +155,7 @@ extension Purchase {
         self.isPauseScheduled = isPauseScheduled
         self.end = end
         self.revocations = revocations
+        self.paidSince = paidSince
         self.isTemporary = isTemporary
         self.isFinal = isFinal
         self.isDirect = isDirect

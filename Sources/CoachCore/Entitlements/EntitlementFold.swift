@@ -113,7 +113,9 @@ extension EntitlementFold {
     ) -> Int? {
         let startsPeriod = event == .purchased || event == .renewed
         if startsPeriod { settleTemporaryGrants(reference, owner: owner) }
-        let match = index(of: reference, product: period.product, owner: owner)
+        var match = index(of: reference, product: period.product, owner: owner)
+        // A purchase that a store could not validate yet is not the one that was revoked.
+        if event == .temporaryGrant, let revoked = match, purchases[revoked].end(of: nil)?.reason == .revoked { match = nil }
         guard let index = match ?? (event == .refunded ? onlyRunning(reference, product: period.product, owner: owner) : nil) else {
             if startsPeriod { replaceChangedProduct(period, reference, owner: owner, at: instant) }
             return create(event, period, reference, owner: owner, at: instant)
@@ -153,14 +155,14 @@ extension EntitlementFold {
         let known = purchases[index]
         if known.isFinal { return index }
         purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
-        let isPaid = known.isPaid(from: observation.period.purchasedAt)
-        if observation.reference.transaction == nil, isPaid || observation.period.purchasedAt == known.period.purchasedAt {
+        purchase.paidSince = known.paidSince
+        if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
             purchase.reference.transaction = known.reference.transaction
             purchase.reference.invoice = known.reference.invoice
         }
         if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
         purchase.endIfReplaced(replaced)
-        if observation.isUnpaid, isPaid { purchase.period.expiry = observation.period.expiry }
+        if observation.isUnpaid, known.isPaid(from: observation.period.purchasedAt) { purchase.period.expiry = observation.period.expiry }
         purchase.keepRefund(of: known)
         purchase.keepRevocations(of: known, at: instant)
         purchases[index] = purchase

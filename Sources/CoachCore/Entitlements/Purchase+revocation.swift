@@ -1,6 +1,6 @@
-/// What ends access although the store's own account of the purchase says otherwise.
+/// What ends access although the state that the store reports does not say so.
 extension Purchase {
-    /// What an operator took away, until the purchase is paid for again. It stands beside the store's own end, which the store may undo.
+    /// By an operator, until the purchase is paid for again. It is kept beside the end that the store reports, which the store may undo.
     struct Revocation: Equatable {
         var at: BillingInstant
         /// nil: all of the purchase.
@@ -27,7 +27,6 @@ extension Purchase {
 
     mutating func revoke(_ entitlement: String?, at instant: BillingInstant) {
         if let entitlement, !period.entitlements.contains(entitlement) { return }
-        if revocations.contains(where: { $0.entitlement == entitlement }) { return }
         revocations.append(Revocation(at: instant, entitlement: entitlement))
     }
 
@@ -58,12 +57,13 @@ extension Purchase {
     }
 
     /// Google Play's start of a purchase stays the same with every renewal. A renewal moves the expiry at the end of the period, at most a day
-    /// before it; what moves it earlier is an extension.
+    /// before it; what moves it earlier is an extension, unless a payment was overdue.
     private func isRenewal(of known: Purchase, after revokedAt: BillingInstant, at instant: BillingInstant) -> Bool {
-        guard known.isDirect, reference.store == .playStore, end == nil, !hasBillingIssue,
-            let before = known.period.expiry?.instant, before > revokedAt, before.advanced(by: -Self.earliestRenewal) <= instant
+        guard known.isDirect, reference.store == .playStore, end == nil, !hasBillingIssue, let before = known.period.expiry?.instant,
+            period.expiry?.isAfter(before) ?? false
         else { return false }
-        return period.expiry?.isAfter(before) ?? false
+        let wasUnpaid = known.hasBillingIssue || known.end?.reason == .expired || known.end?.reason == .paused
+        return wasUnpaid || before > revokedAt && before.advanced(by: -Self.earliestRenewal) <= instant
     }
 
     /// - Parameter replaced: `EntitlementFold.replaced`.

@@ -19,10 +19,12 @@ struct Purchase: Equatable {
     var hasBillingIssue = false
     var graceUntil: BillingInstant?
     var isPauseScheduled = false
-    /// As the store tells it.
+    /// The end that the store reported.
     var end: End?
-    /// What operators took away, which no store knows of (`Purchase+revocation.swift`).
+    /// By operators (`Purchase+revocation.swift`).
     var revocations: [Revocation] = []
+    /// The start of what the last paid invoice paid for (Stripe).
+    var paidSince: BillingInstant?
     var isTemporary = false
     var isFinal = false
     /// Known from the store alone: RevenueCat, which does not list it, may not manage its app.
@@ -68,16 +70,18 @@ struct Purchase: Equatable {
         case .refundReversed: reopen(with: update)
         default:
             if belongsToEarlierPeriod(update, paid.transaction) || endsEarlierPeriod(event, update) { return }
-            applyToCurrentPeriod(event, update, at: instant)
+            applyToCurrentPeriod(event, update, of: paid, at: instant)
         }
         // The payment of an earlier invoice is not that of this one.
         reference.transaction = paid.transaction ?? (paid.invoice == nil ? reference.transaction : nil)
         reference.invoice = paid.invoice ?? reference.invoice
     }
 
-    private mutating func applyToCurrentPeriod(_ event: PurchaseEvent, _ update: BillingPeriod, at instant: BillingInstant) {
+    private mutating func applyToCurrentPeriod(
+        _ event: PurchaseEvent, _ update: BillingPeriod, of paid: PurchaseReference, at instant: BillingInstant
+    ) {
         switch event {
-        case .purchased, .renewed: begin(update)
+        case .purchased, .renewed: begin(update, isInvoice: paid.store == .stripe, at: instant)
         case .pauseScheduled:
             isPauseScheduled = true
             describe(update)
@@ -94,10 +98,12 @@ struct Purchase: Equatable {
         }
     }
 
-    /// A paid period begins. An event without entitlements keeps those known before, in the user's favour.
-    private mutating func begin(_ update: BillingPeriod) {
+    /// A paid period begins. An event without entitlements keeps those known before, in the user's favour. An invoice of Stripe may be paid long
+    /// after the period began.
+    private mutating func begin(_ update: BillingPeriod, isInvoice: Bool, at instant: BillingInstant) {
         let known = period.entitlements
-        dropRevocations(before: update.purchasedAt)
+        dropRevocations(before: isInvoice ? instant : update.purchasedAt)
+        paidSince = isInvoice ? update.purchasedAt : nil
         period = update
         if update.entitlements.isEmpty { period.entitlements = known }
         willRenew = update.renews
@@ -136,7 +142,6 @@ struct Purchase: Equatable {
             period.expiry = until
             willRenew = false
             end = nil
-            revocations = []
         } else {
             period.expiry = max(period.expiry ?? until, until)
         }
@@ -144,9 +149,8 @@ struct Purchase: Equatable {
 
     /// Whether an invoice of the period that began at this instant was paid, or one of a change within it. What is overdue then is another change.
     func isPaid(from start: BillingInstant?) -> Bool {
-        let isInvoiced = reference.invoice != nil || reference.transaction != nil
-        guard isInvoiced, end == nil, let began = period.purchasedAt, let start else { return false }
-        return start <= began
+        guard let paidSince, let start else { return false }
+        return start <= paidSince
     }
 
     /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription.

@@ -7,7 +7,7 @@ public struct Rejection: Sendable, Equatable, Error {
         case turnInProgress = "turn_in_progress"
         case idempotencyMismatch = "idempotency_mismatch"
         case quotaExhausted = "quota_exhausted"
-        /// Of what an account may have so many of, in every tier: conversations, personas, versions, links, decisions, reports.
+        /// A fixed limit of the account, the same in every tier: of conversations, personas, versions, links, decisions, reports.
         case tooManyItems = "too_many_items"
         case budgetExhausted = "budget_exhausted"
         case tooManyTurns = "too_many_turns"

@@ -8,9 +8,6 @@ extension BillingInbox {
     /// computes the stored ones again.
     private static let foldVersion = 6
 
-    /// Of many events of one subscriber that come at once, one is stored in each round: enough for a hundred.
-    private static let foldAttempts = 20
-
     /// The version of stored results, which also depend on whether purchases in the sandbox give access.
     static func version(includingSandbox: Bool) -> Int { foldVersion * 2 + (includingSandbox ? 1 : 0) }
 
@@ -20,6 +17,8 @@ extension BillingInbox {
     ///   - includingSandbox: whether purchases in the stores' sandbox give access; for development only.
     public static func postgres(client: PostgresClient, intake: PostgresClient? = nil, includingSandbox: Bool) -> BillingInbox {
         let intake = intake ?? client
+        // Of many events of one subscriber that come at once, each would be folded anew after each that is stored.
+        let subscribers = KeyedQueue<SubscriberID?>()
         return BillingInbox(
             store: { delivery in
                 try await StoreFault.translating {
@@ -27,9 +26,11 @@ extension BillingInbox {
                     case .none(let reason): try await intake.ignore(delivery, reason: reason)
                     case .lookUp(let job): try await intake.queue(delivery, job)
                     case .event(let event):
-                        // Repeated when another event of the subscriber was stored between reading and writing.
-                        try await repeatingContended(attempts: foldAttempts) {
-                            try await intake.fold(event, of: delivery, includingSandbox: includingSandbox)
+                        try await subscribers.run(event.subject.first) {
+                            // Repeated when another instance stored an event of the subscriber between reading and writing.
+                            try await repeatingContended {
+                                try await intake.fold(event, of: delivery, includingSandbox: includingSandbox)
+                            }
                         }
                     }
                 }

@@ -71,7 +71,8 @@ extension AccountUsage {
         cross join (select (now() at time zone 'UTC')::date as day) today
         left join public.rate_limits r on r.user_id = u.id
         cross join lateral (
-            select count(distinct l.turn_id) filter (where l.finalized_by is not null) as turns, sum(l.input_tokens) as input_tokens,
+            -- A summary may be made in the month after its turn.
+            select count(distinct l.turn_id) filter (where l.finalized_by is not null and l.purpose <> 'summary') as turns, sum(l.input_tokens) as input_tokens,
                 sum(l.cached_input_tokens) as cached_input_tokens, sum(l.cache_write_tokens) as cache_write_tokens,
                 sum(l.output_tokens) as output_tokens, sum(l.reasoning_tokens) as reasoning_tokens, sum(l.cost_usd) as cost_usd,
                 sum(l.unpriced) as unpriced

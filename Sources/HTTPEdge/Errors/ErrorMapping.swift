@@ -87,7 +87,8 @@ extension GatewayError {
         case .quotaExhausted: self.init(.quotaExhausted, "the limit on messages is reached")
         case .tooManyItems:
             self.init(.quotaExhausted, "the account has as many of these as it may have")
-            userMessage = "You have as many of these as there is room for."
+            userMessage = "I have no room for another one of these. Let's go on with those you have."
+            action = .goBack
         case .budgetExhausted where rejection.sharedBudget == .installation || rejection.sharedBudget == .persona:
             self.init(.quotaExhausted, "a budget that does not depend on the tier is used up")
             action = .wait

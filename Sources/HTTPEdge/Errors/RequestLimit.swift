@@ -7,7 +7,7 @@ public enum RequestLimit: String, Sendable {
     case requests
     /// Of messages of a tier.
     case quota
-    /// Of what an account may have so many of.
+    /// A fixed number of rows of an account.
     case items
     /// Of money: a user's, or one that users share.
     case budget

@@ -143,11 +143,17 @@ struct StripeObject {
         guard try fields.integer("amount_paid") ?? 0 > 0 else { throw .informational }
         var ends: [BillingInstant] = []
         var starts: [BillingInstant] = []
+        var hasMoments = false
         for line in try fields.object("lines")?.objects("data") ?? [] {
-            guard let period = try line.object("period") else { continue }
-            if let end = try period.instant(seconds: "end") { ends.append(end) }
-            if let start = try period.instant(seconds: "start") { starts.append(start) }
+            guard let period = try line.object("period"), let end = try period.instant(seconds: "end") else { continue }
+            let start = try period.instant(seconds: "start")
+            hasMoments = hasMoments || start == end
+            if start == end { continue }
+            ends.append(end)
+            if let start { starts.append(start) }
         }
+        // An invoice for something else than time ends no period and begins none.
+        if ends.isEmpty, hasMoments { throw .informational }
         let end = try fields.required("lines.data[0].period.end", ends.max())
         return .purchase(
             reference(subscription, payment: try payments().first, invoice: try fields.text("id")), .renewed,

@@ -31,7 +31,7 @@ enum MetricHelp {
             + "least 4,096 tokens), or than the prompt's bytes and 8,192 tokens; or 0",
         "coach_refused_receipts_total": "turns that failed because the database refused their receipt for good",
         "coach_refused_requests_total":
-            "requests refused by a limit: requests of a user in a minute, quota of messages, items of which there are enough, budget, user_turns "
+            "requests refused by a limit: requests of a user in a minute, quota of messages, items (a fixed number of rows of an account), budget, user_turns "
             + "and instance_turns at once, streams, personas, address (without a token)",
         "coach_database_connections":
             "open connections; short for turns, resources for what is read and edited, long for figures and maintenance, texts for text "

@@ -91,7 +91,8 @@ struct HistoryGenerator {
             reference: reference, period: period(), willRenew: Bool.random(using: &random), hasBillingIssue: Bool.random(using: &random),
             graceUntil: Bool.random(using: &random) ? instant() : nil, end: ends.randomElement(using: &random)!,
             endedAt: Bool.random(using: &random) ? instant() : nil, isFinal: Int.random(in: 0..<10, using: &random) == 0,
-            replaces: [nil, nil, "o1", "o2"].randomElement(using: &random)!, hasRefund: Bool.random(using: &random))
+            replaces: [nil, nil, "o1", "o2"].randomElement(using: &random)!, hasRefund: Bool.random(using: &random),
+            isUnpaid: Bool.random(using: &random))
     }
 
     private mutating func purchaseEvent() -> PurchaseEvent {

@@ -113,6 +113,63 @@ struct RevocationTests {
         #expect(status(on: 8) == .revoked)
     }
 
+    @Test("an invoice of Stripe that is paid after it opens the purchase, though its period began before", arguments: [33, 40])
+    mutating func latePayment(revokedOn: Double) {
+        let subscription = PurchaseReference(environment: .production, store: .stripe, originalTransaction: "sub_1")
+        func add(_ change: BillingChange, on day: Double) {
+            history.events.append(
+                BillingEvent(
+                    source: .stripe, id: "s\(day)", occurredAt: self.day(day), subject: [BillingHistory.user], change: change))
+        }
+        add(.observation(observation(from: 0, to: 30, reference: subscription)), on: 0)
+        var overdue = observation(from: 30, to: 60, reference: subscription, hasBillingIssue: true)
+        overdue.isUnpaid = true
+        overdue.graceUntil = day(37)
+        add(.observation(overdue), on: 31)
+        add(.observation(observation(from: 30, to: 60, reference: subscription, end: .expired)), on: 38)
+        history.add(.revocation(entitlement: "pro"), on: revokedOn)
+        #expect(status(on: 44) != .active)
+        var paid = subscription
+        paid.invoice = "in_2"
+        add(.purchase(paid, .renewed, BillingPeriod(purchasedAt: day(30), expiry: .at(day(60)))), on: 45)
+        #expect(status(on: 46) == .active)
+    }
+
+    @Test("a purchase of Google Play that was on hold or overdue is valid again when it is paid", arguments: [true, false])
+    mutating func playRecovery(isOnHold: Bool) {
+        let token = PurchaseReference(environment: .production, store: .playStore, originalTransaction: "token")
+        func add(_ observation: PurchaseObservation, on day: Double) {
+            history.events.append(
+                BillingEvent(
+                    source: .play, id: "p\(day)", occurredAt: self.day(day), subject: [BillingHistory.user],
+                    change: .observation(observation)))
+        }
+        add(observation(from: 0, to: 30, reference: token), on: 0)
+        history.add(.revocation(entitlement: nil), on: isOnHold ? 40 : 5)
+        let end: PurchaseObservation.End? = isOnHold ? .expired : nil
+        add(observation(from: 0, to: isOnHold ? 30 : 37, reference: token, hasBillingIssue: true, end: end), on: 30)
+        #expect(status(on: 41) != .active)
+        add(observation(from: 0, to: 75, reference: token), on: isOnHold ? 45 : 33)
+        #expect(status(on: 46) == .active)
+    }
+
+    @Test("a second one counts when a payment that it did not know of undid the first")
+    mutating func second() {
+        revoke()
+        history.add(.revocation(entitlement: nil), on: 10)
+        history.add(.snapshot([observation(from: 8, to: 38)]), on: 12)
+        #expect(status(on: 13) == .revoked)
+    }
+
+    @Test("a temporary grant gives access for a day, and leaves the purchase revoked")
+    mutating func temporaryGrant() {
+        revoke()
+        history.add(.temporaryGrant, on: 6, to: 7)
+        #expect(status(on: 6.5) == .active)
+        history.add(.snapshot([observation(from: 0, to: 30)]), on: 7)
+        #expect(status(on: 8) == .revoked)
+    }
+
     @Test("of one entitlement it leaves the purchase's others, at the gate and in the stored form, too")
     mutating func oneEntitlement() throws {
         let bundle = PurchaseObservation(

@@ -140,7 +140,8 @@ enum FunctionExpectation {
         "gateway.claim_idempotency_key(uuid, text, text, bytea)",
         "gateway.complete_idempotency_key(uuid, text, integer, text)",
         "gateway.release_idempotency_key(uuid, text, boolean)",
-        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, bigint[], text)",
+        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)",
+        "gateway.end_publication(uuid, uuid, bigint[], text)",
         "gateway.persona_changes(uuid, bigint, uuid, integer)", "gateway.purge_previews(interval, integer)",
         "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.removed_subscriber_ids(text[])",
@@ -271,7 +272,8 @@ enum FunctionExpectation {
         "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
         "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()", "gateway.note_removed_persona()",
         // Write the audit log.
-        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, bigint[], text)",
+        "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)",
+        "gateway.end_publication(uuid, uuid, bigint[], text)",
         // Read tombstones, and change what is kept of removed users.
         "gateway.removed_subscriber_ids(text[])", "gateway.forget_subscriber(uuid)",
         // Operators' functions check the role in the claims.

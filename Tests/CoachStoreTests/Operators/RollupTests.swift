@@ -111,9 +111,15 @@ struct RollupTests {
             """)
         try await store.foldRollups()
         let days: Query = "select string_agg(turns || ' ' || calls, ', ' order by day) from gateway.usage_days where calls > 0"
+        let active: Query = """
+            select (select string_agg(active || ' ' || conversations, ', ' order by day) from gateway.activity_days where (active, conversations) <> (0, 0))
+                || ' ' || (select count(*) from gateway.conversation_days)
+            """
         #expect(try await store.value(days) == "1 1, 0 1")
+        #expect(try await store.value(active) == "1 1 1")
         try await store.admin.execute("call gateway.rebuild_rollups()")
         #expect(try await store.value(days) == "1 1, 0 1")
+        #expect(try await store.value(active) == "1 1 1")
     }
 
     @Test("a conversation that gets a persona later counts in the persona's statistics")

@@ -132,6 +132,7 @@ struct StripeEventTests {
             let period: JSONValue = ["start": .integer(Self.start + day * Self.day), "end": .integer(Self.start + 30 * Self.day)]
             let invoice: JSONValue = [
                 "id": .string("in_\(id)"), "customer": "cus_1", "amount_paid": 900,
+                "payments": ["data": [["payment": ["type": "payment_intent", "payment_intent": .string("pi_\(day)")]]]],
                 "parent": ["subscription_details": ["subscription": "sub_1"]], "lines": ["data": [["period": period]]],
             ]
             return parse("invoice.paid", invoice, id: id, at: Self.start + day * Self.day + 1)
@@ -143,6 +144,15 @@ struct StripeEventTests {
             #expect(state(events, at: Self.start + 29 * Self.day)?.isActive == true)
             #expect(state(events, at: Self.start + 30 * Self.day)?.isActive == false)
         }
+        // The payment of a change is not that of the period: its refund ends the subscription all the same.
+        let changed =
+            created + [paid(from: 10, id: "evt_3"), parse(updated, subscription("active"), id: "evt_4", at: Self.start + 11 * Self.day)]
+        let refund = parse(
+            "charge.refunded", ["customer": "cus_1", "refunded": true, "payment_intent": "pi_0"], id: "evt_5",
+            at: Self.start + 12 * Self.day)
+        #expect(state(changed + [refund], at: Self.start + 13 * Self.day)?.status == .refunded)
+        // An invoice for something else than time.
+        #expect(parse("invoice.paid", invoice(900, from: 10, to: 10)).outcome == .ignored(.informational))
         // Stripe calls a period active before it tries to have it paid.
         let item: JSONValue = [
             "current_period_start": .integer(Self.start + 30 * Self.day), "current_period_end": .integer(Self.start + 60 * Self.day),
@@ -209,8 +219,8 @@ struct StripeEventTests {
         #expect(state(created + [refund, renewed], at: Self.start + 31 * Self.day)?.isActive == true)
     }
 
-    private func invoice(_ amount: Int64, payment: String? = nil) -> JSONValue {
-        let period: JSONValue = ["start": .integer(Self.start + 30 * Self.day), "end": .integer(Self.start + 60 * Self.day)]
+    private func invoice(_ amount: Int64, payment: String? = nil, from: Int64 = 30, to: Int64 = 60) -> JSONValue {
+        let period: JSONValue = ["start": .integer(Self.start + from * Self.day), "end": .integer(Self.start + to * Self.day)]
         return [
             "customer": "cus_1", "amount_paid": .integer(amount),
             "payments": ["data": .array(payment.map { [["payment": ["type": "payment_intent", "payment_intent": .string($0)]]] } ?? [])],

@@ -1,0 +1,39 @@
+import Synchronization
+
+/// Runs work of the same key one after the other, in the order in which it came, and work of different keys at once.
+final class KeyedQueue<Key: Hashable & Sendable>: Sendable {
+    /// Those who wait, of each key with running work.
+    private let waiting = Mutex<[Key: [CheckedContinuation<Void, Never>]]>([:])
+
+    /// Work that waits does not end when it is cancelled: it runs when its turn has come, and notices then.
+    func run<Value>(_ key: Key, _ work: () async throws -> Value) async rethrows -> Value {
+        await begin(key)
+        defer { end(key) }
+        return try await work()
+    }
+
+    private func begin(_ key: Key) async {
+        await withCheckedContinuation { continuation in
+            let isFree = waiting.withLock { waiting in
+                guard waiting[key] != nil else {
+                    waiting[key] = []
+                    return true
+                }
+                waiting[key]?.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func end(_ key: Key) {
+        let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard waiting[key]?.isEmpty == false else {
+                waiting[key] = nil
+                return nil
+            }
+            return waiting[key]?.removeFirst()
+        }
+        next?.resume()
+    }
+}
