@@ -3,10 +3,12 @@ extension EntitlementFold {
     /// The purchase that an event names: by original transaction, else by transaction, else the owner's latest one of the product when
     /// either side has no original transaction.
     func index(of reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
-        let candidates = purchases.indices.reversed().filter {
+        let ofStore = purchases.indices.reversed().filter {
             purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
                 && reference.store != .manual
         }
+        // A temporary grant stands beside a purchase that was revoked.
+        let candidates = ofStore.filter { !purchases[$0].isTemporary } + ofStore.filter { purchases[$0].isTemporary }
         if let original = reference.originalTransaction,
             let match = candidates.first(where: { purchases[$0].reference.originalTransaction == original })
         {
