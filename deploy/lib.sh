@@ -5,6 +5,18 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
+# in_url TEXT: prints it as a part of a URL
+in_url() {
+    local LC_ALL=C index character
+    for ((index = 0; index < ${#1}; index++)); do
+        character=${1:index:1}
+        case "$character" in
+            [A-Za-z0-9._~-]) printf '%s' "$character" ;;
+            *) printf '%%%02X' "'$character" ;;
+        esac
+    done
+}
+
 # fail CODE WHAT WHY WHAT_TO_DO
 fail() {
     say ""
@@ -18,10 +30,11 @@ require_swift() {
     command -v swift >/dev/null 2>&1 ||
         fail 4 "looking for the Swift toolchain" "there is no 'swift' on PATH" "install Swift 6.3 from https://swift.org/install and run this again"
     local version
-    version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
+    version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | grep -oE '[0-9]+\.[0-9]+' | head -n 1) || true
     case "$version" in
+        '') fail 4 "asking the Swift toolchain for its version" "$(swift --version 2>&1 | head -n 1)" "install Swift 6.3 from https://swift.org/install" ;;
         6.[3-9] | 6.[1-9][0-9] | [7-9].*) ;;
-        *) fail 4 "checking the Swift toolchain" "version ${version:-unknown} is older than 6.3" "install Swift 6.3 or later" ;;
+        *) fail 4 "checking the Swift toolchain" "version $version is older than 6.3" "install Swift 6.3 or later" ;;
     esac
 }
 

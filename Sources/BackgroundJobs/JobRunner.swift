@@ -24,6 +24,9 @@ public final class JobRunner: Service {
         }
     }
 
+    /// How often the results of the last jobs are tried to be recorded in a graceful shutdown.
+    private static let lastExchanges = 3
+
     private let queue: JobQueue
     private let handlers: [JobKind: JobHandler]
     private let metrics: JobMetrics
@@ -78,6 +81,7 @@ public final class JobRunner: Service {
     private func serve(_ group: inout DiscardingTaskGroup) async {
         var outage = Outage()
         var isStopping = false
+        var lastExchanges = 0
         notify()
         for await _ in signals {
             if !isStopping, board.withLock({ $0.isStopping }) {
@@ -96,7 +100,11 @@ public final class JobRunner: Service {
             } catch {
                 if outage.began() { logger.error("jobs cannot be taken", metadata: ["error": "\(error)"]) }
             }
-            if isLast { return }
+            if isLast {
+                // Jobs whose results are not recorded are done once more elsewhere, so that a failed exchange is tried again with the next poll.
+                lastExchanges += 1
+                if lastExchanges == Self.lastExchanges || board.withLock({ $0.ended.isEmpty }) { return }
+            }
         }
     }
 

@@ -64,11 +64,12 @@ public struct CoachClient: Sendable {
         stream("", body: [], ResumeMachine(resuming: turn, received: received, policy: configuration.retry))
     }
 
-    /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation. Repeats the request with one
-    /// idempotency key, so that a lost answer does not begin a second turn.
-    public func retry(_ turn: UUID) -> AsyncThrowingStream<StreamEvent, any Error> {
+    /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation.
+    ///
+    /// - Parameter key: the idempotency key, a UUID: a retry that is repeated with the same one begins no second turn.
+    public func retry(_ turn: UUID, key: UUID = .random()) -> AsyncThrowingStream<StreamEvent, any Error> {
         stream(
-            "functions/v1/chat-stream/\(turn.canonicalText)/retry", body: [], headers: ["Idempotency-Key": UUID.random().canonicalText],
+            "functions/v1/chat-stream/\(turn.canonicalText)/retry", body: [], headers: ["Idempotency-Key": key.canonicalText],
             ResumeMachine(policy: configuration.retry))
     }
 

@@ -22,6 +22,7 @@ extension CoachError {
     init(_ head: ResponseHead, body: [UInt8]) {
         if let envelope = try? ReceivedEnvelope(json: body), case .failure(let error) = envelope.result {
             self.init(error)
+            isFromGateway = true
             requestID = envelope.requestID
         } else {
             self.init(statusAlone: head.status)

@@ -49,6 +49,8 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
     public var tag: String?
     /// Whether the answer to an earlier attempt at this request was lost, so that it may have had its effect.
     var followsLostAnswer = false
+    /// The gateway itself sent the error: it is no status of a proxy or of a captive portal.
+    var isFromGateway = false
 
     /// `userMessage`, which Apple's frameworks show.
     public var errorDescription: String? { userMessage }

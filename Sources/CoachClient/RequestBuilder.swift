@@ -12,6 +12,7 @@ struct RequestBuilder: Sendable {
     /// URLSession's idle timeout in seconds, longer than `Configuration.idleTimeout`, which applies first.
     private static let timeout: Double = 60
 
+    /// Throws `UnsentRequest` when there is no token, and `CancellationError`.
     func request(
         _ method: String, _ path: String, query: [URLQueryItem] = [], accept: String, body: [UInt8]? = nil, lastEventID: Int? = nil,
         headers: [String: String] = [:]
@@ -43,8 +44,17 @@ struct RequestBuilder: Sendable {
             return try await token()
         } catch let error as CancellationError {
             throw error
+        } catch let error as URLError {
+            // The app renews its token over the network, which may be away as the gateway is.
+            try Task.checkCancellation()
+            throw UnsentRequest(cause: .unreachable(error))
         } catch {
-            throw CoachError.noToken(error)
+            throw UnsentRequest(cause: .noToken(error))
         }
     }
+}
+
+/// A request that could not be made, so that nothing was sent.
+struct UnsentRequest: Error {
+    let cause: CoachError
 }

@@ -88,6 +88,7 @@ extension ResumeMachine {
         guard hasStarted else { return fail(.unreadable("the stream has text before its start")) }
         let size = content.utf8.count
         let end = id ?? received + size
+        guard end >= size else { return lost(.unreadable("the stream has text before byte 0"), jitter: jitter) }
         let known = received - (end - size)
         guard known >= 0 else { return lost(.unreadable("the stream goes on behind byte \(received)"), jitter: jitter) }
         guard end > received else { return .ignore }
@@ -123,6 +124,11 @@ extension ResumeMachine {
     /// There was no connection, or it was closed early, exceeded the idle timeout, or delivered invalid data.
     mutating func lost(_ error: CoachError, jitter: Double) -> Action {
         action(for: retryState.lost(error, jitter: jitter))
+    }
+
+    /// The request of a connection could not be made: the app had no token for it.
+    mutating func unsent(_ error: CoachError, jitter: Double) -> Action {
+        error.retryable ? lost(error, jitter: jitter) : action(for: .giveUp(error))
     }
 
     private func action(for decision: RetryState.Decision) -> Action {

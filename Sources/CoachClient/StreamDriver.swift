@@ -37,12 +37,19 @@ struct StreamDriver: Sendable {
         var session = session
         while true {
             session.connect()
-            let request = try await request(session.machine.next)
-            guard let pause = try await connection(request, &session, deliver) else { return }
+            let pause: Duration
+            do {
+                let request = try await request(session.machine.next)
+                guard let wanted = try await connection(request, &session, deliver) else { return }
+                pause = wanted
+            } catch let error as UnsentRequest {
+                pause = try session.unsent(error.cause, jitter: configuration.jitter())
+            }
             try await configuration.sleep(pause)
         }
     }
 
+    /// Throws `UnsentRequest`, and `CancellationError`.
     private func request(_ connection: ResumeMachine.Connection) async throws -> URLRequest {
         switch connection {
         case .start:

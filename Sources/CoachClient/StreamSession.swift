@@ -56,6 +56,15 @@ struct StreamSession {
         }
     }
 
+    /// The next connection's request could not be made. Returns the pause before the next try, or throws the error of the stream.
+    mutating func unsent(_ cause: CoachError, jitter: Double) throws(CoachError) -> Duration {
+        switch machine.unsent(cause, jitter: jitter) {
+        case .reconnect(let pause): return pause
+        case .fail(let error): throw error
+        case .deliver, .ignore, .finish: throw cause
+        }
+    }
+
     private mutating func tick(_ jitter: Double) -> [Step] {
         idleTicks += 1
         guard idleTicks >= Self.ticksPerIdleTimeout else { return [] }

@@ -52,14 +52,15 @@ private final class Exchanges: NSObject, URLSessionDataDelegate {
     private struct Exchange {
         /// Waits for the response's head; nil once it has arrived.
         var head: CheckedContinuation<Transport.Response, any Error>?
-        let body: AsyncThrowingStream<[UInt8], any Error>
+        /// nil once the reader has it, so that releasing it there ends the request.
+        var body: AsyncThrowingStream<[UInt8], any Error>?
         let bytes: AsyncThrowingStream<[UInt8], any Error>.Continuation
     }
 
     private let running = Mutex<[Int: Exchange]>([:])
 
     func begin(_ task: URLSessionDataTask, _ head: CheckedContinuation<Transport.Response, any Error>) {
-        // The buffer is unbounded, because an answer has at most 64 KiB and the app reads it.
+        // The buffer is unbounded: an answer has at most 64 KiB, and of an archive waits what the app has not read yet.
         let (body, bytes) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         bytes.onTermination = { _ in task.cancel() }
         running.withLock { $0[task.taskIdentifier] = Exchange(head: head, body: body, bytes: bytes) }
@@ -84,14 +85,17 @@ private final class Exchanges: NSObject, URLSessionDataDelegate {
         let exchange = running.withLock { running in
             let exchange = running[dataTask.taskIdentifier]
             running[dataTask.taskIdentifier]?.head = nil
+            running[dataTask.taskIdentifier]?.body = nil
             return exchange
         }
-        guard let exchange, let response = response as? HTTPURLResponse else { return completionHandler(.cancel) }
+        guard let exchange, let body = exchange.body, let response = response as? HTTPURLResponse else {
+            return completionHandler(.cancel)
+        }
         var headers: [String: String] = [:]
         for (name, value) in response.allHeaderFields {
             if let name = name as? String, let value = value as? String { headers[name.lowercased()] = value }
         }
-        exchange.head?.resume(returning: .init(status: response.statusCode, headers: headers, body: exchange.body))
+        exchange.head?.resume(returning: .init(status: response.statusCode, headers: headers, body: body))
         completionHandler(.allow)
     }
 

@@ -21,8 +21,12 @@ final class ClientBench: Sendable {
     var pauses: [Duration] { state.withLock { $0.pauses } }
     var tokens: Int { state.withLock { $0.tokens } }
 
-    /// - Parameter isSilent: polled until it is true; then the idle timeout elapses.
-    func client(isSilent: @escaping @Sendable () -> Bool = { false }) -> CoachClient {
+    /// - Parameters:
+    ///   - isSilent: polled until it is true; then the idle timeout elapses.
+    ///   - renewal: fails for the number of a token that cannot be had.
+    func client(
+        isSilent: @escaping @Sendable () -> Bool = { false }, renewal: @escaping @Sendable (Int) throws -> Void = { _ in }
+    ) -> CoachClient {
         var configuration = CoachClient.Configuration(
             sleep: { [self] pause in
                 if pause == Self.tick {
@@ -33,8 +37,9 @@ final class ClientBench: Sendable {
             }, jitter: { 0 })
         configuration.idleTimeout = Self.tick * StreamSession.ticksPerIdleTimeout
         return CoachClient(baseURL: server.url, configuration: configuration) { [self] in
-            state.withLock { state in
+            try state.withLock { state in
                 state.tokens += 1
+                try renewal(state.tokens)
                 return "token-\(state.tokens)"
             }
         }

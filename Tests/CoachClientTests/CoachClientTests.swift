@@ -147,6 +147,23 @@ struct CoachClientTests {
         #expect(bench.server.requests.isEmpty)
     }
 
+    @Test("a token that cannot be renewed without a network does not end the stream, which goes on at its byte")
+    func offlineToken() async throws {
+        let bench = try ClientBench { request, number in
+            number == 0
+                ? [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .reset]
+                : ScriptedServer.stream(Transcript.wire(after: request.position))
+        }
+        let client = bench.client(renewal: { number in if (2...3).contains(number) { throw URLError(.notConnectedToInternet) } })
+        #expect(try await ClientBench.receive(client.send(Self.message)) == .whole)
+        #expect(bench.tokens == 4 && bench.server.requests.count == 2)
+
+        let offline = bench.client(renewal: { _ in throw URLError(.notConnectedToInternet) })
+        let error = try await ClientBench.error(offline.resume(Transcript.turn, after: 1))
+        #expect(error.code == .unreachable && error.retryable && error.turnID == Transcript.turn && error.partial)
+        await #expect { _ = try await offline.me() } throws: { ($0 as? CoachError)?.code == .unreachable }
+    }
+
     @Test("503 is repeated after the time in Retry-After")
     func retryAfter() async throws {
         let bench = try ClientBench { _, number in
@@ -210,7 +227,7 @@ struct CoachClientTests {
         }
         let hasBegun = Mutex(false)
         // Only the first connection is idle: a busy machine may be slow to answer the second one.
-        let client = bench.client { [bench] in hasBegun.withLock { $0 } && bench.pauses.isEmpty }
+        let client = bench.client(isSilent: { [bench] in hasBegun.withLock { $0 } && bench.pauses.isEmpty })
         var reception = Reception()
         for try await event in client.send(Self.message) {
             reception.take(event)

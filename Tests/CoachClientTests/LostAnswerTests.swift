@@ -137,6 +137,15 @@ struct LostAnswerTests {
         let unknown = try refused("404 Not Found", .notFound, lost: false)
         defer { unknown.stop() }
         await #expect(throws: CoachError.self) { try await client(unknown).deleteConversation(id) }
+        // A status of a captive portal says nothing about the first request.
+        let portal = try ScriptedServer { _, number in
+            [
+                number % 2 == 0
+                    ? .reset : ScriptedServer.response("403 Forbidden", headers: ["Content-Type: text/html"], body: "<p>Sign in</p>")
+            ]
+        }
+        defer { portal.stop() }
+        await #expect(throws: CoachError.self) { try await client(portal).removeAccount(confirmation: "c") }
         // And a lost answer does not make other errors a success.
         await #expect(throws: CoachError.self) { try await client(missing).removeAccount(confirmation: "c") }
     }

@@ -48,6 +48,13 @@ struct ResumeMachineTests {
         #expect(token("Hi", 2) == .deliver(.token(content: "Hi")))
     }
 
+    @Test("a cursor before the text that it follows is unreadable, whatever number it is", arguments: [Int.min, -1, 0, 4])
+    mutating func impossibleCursor(id: Int) {
+        begin()
+        #expect(token("Hello", id) == .reconnect(after: .seconds(1)))
+        #expect(machine.next == .resume(turn: Transcript.turn, after: 0))
+    }
+
     @Test("events that a resumed stream repeats are not delivered twice")
     mutating func repetition() {
         begin()

@@ -48,6 +48,14 @@ struct ChatTextTests {
         #expect(ChatInput(line) == meaning)
     }
 
+    @Test("text without spaces is shown while it comes, and nothing that a terminal obeys")
+    func withoutSpaces() {
+        var answer = AnswerText(width: 8)
+        #expect(answer.text(of: .token(content: "今日は")) == "今日は")
+        #expect(answer.text(of: .token(content: "いい")) == "い\nい")
+        #expect("a\u{1B}]52;c;eA==\u{7}\u{9B}2J\tb\n".withoutTerminalControls == "a]52;c;eA==2J\tb\n")
+    }
+
     @Test("crisis resources are printed before the answer, wrapped like it, and without a domain")
     func card() {
         func resource(_ name: String, url: String?) -> SafetyResource {

@@ -77,7 +77,9 @@ extension CoachClient {
     func perform(_ request: ResourceRequest, done: ErrorCode? = nil) async throws {
         do {
             _ = try await answer(request)
-        } catch let error as CoachError where error.followsLostAnswer && done.map({ error.code == .gateway($0) }) ?? false {}
+        } catch let error as CoachError
+            where error.followsLostAnswer && error.isFromGateway && done.map({ error.code == .gateway($0) }) ?? false
+        {}
     }
 
     func page<Element: JSONReadable>(_ request: ResourceRequest, limit: Int, cursor: String?) async throws -> Page<Element> {
@@ -146,6 +148,8 @@ extension CoachClient {
             case .failure(.lost(let error)):
                 decision = state.lost(error, jitter: configuration.jitter())
                 hasLostAnswer = true
+            case .failure(.unsent(let error)):
+                decision = error.retryable ? state.lost(error, jitter: configuration.jitter()) : .giveUp(error)
             }
             switch decision {
             case .retry(let pause): try await configuration.sleep(pause)
@@ -156,7 +160,9 @@ extension CoachClient {
 
     private enum Failure: Error {
         case rejected(CoachError)
+        /// The request may have had its effect.
         case lost(CoachError)
+        case unsent(CoachError)
     }
 
     private func exchange(
@@ -183,10 +189,15 @@ extension CoachClient {
 
     /// The response of a request that was accepted, before its body is read.
     private func open(_ resource: ResourceRequest, _ accept: String) async throws -> Result<Transport.Response, Failure> {
-        let request = try await requestBuilder.request(
-            resource.method, resource.path,
-            query: resource.query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }, accept: accept,
-            body: resource.body, headers: resource.headers)
+        let request: URLRequest
+        do {
+            request = try await requestBuilder.request(
+                resource.method, resource.path,
+                query: resource.query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }, accept: accept,
+                body: resource.body, headers: resource.headers)
+        } catch let error as UnsentRequest {
+            return .failure(.unsent(error.cause))
+        }
         var head: ResponseHead?
         do {
             let response = try await configuration.transport.stream(request)
@@ -198,7 +209,16 @@ extension CoachClient {
             return .failure(.rejected(CoachError(received, body: body)))
         } catch {
             try Task.checkCancellation()
-            return .failure(.lost(head == nil ? .unreachable(error) : .connectionLost("the connection was lost: \(error)")))
+            if head != nil { return .failure(.lost(.connectionLost("the connection was lost: \(error)"))) }
+            return .failure(Self.isUnsent(error) ? .unsent(.unreachable(error)) : .lost(.unreachable(error)))
         }
+    }
+
+    /// Whether there was no connection on which a request could have been sent.
+    private static func isUnsent(_ error: any Error) -> Bool {
+        let codes: [URLError.Code] = [
+            .notConnectedToInternet, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .secureConnectionFailed,
+        ]
+        return (error as? URLError).map { codes.contains($0.code) } ?? false
     }
 }

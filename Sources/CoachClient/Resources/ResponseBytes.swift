@@ -1,4 +1,4 @@
-/// The body of a response, in pieces as they arrive: larger than memory may be. Throws `CoachError` when the connection is lost; a piece that is
+/// The body of a response, in pieces as they arrive. What the app has not read yet waits in memory. Throws `CoachError` when the connection is lost; a piece that is
 /// missing is not sent again. Releasing it, or cancelling the task that reads it, closes the connection.
 public struct ResponseBytes: AsyncSequence, Sendable {
     let body: AsyncThrowingStream<[UInt8], any Error>

@@ -49,3 +49,14 @@ struct AnswerText {
         return wrap.add(text) + wrap.finish()
     }
 }
+
+extension String {
+    /// Without what a terminal obeys, which a model or a proxy may send: escape sequences can write the clipboard.
+    var withoutTerminalControls: String {
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.filter { scalar in
+                    scalar == "\n" || scalar == "\t" || !(scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value))
+                }))
+    }
+}

@@ -10,8 +10,18 @@ struct ChatSession {
     let domain: String?
     let interrupts: ChatInterrupts
     var conversation: UUID?
-    private var lastTurn: UUID?
-    private var lastMessage: String?
+    /// nil before the first message.
+    private var again: Again?
+
+    /// What `/retry` does.
+    private enum Again {
+        /// Sends the message, whose turn never began as far as is known, under the same key: it makes no second turn if it did.
+        case send(String, key: UUID)
+        /// Asks for another answer, likewise.
+        case answer(UUID, key: UUID)
+        /// Reads on where the connection was lost.
+        case resume(UUID, after: Int)
+    }
 
     init(client: CoachClient, url: String, domain: String?, conversation: UUID?, interrupts: ChatInterrupts) {
         self.client = client
@@ -22,31 +32,35 @@ struct ChatSession {
     }
 
     /// Begins another conversation.
-    mutating func reset() { (conversation, lastTurn, lastMessage) = (nil, nil, nil) }
+    mutating func reset() { (conversation, again) = (nil, nil) }
 
     /// Sends a message and shows the answer while it comes. False when it failed.
     @discardableResult
     mutating func send(_ message: String) async -> Bool {
-        (lastTurn, lastMessage) = (nil, message)
-        return await show(client.send(message, conversation: conversation, domain: domain))
+        again = .send(message, key: .random())
+        return await retry()
     }
 
-    /// Asks for another answer to the last message; sends it again when it never became a turn.
-    mutating func retry() async {
-        if let lastTurn {
-            await show(client.retry(lastTurn))
-        } else if let lastMessage {
-            await send(lastMessage)
-        } else {
+    /// Reads on what was lost, sends the last message again when it never became a turn, or else asks for another answer to it.
+    @discardableResult
+    mutating func retry() async -> Bool {
+        switch again {
+        case nil:
             Console.writeLine("there is no message to answer again")
+            return false
+        case .send(let message, let key):
+            return await show(
+                client.send(message, conversation: conversation, domain: domain, clientMessageID: key.canonicalText), after: 0)
+        case .answer(let turn, let key): return await show(client.retry(turn, key: key), after: 0)
+        case .resume(let turn, let received): return await show(client.resume(turn, after: received), after: received)
         }
     }
 
-    @discardableResult
-    private mutating func show(_ events: AsyncThrowingStream<StreamEvent, any Error>) async -> Bool {
+    /// `received`: the bytes of the answer that were shown before.
+    private mutating func show(_ events: AsyncThrowingStream<StreamEvent, any Error>, after received: Int) async -> Bool {
         let stopper = AnswerStopper(client: client)
         var shown = AnswerText(width: Console.width)
-        var (start, failure): (StreamStart?, String?)
+        var (start, failure, received): (StreamStart?, (any Error)?, Int) = (nil, nil, received)
         await interrupts.answering(stop: { stopper.stop() }) {
             do {
                 for try await event in events {
@@ -54,14 +68,19 @@ struct ChatSession {
                         start = begun
                         stopper.began(begun.turnID)
                     }
-                    Console.write(shown.text(of: event))
+                    if case .token(let content) = event { received += content.utf8.count }
+                    Console.write(shown.text(of: event).withoutTerminalControls)
                 }
             } catch {
-                failure = describe(error)
+                failure = error
             }
         }
-        if let start { (conversation, lastTurn) = (start.conversationID, start.turnID) }
-        if let failure { Console.write(shown.end() + failure + "\n") }
+        if let start {
+            conversation = start.conversationID
+            let isCut = [.unreachable, .connectionLost, .unreadable].contains((failure as? CoachError)?.code)
+            again = isCut ? .resume(start.turnID, after: received) : .answer(start.turnID, key: .random())
+        }
+        if let failure { Console.write((shown.end() + describe(failure) + "\n").withoutTerminalControls) }
         return failure == nil
     }
 

@@ -12,7 +12,7 @@ struct WordWrap {
 
     /// What can be shown after this piece.
     mutating func add(_ piece: String) -> String {
-        guard width != nil else { return piece }
+        guard let width else { return piece }
         var shown = ""
         for character in piece {
             if character.isNewline {
@@ -23,6 +23,8 @@ struct WordWrap {
                 spaces += 1
             } else {
                 word.append(character)
+                // A text without spaces, or of a script that has none, may break anywhere.
+                if Self.columns(of: character) == 2 || word.count >= width { shown += flush() }
             }
         }
         return shown
