@@ -6,7 +6,7 @@ struct SettingKey: Sendable {
     let fallback: String?
     /// One line for people.
     let meaning: String
-    /// Never printed, never taken from a file.
+    /// Never printed.
     var secret = false
 
     static let all: [SettingKey] = [
