@@ -48,11 +48,11 @@ class Changes:
 
     def __call__(self, row):
         words = self.passage(row["words"])
-        if len(words) > 2 and random.random() < 0.15:
-            share = random.choice((0.15, 0.3, 0.4))
+        if len(words) > 2 and random.random() < 0.2:
+            share = random.choice((0.08, 0.15, 0.3, 0.4))
             words = [self.mistyped(word) if len(word) > 1 and random.random() < share else word for word in words]
         # What surrounds a message has domains of its own.
-        if row["lang"] in self.calm and not row["domain"] and random.random() < 0.3:
+        if row["lang"] in self.calm and not row["domain"] and random.random() < 0.45:
             words = self.buried(words, row["lang"])
         if random.random() < 0.15:
             words = random.choice(GREETINGS).split() + words
