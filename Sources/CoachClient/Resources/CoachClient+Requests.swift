@@ -2,6 +2,10 @@ import Foundation
 import GatewayAPI
 import JSON
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// A request for a resource.
 struct ResourceRequest: Sendable {
     var method: String
