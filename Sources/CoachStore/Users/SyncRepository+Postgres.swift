@@ -12,9 +12,10 @@ extension SyncRepository {
                 token = nil
                 own = try await client.changes(of: caller, after: nil, limit: limit)
             }
-            guard var (page, lastPersonaChange) = own else {
+            guard let (found, lastPersonaChange) = own else {
                 throw StoreFault.unexpected("a synchronisation from the beginning is always valid")
             }
+            var page = found
             var next = SyncToken(
                 own: try ChangeToken(text: page.position.next), personas: token?.personas ?? -1, lastPersona: token?.lastPersona)
             // All of the user's own rows come before any persona.
