@@ -107,6 +107,7 @@ struct StreamSessionTests {
         error.retryAfter = .seconds(3600)
         error.requestID = "r-7"
         error.details = .object([JSONMember("limit", .integer(20))])
+        error.isFromGateway = true
         #expect(refuse(429, ["content-type": "application/json"], body) == [.fail(error)])
         #expect(error.errorDescription == "Let's continue tomorrow.")
     }

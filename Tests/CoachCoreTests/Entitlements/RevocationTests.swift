@@ -165,7 +165,7 @@ struct RevocationTests {
     mutating func temporaryGrant() {
         revoke()
         history.add(.temporaryGrant, on: 6, to: 7)
-        #expect(status(on: 6.5) == .active)
+        #expect(history.state(on: 6.5).isActive && !history.state(on: 7).isActive)
         history.add(.snapshot([observation(from: 0, to: 30)]), on: 7)
         #expect(status(on: 8) == .revoked)
     }

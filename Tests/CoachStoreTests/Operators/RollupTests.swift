@@ -106,7 +106,7 @@ struct RollupTests {
             insert into public.usage_logs select (changed.row).* from (
                 select jsonb_populate_record(l, jsonb_build_object(
                     'day', l.day + 1, 'purpose', 'summary', 'call', 2, 'booked_at', l.booked_at + interval '1 day',
-                    'booked_in', pg_current_xact_id()::text)) as row
+                    'booked_in', pg_current_xact_id()::text, 'status', null, 'time_to_first_token_ms', null, 'duration_ms', null)) as row
                 from public.usage_logs l where l.turn_id = \(identity.turnID.uuid) and l.finalized_by is not null) changed
             """)
         try await store.foldRollups()
