@@ -135,8 +135,9 @@ struct BillingInboxTests {
         let caller = Caller.someone()
         let subject = [SubscriberID(caller.userID)]
         let events = (0..<100).map { purchase(.renewed, of: subject, at: Int64($0), until: month + Int64($0)) }
+        let inbox = inbox(store)
         try await withThrowingTaskGroup(of: BillingReceipt.self) { group in
-            for event in events { group.addTask { try await self.inbox(store).store(self.delivery(event)) } }
+            for event in events { group.addTask { try await inbox.store(self.delivery(event)) } }
             for try await receipt in group { #expect(receipt == .stored) }
         }
         #expect(try await state(caller, store, at: 200).expiresAt == now.advanced(by: month + 99))
