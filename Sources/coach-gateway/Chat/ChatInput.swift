@@ -25,7 +25,7 @@ enum ChatInput: Equatable {
 
     static let helpText = """
         /new     begin another conversation
-        /retry   answer the last message again
+        /retry   read on after a lost connection, or answer the last message again
         /help    this text
         /quit    leave (also end of input)
         Ctrl-C stops an answer that is coming; a second one leaves. A message that begins with a slash is written with two.
