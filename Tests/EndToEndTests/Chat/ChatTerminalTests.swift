@@ -26,7 +26,7 @@ struct ChatTerminalTests {
         try chat.type("/exit\n")
         try await chat.waits(for: "/exit is no command")
         try chat.type("/help\n")
-        try await chat.waits(for: "/retry   answer")
+        try await chat.waits(for: "/retry   read on")
         try chat.type("/retry\n")
         try await chat.waits(for: "twelve.", times: 3)
         #expect(try await testBed.database.messages(of: user, role: "user").count == 1)
