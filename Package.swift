@@ -70,7 +70,7 @@ let package = Package(
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
         module("Reactor", ["CGatewayShims"]),
-        module("PostgresClient", ["CLibPQ", "Reactor"]),
+        module("PostgresClient", ["CLibPQ", "JSON", "Reactor"]),
         module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),

@@ -1,3 +1,5 @@
+import JSON
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -53,7 +55,7 @@ extension Double: QueryValue {
 }
 
 extension UUID: QueryValue {
-    public var queryParameter: QueryParameter { .text(uuidString.lowercased()) }
+    public var queryParameter: QueryParameter { .text(canonicalText) }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {

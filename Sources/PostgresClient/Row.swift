@@ -1,4 +1,5 @@
 import CLibPQ
+import JSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -73,8 +74,8 @@ extension Bool: ColumnValue {
 
 extension UUID: ColumnValue {
     public init?(column: UnsafeRawBufferPointer?) {
-        guard let text = String(column: column) else { return nil }
-        self.init(uuidString: text)
+        guard let column else { return nil }
+        self.init(canonical: column)
     }
 }
 

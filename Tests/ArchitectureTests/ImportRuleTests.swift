@@ -18,7 +18,7 @@ private let mayImport: [String: Set<String>] = [
     "ModelTraining": ["BinaryFormats", "CoachCore", "JSON"],
     "GatewayAPI": ["JSON", "EventStream"],
     "Reactor": ["CGatewayShims"],
-    "PostgresClient": ["CLibPQ", "Reactor"],
+    "PostgresClient": ["CLibPQ", "JSON", "Reactor"],
     "OutboundHTTP": ["CLibCurl", "Reactor"],
     "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "BackgroundJobs": ["CoachCore", "Logging", "CoreMetrics", "ServiceLifecycle"],

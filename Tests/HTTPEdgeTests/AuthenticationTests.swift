@@ -2,6 +2,7 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import Synchronization
 import Testing
 
 @testable import HTTPEdge
@@ -9,6 +10,8 @@ import Testing
 @Suite("Authenticated routes")
 struct AuthenticationTests {
     private struct Routes: Feature {
+        var reads = CallCount()
+
         func register(on routes: RouteTable) {
             let users = routes.authenticated("Test")
             let description = RouteDescription("Test", response: .data(.any))
@@ -16,6 +19,11 @@ struct AuthenticationTests {
             users.post("/users", description) { request, context in
                 _ = try await request.collectBytes()
                 throw GatewayError(.invalidInput, "invalid")
+            }
+            users.get("/reads", description) { _, context in
+                let number = reads.next()
+                guard number > 1 else { throw GatewayError.notFound }
+                return .envelope(context) { $0.integer(number) }
             }
             users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
             let handler = users.counting(.byHandler)
@@ -32,6 +40,18 @@ struct AuthenticationTests {
     }
 
     private func edge() throws -> EdgeFixture { try EdgeFixture(Routes()) }
+
+    /// How often a handler ran.
+    private final class CallCount: Sendable {
+        private let count = Mutex(0)
+        var value: Int { count.withLock { $0 } }
+        func next() -> Int {
+            count.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+    }
 
     @Test("a request without a token is rejected before it is counted, and a wrong method before that")
     func order() async throws {
@@ -50,6 +70,35 @@ struct AuthenticationTests {
             #expect(answer.status == status && answer.headers[.rateRemaining] == "7" && answer.details["safety"] == nil)
         }
         #expect(edge.counter.calls == 2)
+    }
+
+    @Test("a GET runs beside its counting, and again for a user who is new, whose row it may not have seen")
+    func beside() async throws {
+        let routes = Routes()
+        let edge = try EdgeFixture(routes)
+        edge.counter.state.withLock { $0.isNewUser = true }
+        let first = try await edge.send(.get, "/reads", token: try edge.token())
+        #expect(first.status == 200 && first.json["data"]?.integer == 2 && first.headers[.rateRemaining] == "7" && edge.counter.calls == 1)
+        edge.counter.state.withLock { $0.isNewUser = false }
+        #expect(try await edge.send(.get, "/reads", token: try edge.token()).json["data"]?.integer == 3)
+    }
+
+    @Test("a refused caller gets the refusal in place of a GET's answer, and later none of their handlers runs before the refusal ends")
+    func refusedReader() async throws {
+        let routes = Routes()
+        let (edge, user) = (try EdgeFixture(routes), UserID.random())
+        for reason in [Rejection.Reason.rateLimited, .suspended] {
+            edge.counter.state.withLock {
+                $0.error = CountedRejection(rejection: Rejection(reason: reason, retryAfter: 60), rate: FakeCounter.rate)
+            }
+            for _ in 1...3 {
+                let answer = try await edge.send(.get, "/reads", token: try edge.token(user: user))
+                #expect(answer.errorCode == (reason == .suspended ? "AUTH_1003" : "BIZ_2010") && answer.headers[.rateRemaining] == "7")
+            }
+        }
+        #expect(routes.reads.value == 1)
+        edge.counter.state.withLock { $0.error = nil }
+        #expect(try await edge.send(.get, "/reads", token: try edge.token(user: user)).status == 200)
     }
 
     @Test("a route with a role rejects all other roles, and the error has the rate limit")

@@ -42,8 +42,8 @@ struct EdgeFixture {
     }
 
     /// - Parameter role: nil for an ordinary user.
-    func token(_ role: Role? = nil) throws -> String {
-        try DevelopmentTokens.mint(user: .random(), role: role, ttl: .seconds(60), secret: secret, inProduction: false, now: Date())
+    func token(_ role: Role? = nil, user: UserID = .random()) throws -> String {
+        try DevelopmentTokens.mint(user: user, role: role, ttl: .seconds(60), secret: secret, inProduction: false, now: Date())
     }
 
     func send(
@@ -82,6 +82,7 @@ final class FakeCounter: Sendable {
         var calls = 0
         var level = SafetyLevel.calm
         var error: (any Error)?
+        var isNewUser = false
     }
     let state = Mutex(State())
 
@@ -94,7 +95,7 @@ final class FakeCounter: Sendable {
             try state.withLock { state in
                 if let error = state.error { throw error }
                 state.calls += 1
-                return CountedRequest(rate: Self.rate, safetyLevel: state.level, region: Region(country: "GB"))
+                return CountedRequest(rate: Self.rate, safetyLevel: state.level, region: Region(country: "GB"), isNewUser: state.isNewUser)
             }
         }
     }

@@ -74,7 +74,7 @@ end;
 
 -- Counts one request of the caller's minute. `limits`: tiers, paid, trials and grace_seconds of gateway.begin_turn, and is_turn: whether the request
 -- is one of a turn, to which the limit of their tier does not apply while they are in danger.
---   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
+--   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale, is_new_user}
 create function gateway.take_request(uid uuid, limits jsonb) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
@@ -89,7 +89,7 @@ declare
 begin
     -- A crash of the server may forget the counts of its last half second; waiting for the disk would cost every request more than that is worth.
     perform set_config('synchronous_commit', 'off', true);
-    select u.suspended_at, u.country, u.locale,
+    select u.suspended_at, u.country, u.locale, u.created_at,
         limits #> array['tiers', (select tier_of::text from gateway.tier_of(uid, limits, moment))] as tier
     into strict person from public.users u where u.id = gateway.user_id();
     per_minute := person.tier ->> 'requests_per_minute';
@@ -104,7 +104,9 @@ begin
     end if;
     return jsonb_build_object(
         'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level,
-        'country', person.country, 'locale', person.locale);
+        'country', person.country, 'locale', person.locale,
+        -- Longer than the transaction that created them can take: statements beside this one may not have seen the row.
+        'is_new_user', person.created_at > moment - interval '10 seconds');
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

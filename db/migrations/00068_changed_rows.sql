@@ -15,8 +15,9 @@ create function gateway.changed_rows(user_id uuid, after_change bigint, after_id
 declare
     all_changes constant bigint := 9223372036854775807;
     -- A message includes the domain of its turn, so it also changes with the turn, and every change of a turn comes with one of its answer or of its
-    -- user's message (write_answer): the messages of a page have at most two changes each.
-    messages constant integer := 2 * ($5 + 1);
+    -- user's message (write_answer). A question moves behind so many messages of other turns as came between it and its answer: nearly always fewer
+    -- than the few that are read beyond the page. A page that has more of them is shorter.
+    messages constant integer := $5 + 8;
 begin
     perform gateway.check_caller($1);
     select e.epoch, coalesce(n.last_change, 0), coalesce(n.removed_through, 0), p.last_change

@@ -15,11 +15,14 @@ public struct CountedRequest: Sendable, Equatable {
     public var safetyLevel: SafetyLevel
     /// From the user's profile.
     public var region: Region
+    /// Whether the user's row was created so shortly before that a statement which ran beside may not have seen it.
+    public var isNewUser: Bool
 
-    public init(rate: RateLimit, safetyLevel: SafetyLevel, region: Region = .unknown) {
+    public init(rate: RateLimit, safetyLevel: SafetyLevel, region: Region = .unknown, isNewUser: Bool = false) {
         self.rate = rate
         self.safetyLevel = safetyLevel
         self.region = region
+        self.isNewUser = isNewUser
     }
 }
 

@@ -38,6 +38,7 @@ private struct TakeRequestAnswer: JSONReadable {
     private let retryAfter: Int?
     private let safetyLevel: SafetyLevel
     private let region: Region
+    private let isNewUser: Bool
 
     init(_ json: JSONReader) throws(JSONFinding) {
         outcome = try json.required("outcome", .choice)
@@ -45,12 +46,13 @@ private struct TakeRequestAnswer: JSONReadable {
         retryAfter = try json.optional("retry_after")
         safetyLevel = try json.required("safety_level", .choice)
         region = try Region(json)
+        isNewUser = try json.required("is_new_user")
     }
 
     var counted: CountedRequest {
         get throws(CountedRejection) {
             switch outcome {
-            case .taken: CountedRequest(rate: rate, safetyLevel: safetyLevel, region: region)
+            case .taken: CountedRequest(rate: rate, safetyLevel: safetyLevel, region: region, isNewUser: isNewUser)
             case .rateLimited: throw rejection(.rateLimited)
             case .suspended: throw rejection(.suspended)
             }

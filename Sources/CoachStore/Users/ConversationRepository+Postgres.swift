@@ -139,7 +139,8 @@ extension PostgresClient {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by page.change, page.id
             """
-        let found = try await userRows(query, for: caller) {
+        // Planning takes 1 ms, the statement 0.1 ms.
+        let found = try await userRows(Claims.plannedOnce, query, for: caller) {
             try CountedRow<ChangedRecord<MessageRecord>>(row: $0) { row, column in
                 ChangedRecord(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
             }

@@ -7,6 +7,9 @@ import Hummingbird
 public enum RequestCounting: Sendable {
     /// The middleware, before the handler runs and reads the body.
     case beforeHandler
+    /// For a request that changes nothing: the middleware, while the handler runs, which saves a round trip to the database. The handler's answer is
+    /// dropped when the request is refused, and the handler runs again for a user who is new, because it may not have seen their row.
+    case besideHandler
     /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
     /// handler runs without counting.
     case beforeHandlerIfPossible
@@ -26,23 +29,53 @@ struct AuthenticationMiddleware: RouterMiddleware {
         async throws -> Response
     {
         let caller = try await caller(request, context)
-        let state: Authentication.Counting =
-            switch counting {
-            case .byHandler: .pending
-            case .beforeHandler: .counted(try await count(caller, request, context))
-            case .beforeHandlerIfPossible: try await countIfPossible(caller, request, context)
-            }
+        let (state, answer): (Authentication.Counting, Result<Response, any Error>)
+        switch counting {
+        case .besideHandler where !authenticator.refused.contains(caller.userID):
+            (state, answer) = try await handleBesideCounting(caller, request, context, next)
+        case .beforeHandler, .besideHandler:
+            state = .counted(try await count(caller, request, context))
+            answer = await handle(state, caller, request, context, next)
+        case .beforeHandlerIfPossible:
+            state = try await countIfPossible(caller, request, context)
+            answer = await handle(state, caller, request, context, next)
+        case .byHandler:
+            state = .pending
+            answer = await handle(state, caller, request, context, next)
+        }
+        switch answer {
+        case .success(var response):
+            if case .counted(let counted) = state { counted.rate.write(to: &response.headers) }
+            return response
+        case .failure(let error):
+            let error = errors.clientError(for: error, requestID: context.requestID)
+            throw await complete(error, state, caller, request, context)
+        }
+    }
+
+    private func handle(
+        _ state: Authentication.Counting, _ caller: Caller, _ request: Request, _ context: GatewayContext,
+        _ next: @concurrent (Request, GatewayContext) async throws -> Response
+    ) async -> Result<Response, any Error> {
         var context = context
         context.authentication = Authentication(caller: caller, counting: state)
         do {
             if let role, caller.role != role { throw GatewayError(.forbidden, "this route requires the role \(role)") }
-            var response = try await next(request, context)
-            if case .counted(let counted) = state { counted.rate.write(to: &response.headers) }
-            return response
+            return .success(try await next(request, context))
         } catch {
-            let error = errors.clientError(for: error, requestID: context.requestID)
-            throw await complete(error, state, caller, request, context)
+            return .failure(error)
         }
+    }
+
+    private func handleBesideCounting(
+        _ caller: Caller, _ request: Request, _ context: GatewayContext,
+        _ next: @concurrent (Request, GatewayContext) async throws -> Response
+    ) async throws -> (Authentication.Counting, Result<Response, any Error>) {
+        async let counting = count(caller, request, context)
+        var answer = await handle(.pending, caller, request, context, next)
+        let counted = try await counting
+        if counted.isNewUser { answer = await handle(.pending, caller, request, context, next) }
+        return (.counted(counted), answer)
     }
 
     /// A request without a valid token or session counts against the limit of its address. Operators' routes alone have sessions.
@@ -95,7 +128,11 @@ struct AuthenticationMiddleware: RouterMiddleware {
     }
 
     private func count(_ caller: Caller, _ request: Request, _ context: GatewayContext) async throws(GatewayError) -> CountedRequest {
-        let isOfTurn = if case .beforeHandler = counting { false } else { true }
+        let isOfTurn =
+            switch counting {
+            case .beforeHandler, .besideHandler: false
+            case .beforeHandlerIfPossible, .byHandler: true
+            }
         return try await authenticator.count(caller, isOfTurn: isOfTurn, acceptLanguage: request.headers[.acceptLanguage]) {
             errors.clientError(for: $0, requestID: context.requestID)
         }

@@ -13,6 +13,7 @@ public struct Authenticator: Sendable {
     /// What this instance knows of a user's stored level while the database is away.
     private let recentDanger: @Sendable (UserID) -> (level: SafetyLevel, region: Region)
     let unauthenticated: UnauthenticatedRequestLimiter
+    let refused = RefusedCallers()
 
     public init(
         identity: TokenVerifier, sessions: SessionAuthentication, counter: RequestCounter, crisisResources: CrisisResources,
@@ -45,6 +46,7 @@ public struct Authenticator: Sendable {
         } catch {
             var clientError = report(error)
             if let rejection = (error as? CountedRejection)?.rejection {
+                refused.insert(caller.userID, seconds: rejection.retryAfter ?? 60)
                 clientError.safety = resources(stored: rejection.safetyLevel, rejection.region, acceptLanguage)
             } else {
                 let recent = recentDanger(caller.userID)

@@ -10,7 +10,7 @@ public struct RouteGroup<Context: EdgeContext> {
     let table: RouteTable
     private let tag: String
     private let security: RouteDescription.Security
-    private let group: (Router<GatewayContext>) -> RouterGroup<Context>
+    private let group: (Router<GatewayContext>, HTTPRequest.Method) -> RouterGroup<Context>
 
     public func get(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) { on(.get, path, description, handler) }
     public func post(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
@@ -30,7 +30,7 @@ public struct RouteGroup<Context: EdgeContext> {
         description.security = security
         table.append(
             .init(method: method, path: path, description: description) { router, method in
-                group(router).on(RouterPath(path), method: method) { request, context in
+                group(router, method).on(RouterPath(path), method: method) { request, context in
                     try request.checkQuery()
                     return try await handler(request, context)
                 }
@@ -41,15 +41,16 @@ public struct RouteGroup<Context: EdgeContext> {
 extension RouteGroup where Context == GatewayContext {
     init(table: RouteTable, tag: String, addressLimit: AddressLimit) {
         let middleware = AddressLimitMiddleware(unauthenticated: table.authenticator.unauthenticated, counted: addressLimit)
-        self.init(table: table, tag: tag, security: .open) { $0.group().add(middleware: middleware) }
+        self.init(table: table, tag: tag, security: .open) { router, _ in router.group().add(middleware: middleware) }
     }
 }
 
 extension RouteGroup where Context == AuthenticatedContext {
     init(table: RouteTable, tag: String, counting: RequestCounting, role: Role?) {
         let (authenticator, errors) = (table.authenticator, table.errors)
-        self.init(table: table, tag: tag, security: .authenticated(counting, role)) { router in
-            router.group()
+        self.init(table: table, tag: tag, security: .authenticated(counting, role)) { router, method in
+            let counting = counting.ofRoute(method, role)
+            return router.group()
                 .add(middleware: AuthenticationMiddleware(authenticator: authenticator, errors: errors, counting: counting, role: role))
                 .group(context: AuthenticatedContext.self)
         }
@@ -61,5 +62,13 @@ extension RouteGroup where Context == AuthenticatedContext {
     /// A group whose requests are counted in another way.
     public func counting(_ counting: RequestCounting) -> Self {
         RouteGroup(table: table, tag: tag, counting: counting, role: security.role)
+    }
+}
+
+extension RequestCounting {
+    /// How a route of a group with this counting counts. An operator's GETs are expensive, so that none begins before it is counted.
+    fileprivate func ofRoute(_ method: HTTPRequest.Method, _ role: Role?) -> RequestCounting {
+        if case .beforeHandler = self, method == .get || method == .head, role != .operator { return .besideHandler }
+        return self
     }
 }

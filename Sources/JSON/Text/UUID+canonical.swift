@@ -23,7 +23,13 @@ extension UUID {
     /// Parses the canonical 36-character form, any case; nil for any other text.
     public init?(canonical text: String) {
         var text = text
-        guard let bits = text.withUTF8(Self.bits(canonical:)) else { return nil }
+        guard let id = text.withUTF8({ Self(canonical: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = id
+    }
+
+    /// As `init(canonical:)` of a text in UTF-8.
+    public init?(canonical text: UnsafeRawBufferPointer) {
+        guard let bits = Self.bits(canonical: text) else { return nil }
         self.init(bits)
     }
 
@@ -49,7 +55,7 @@ extension UUID {
 
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 
-    private static func bits(canonical text: UnsafeBufferPointer<UInt8>) -> UInt128? {
+    private static func bits(canonical text: UnsafeRawBufferPointer) -> UInt128? {
         guard text.count == characters else { return nil }
         var bits: UInt128 = 0
         for (index, byte) in text.enumerated() {
