@@ -35,27 +35,39 @@ extension PostgresClient {
     fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> (SyncPage, lastPersonaChange: Int64)?
     {
         let query = SyncStatement.changes(of: caller, after: token, limit: limit)
-        let column = ChangeCounter.width
-        let found = try await gatewayRows(query, for: caller) { row in
-            let counted = try CountedRow<KeyedChange>(row: row, at: column + 2) { try KeyedChange(row: $0, at: $1) }
-            return (
-                bound: try row.value(column, as: Int64.self), lastPersonaChange: try row.value(column + 1, as: Int64.self), row: counted
-            )
-        }
-        guard let first = found.first, token.map(first.row.counter.accepts) ?? true else { return nil }
-        let counter = first.row.counter
-        let changed = found.compactMap(\.row.record)
+        let found = try await gatewayRows(query, for: caller) { try SyncRow(row: $0) }
+        guard case .counters(let counter, let bound, let lastPersonaChange) = found.first else { return nil }
+        guard token.map(counter.accepts) ?? true else { return nil }
+        let changed = found.compactMap(\.change)
         let page = changed.prefix(limit)
         let position =
             if changed.count > limit, let last = page.last {
                 counter.position(resumeAt: (number: last.number, id: last.id), after: token)
-            } else if first.bound < Int64.max {
-                counter.position(through: first.bound, after: token)
+            } else if bound < Int64.max {
+                counter.position(through: bound, after: token)
             } else {
                 counter.start
             }
-        return (SyncPage(items: page.map(\.change), position: position), first.lastPersonaChange)
+        return (SyncPage(items: page.map(\.change), position: position), lastPersonaChange)
     }
+}
+
+/// A row of `SyncStatement.changes`.
+private enum SyncRow: Sendable {
+    case counters(ChangeCounter, completeThrough: Int64, lastPersonaChange: Int64)
+    case change(KeyedChange)
+
+    init(row: borrowing Row) throws {
+        let column = ChangeCounter.width
+        if let completeThrough = try row.value(column, as: Int64?.self) {
+            self = .counters(
+                try ChangeCounter(row: row), completeThrough: completeThrough, lastPersonaChange: try row.value(column + 1))
+        } else {
+            self = .change(try KeyedChange(row: row, at: column + 2))
+        }
+    }
+
+    var change: KeyedChange? { if case .change(let change) = self { change } else { nil } }
 }
 
 /// A change with the key by which changes are ordered.
@@ -64,19 +76,19 @@ private struct KeyedChange: Sendable {
     let id: UUID
     let change: SyncChange
 
-    /// Number, id and kind, then the columns of a profile, a conversation, a message and a persona, of which those of the kind are there.
+    /// Number, id and kind, then the columns of a message, a profile, a conversation and a persona, of which those of the kind are there.
     init(row: borrowing Row, at first: Int) throws {
         number = try row.value(first)
         id = try row.value(first + 1)
-        let profile = first + 3
+        let message = first + 3
+        let profile = message + 1 + MessageRecord.width
         let conversation = profile + ContextProfileVersion.width
-        let message = conversation + ConversationRecord.width
         switch try row.value(first + 2, as: Int.self) {
         case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
         case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))
         case 2: change = .message(try MessageRecord(row: row, at: message + 1), in: ConversationID(try row.value(message)))
         default:
-            let persona = message + 1 + MessageRecord.width
+            let persona = conversation + ConversationRecord.width
             change =
                 try row.value(persona, as: UUID?.self) == nil
                 ? .personaRemoved(PersonaID(id)) : .persona(try PublishedPersona(row: row, at: persona))
