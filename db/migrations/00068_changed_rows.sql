@@ -19,7 +19,7 @@ declare
     -- A message includes the domain of its turn, so it also changes with the turn, and every change of a turn comes with one of its answer or of its
     -- user's message (write_answer). A question moves behind so many messages of other turns as came between it and its answer: nearly always fewer
     -- than the few that are read beyond the page. A page that has more of them is shorter.
-    messages constant integer := $5 + 8;
+    messages constant integer := $5 + 4;
 begin
     perform gateway.check_caller($1);
     select e.epoch, coalesce(n.last_change, 0), coalesce(n.removed_through, 0), p.last_change
@@ -44,9 +44,9 @@ begin
             select m.id, m.conversation_id, greatest(m.change, t.change) as change, m.message, t.domain
             from changed m left join changed_turn t on t.id = m.turn_id
             union all
-            -- The user's message of each turn that changed.
+            -- The user's message of each turn that changed. From the beginning all of them are there.
             select m.id, m.conversation_id, greatest(m.change, t.change), m.message, t.domain from (
-                select t.user_message_id as id from changed_turn t where t.user_message_id not in (select id from changed)
+                select t.user_message_id as id from changed_turn t where $4 >= 0 and t.user_message_id not in (select id from changed)
                 group by 1) k cross join lateral (
                 select m.id, m.conversation_id, m.turn_id, m.change, m as message
                 from public.messages m where m.user_id = $1 and m.id = k.id limit 1) m

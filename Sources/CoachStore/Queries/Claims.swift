@@ -37,13 +37,17 @@ enum Claims {
     /// take effect before the call: the subquery's row is computed first, and the planner does not flatten the subquery, because it is
     /// volatile.
     private static func gateway(claims: String, subject: UserID, calling call: Query) -> Query {
-        var query: Query = "select "
-        query.append(call)
-        query.append(
-            """
-             from (select set_config('request.jwt.claims', \(claims), true), \
-            set_config('request.jwt.claim.sub', \(subject.description), true)) as bound
-            """)
-        return query
+        "select \(call) from \(bound(claims: claims, subject: subject))"
+    }
+
+    /// An item of a FROM clause, `bound`, that binds the statement to the caller, with their `user_id`. What comes after it must use that, so that it
+    /// is computed after the settings.
+    static func bound(for caller: Caller) -> Query { bound(claims: caller.claims, subject: caller.userID) }
+
+    private static func bound(claims: String, subject: UserID) -> Query {
+        """
+        (select set_config('request.jwt.claims', \(claims), true), \
+        set_config('request.jwt.claim.sub', \(subject.description), true)::uuid as user_id) as bound
+        """
     }
 }

@@ -35,7 +35,9 @@ extension PostgresClient {
     fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> (SyncPage, lastPersonaChange: Int64)?
     {
         let query = SyncStatement.changes(of: caller, after: token, limit: limit)
-        let found = try await gatewayRows(query, for: caller) { try SyncRow(row: $0) }
+        let found = try await StoreFault.translating {
+            try await self.query(query, affinity: caller.userID.affinity) { rows in try rows.map { try SyncRow(row: $0) } }
+        }
         guard case .counters(let counter, let bound, let lastPersonaChange) = found.first else { return nil }
         guard token.map(counter.accepts) ?? true else { return nil }
         let changed = found.compactMap(\.change)

@@ -4,7 +4,7 @@ import PostgresClient
 /// The statement that reads a page of a user's changes.
 enum SyncStatement {
     /// The first row has the counter's columns (`ChangeCounter.columns`), the number up to which all changes were read, and that of the last change of
-    /// any persona; each further one behind as many nulls a change as `KeyedChange` reads it. To be run as role `coach_gateway`.
+    /// any persona; each further one behind as many nulls a change as `KeyedChange` reads it.
     static func changes(of caller: Caller, after token: ChangeToken?, limit: Int) -> Query {
         let (number, row) = (token?.number ?? -1, token?.lastRow ?? ChangeToken.greatestRow)
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
@@ -12,7 +12,8 @@ enum SyncStatement {
         return """
             select \(ChangeCounter.columns), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind,
                 m.conversation_id, \(MessageRecord.columns), other.*
-            from gateway.changed_rows(\(caller.userID), \(number)::bigint, \(row)::uuid, \(seen)::bigint, \(limit)::integer) as counter
+            from \(Claims.bound(for: caller))
+            cross join lateral gateway.changed_rows(bound.user_id, \(number)::bigint, \(row)::uuid, \(seen)::bigint, \(limit)::integer) as counter
             cross join lateral (select (counter.message).*) m
             cross join lateral (select counter.domain) t
             left join lateral (select p.*, c.*, r.* from (select) one
