@@ -56,10 +56,11 @@ insert into public.usage_logs
 update public.conversations c set persona_id = m.id, persona_version = 1 from made m
     where m.n % {per_creator} = 0 and c.user_id = m.user_id and c.id = ('be9cc000-0000-4000-8000-' || right(m.user_id::text, 12))::uuid;
 commit;
-vacuum analyze public.coaching_personas, public.persona_versions, public.share_links, public.persona_redemptions,
-    public.persona_avatars, public.usage_logs;
 -- The gateway folds what turns add, not two million rows at once.
 call gateway.rebuild_rollups();
+-- What so many rows at once leave to autovacuum and to the next checkpoint.
+vacuum analyze;
+checkpoint;
 """
 
 
