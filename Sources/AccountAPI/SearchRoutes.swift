@@ -12,7 +12,8 @@ public struct SearchRoutes: Feature {
     public init(messages: MessageSearch) { self.messages = messages }
 
     public func register(on routes: RouteTable) {
-        routes.authenticated("Conversations").get(
+        // A search indexes what is not indexed yet.
+        routes.authenticated("Conversations").counting(.beforeHandler).get(
             "/api/v1/messages/search",
             .init(
                 "Search the user's own messages, newest first",

@@ -24,7 +24,8 @@ public struct AvatarRoutes: Feature {
             path,
             .init(
                 "Set the avatar; the body is a PNG, JPEG or WebP file of at most 512 KiB",
-                uploads: AvatarImage.Format.allCases.map(\.rawValue), response: .data(.any))
+                // Also without a type, as generated clients send it: what it is, its bytes say.
+                uploads: AvatarImage.Format.allCases.map(\.rawValue) + ["application/octet-stream"], response: .data(.any))
         ) { request, context in
             let id = try context.personaID
             let bytes = try await request.collectBytes(upTo: AvatarImage.maximumBytes)

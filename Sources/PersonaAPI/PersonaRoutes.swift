@@ -101,14 +101,14 @@ public struct PersonaRoutes: Feature {
             examples: ["languages": ["en"]], PersonaContent.init)
     }()
 
-    private static let publication = JSONBody("Publication") { (body) throws(JSONFinding) in
+    private static let publication = JSONBody("Publication", mayBeEmpty: true) { (body) throws(JSONFinding) in
         try body.optional("visibility", .choice) as PersonaVisibility?
     }
 
     private func publish(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try context.personaID
         let expected = try request.expectedVersion(required: false)
-        let visibility = try await request.read(Self.publication, mayBeEmpty: true)
+        let visibility = try await request.read(Self.publication)
         return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
             do {
                 guard try await publishValidated(id, visibility, expected, context) else {

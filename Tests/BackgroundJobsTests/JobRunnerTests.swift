@@ -188,6 +188,32 @@ struct JobRunnerTests {
         #expect(log.messages.count { $0 == "error: jobs cannot be taken" } == 1)
     }
 
+    @Test("a result that could not be recorded in a shutdown is tried again with the next poll")
+    func lastResult() async throws {
+        let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let runner = runner { _ in await withCheckedContinuation { open in gate.withLock { $0 = open } } }
+        try await serving(runner) {
+            queue.add(.test(1))
+            runner.notify()
+            try await eventually("it runs") { gate.withLock { $0 != nil } }
+            failOnceInShutdown { gate.withLock { $0?.resume() } }
+        }
+        #expect(queue.ended.map(\.result) == [.done])
+    }
+
+    /// In the following shutdown the queue cannot be reached when `end` ends the last run, but at the poll after it.
+    private func failOnceInShutdown(_ end: @escaping @Sendable () -> Void) {
+        // Ends by itself.
+        Task { [clock, queue, log] in
+            try await eventually("gracePeriod") { clock.sleepers == 3 }
+            queue.state.withLock { $0.isAway = true }
+            end()
+            try await eventually("the outage") { log.messages.contains("error: jobs cannot be taken") }
+            queue.state.withLock { $0.isAway = false }
+            clock.advance(by: .seconds(2))
+        }
+    }
+
     /// Lets `gracePeriod` of the following shutdown pass as soon as the runner sleeps for it: it is the third sleeper.
     private func drainSoon(_ meanwhile: @escaping @Sendable () -> Void = {}) {
         // Ends by itself.

@@ -95,7 +95,7 @@ struct ClientExampleTests {
         #expect(await cache.personas[made.id] == redeemed)
         let conversation = try await user.createConversation(title: "With Bea", persona: made.id)
         let read = try await user.conversation(conversation.id)
-        #expect(try await user.renameConversation(conversation.id, to: "Renamed", tag: read.tag).value.title == "Renamed")
+        #expect(try await user.changeConversation(conversation.id, .init(title: .set("Renamed")), tag: read.tag).value.title == "Renamed")
         _ = try await creator.unpublishPersona(made.id)
         try await user.synchronise(cache)
         #expect(await cache.personas[made.id] == nil)

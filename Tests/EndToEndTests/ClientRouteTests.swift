@@ -41,7 +41,7 @@ struct ClientRouteTests {
         { _ = try await $0.prepareRemoval() },
         { try await $0.removeAccount(confirmation: "x") },
         { _ = try await $0.conversations() }, { _ = try await $0.createConversation() }, { _ = try await $0.conversation(id) },
-        { _ = try await $0.renameConversation(id, to: "x", tag: "*") }, { try await $0.deleteConversation(id) },
+        { _ = try await $0.changeConversation(id, .init(title: .set("x")), tag: "*") }, { try await $0.deleteConversation(id) },
         { _ = try await $0.messages(of: id) }, { for try await _ in $0.searchMessages("x") {} },
         { _ = try await $0.personaVersion(of: id) }, { _ = try await $0.acceptPersonaVersion(of: id) },
         { _ = try await $0.synchronise(MemoryCache()) },

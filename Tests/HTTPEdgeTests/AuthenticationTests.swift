@@ -25,6 +25,7 @@ struct AuthenticationTests {
                 guard number > 1 else { throw GatewayError.notFound }
                 return .envelope(context) { $0.integer(number) }
             }
+            users.counting(.beforeHandler).get("/writes", description) { _, context in .envelope(context) { $0.integer(reads.next()) } }
             users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
             let handler = users.counting(.byHandler)
             handler.get("/handler", description) { _, context in .envelope(context) { $0.null() } }
@@ -87,6 +88,11 @@ struct AuthenticationTests {
     func refusedReader() async throws {
         let routes = Routes()
         let (edge, user) = (try EdgeFixture(routes), UserID.random())
+        edge.counter.state.withLock { $0.error = CountedRejection(rejection: Rejection(reason: .suspended), rate: FakeCounter.rate) }
+        for path in ["/writes", "/operators"] {
+            #expect(try await edge.send(.get, path, token: try edge.token(.operator)).errorCode == "AUTH_1003")
+        }
+        #expect(routes.reads.value == 0, "counted before")
         for reason in [Rejection.Reason.rateLimited, .suspended] {
             edge.counter.state.withLock {
                 $0.error = CountedRejection(rejection: Rejection(reason: reason, retryAfter: 60), rate: FakeCounter.rate)
@@ -152,7 +158,7 @@ struct AuthenticationTests {
         #expect(try await edge.send(.post, "/handler", token: try edge.token()).status == 404)
     }
 
-    @Test("without the database only beforeHandlerIfPossible routes run, until the handler calls requireCounted")
+    @Test("without the database only beforeHandlerIfPossible routes answer, until the handler calls requireCounted")
     func databaseAway() async throws {
         let edge = try edge()
         edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 3) }

@@ -17,8 +17,8 @@ create function gateway.changed_rows(user_id uuid, after_change bigint, after_id
 declare
     all_changes constant bigint := 9223372036854775807;
     -- A message includes the domain of its turn, so it also changes with the turn, and every change of a turn comes with one of its answer or of its
-    -- user's message (write_answer). A question moves behind so many messages of other turns as came between it and its answer: nearly always fewer
-    -- than the few that are read beyond the page. A page that has more of them is shorter.
+    -- user's message (write_answer). A question whose turn ends later is ordered with its answer, behind the messages that were written between. If
+    -- more than four questions of a page move behind its end, the page is shorter.
     messages constant integer := $5 + 4;
 begin
     perform gateway.check_caller($1);
@@ -34,7 +34,7 @@ begin
         with changed as materialized (
             select m.id, m.conversation_id, m.turn_id, m.change, m as message from public.messages m
             where m.user_id = $1 and m.change > $4 order by m.change fetch first (messages + 1) rows with ties
-        ), bound as materialized (
+        ), last_read as materialized (
             select case when count(*) > messages then max(change) else all_changes end as change from changed
         ), changed_turn as materialized (
             -- Lateral look-ups keep the planner from reading all of the user's rows.
@@ -53,7 +53,7 @@ begin
             left join lateral (
                 select t.change, t.domain from public.turns t where t.user_id = $1 and t.id = m.turn_id limit 1) t on true
         ), page as (
-            select k.* from bound, lateral (
+            select k.* from last_read, lateral (
                 select p.change, p.user_id as id, 0 as kind, null::public.messages as message, null::public.coaching_domain as domain
                 from public.context_profiles p where p.user_id = $1
                 union all
@@ -65,11 +65,11 @@ begin
                         where c.user_id = $1 and c.id = s.id and c.deleted_at is null and c.source <> 'preview' limit 1) c)
                 union all
                 select r.change, r.persona_id, 3, null, null from public.persona_redemptions r where r.user_id = $1) k
-            where (k.change, k.id) > ($2, $3) and k.change <= bound.change
+            where (k.change, k.id) > ($2, $3) and k.change <= last_read.change
             order by k.change, k.id limit $5 + 1)
-        select epoch, last_change, removed_through, bound.change, last_persona_change, null::bigint, null::uuid, null::integer, null::public.messages,
+        select epoch, last_change, removed_through, last_read.change, last_persona_change, null::bigint, null::uuid, null::integer, null::public.messages,
             null::public.coaching_domain
-        from bound
+        from last_read
         union all
         select null, null, null, null, null, page.change, page.id, page.kind, page.message, page.domain from page;
 end $$;

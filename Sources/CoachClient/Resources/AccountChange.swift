@@ -1,14 +1,5 @@
 import JSON
 
-/// What a change does with a field that may be empty.
-public enum FieldChange<Value: Sendable>: Sendable {
-    case keep
-    case clear
-    case set(Value)
-}
-
-extension FieldChange: Equatable where Value: Equatable {}
-
 /// A change of the account: `AccountChange(displayName: .set("Zoë"), country: .clear)`.
 public struct AccountChange: Sendable, Equatable {
     /// 1–100 characters.
@@ -37,15 +28,5 @@ public struct AccountChange: Sendable, Equatable {
         let texts = [("display_name", displayName), ("locale", locale), ("country", country), ("time_zone", timeZone)]
         let members = texts.map { name, change in change.member(name, JSONValue.string) } + [isMinor.member("is_minor", JSONValue.bool)]
         return .object(members.compactMap { $0 })
-    }
-}
-
-extension FieldChange {
-    fileprivate func member(_ name: String, _ json: (Value) -> JSONValue) -> JSONMember? {
-        switch self {
-        case .keep: nil
-        case .clear: JSONMember(name, .null)
-        case .set(let value): JSONMember(name, json(value))
-        }
     }
 }

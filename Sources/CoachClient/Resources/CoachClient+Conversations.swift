@@ -5,13 +5,14 @@ import JSON
 extension CoachClient {
     /// Lists the user's conversations, most recently active first.
     /// - Parameters:
+    ///   - source: `app`, or `openai` for those of clients that speak that protocol.
     ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes, including deleted conversations. Excludes `cursor`.
     ///   - limit: elements of a page, 1–100.
     ///   - cursor: `nextCursor` of the previous page; nil for the first page.
     public func conversations(
-        updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
+        from source: String? = nil, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<ConversationResource> {
-        try await page(.init("conversations", query: [("updated_since", updatedSince)]), limit: limit, cursor: cursor)
+        try await page(.init("conversations", query: [("source", source), ("updated_since", updatedSince)]), limit: limit, cursor: cursor)
     }
 
     /// All of the user's conversations, most recently active first.
@@ -33,15 +34,15 @@ extension CoachClient {
         try await versioned(.init("conversations/\(id.canonicalText)"))
     }
 
-    /// Renames a conversation; nil removes the title. Throws `CoachError` with `preconditionFailed` when it has another version than `tag`.
-    public func renameConversation(_ id: UUID, to title: String?, tag: String) async throws -> Versioned<ConversationResource> {
-        let patch: JSONValue = ["title": title.map { .string($0) } ?? .null]
-        return try await versioned(ResourceRequest("PATCH", "conversations/\(id.canonicalText)", body: patch.bytes).ifMatch(tag))
+    /// Throws `CoachError` with `preconditionFailed` when the conversation has another version than `tag`.
+    public func changeConversation(_ id: UUID, _ change: ConversationChange, tag: String) async throws -> Versioned<ConversationResource> {
+        try await versioned(ResourceRequest("PATCH", "conversations/\(id.canonicalText)", body: change.json.bytes).ifMatch(tag))
     }
 
     /// Deletes a conversation and stops its turn.
-    public func deleteConversation(_ id: UUID) async throws {
-        try await perform(.init("DELETE", "conversations/\(id.canonicalText)"), done: .notFound)
+    /// - Parameter tag: the version that is to be deleted, as of `conversation(_:)`; nil: any.
+    public func deleteConversation(_ id: UUID, tag: String? = nil) async throws {
+        try await perform(ResourceRequest("DELETE", "conversations/\(id.canonicalText)").ifMatch(tag), done: .notFound)
     }
 
     /// Lists the messages of a conversation.

@@ -41,17 +41,20 @@ extension CoachClient {
         try await versioned(ResourceRequest("PUT", path(id), body: draft.json.bytes).ifMatch(tag))
     }
 
-    public func deletePersona(_ id: UUID) async throws { try await perform(.init("DELETE", path(id)), done: .notFound) }
+    /// - Parameter tag: the version that is to be deleted, as of `persona(_:)`; nil: any. Likewise of the next two.
+    public func deletePersona(_ id: UUID, tag: String? = nil) async throws {
+        try await perform(ResourceRequest("DELETE", path(id)).ifMatch(tag), done: .notFound)
+    }
 
     /// Publishes the draft as a new version. `visibility`: `link` or `listed`; nil keeps it.
-    public func publishPersona(_ id: UUID, visibility: String? = nil) async throws -> Versioned<PersonaResource> {
+    public func publishPersona(_ id: UUID, visibility: String? = nil, tag: String? = nil) async throws -> Versioned<PersonaResource> {
         let body: JSONValue = ["visibility": visibility.map { .string($0) } ?? .null]
-        return try await versioned(.init("POST", "\(path(id))/publish", body: body.bytes))
+        return try await versioned(ResourceRequest("POST", "\(path(id))/publish", body: body.bytes).ifMatch(tag))
     }
 
     /// Ends the publication; conversations keep their version.
-    public func unpublishPersona(_ id: UUID) async throws -> Versioned<PersonaResource> {
-        try await versioned(.init("POST", "\(path(id))/unpublish"))
+    public func unpublishPersona(_ id: UUID, tag: String? = nil) async throws -> Versioned<PersonaResource> {
+        try await versioned(ResourceRequest("POST", "\(path(id))/unpublish").ifMatch(tag))
     }
 
     /// Streams the answer of the draft to a message. Only its cost is kept.

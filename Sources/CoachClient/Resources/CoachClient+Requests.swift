@@ -31,8 +31,8 @@ struct ResourceRequest: Sendable {
         return request
     }
 
-    /// A change of the version that the app has seen.
-    func ifMatch(_ tag: String) -> ResourceRequest {
+    /// A change of the version that the app has seen; nil: of any.
+    func ifMatch(_ tag: String?) -> ResourceRequest {
         var request = self
         request.headers["If-Match"] = tag
         return request

@@ -3,7 +3,8 @@ import Foundation
 import PostgresClient
 
 extension AccountRepository {
-    /// Accounts in PostgreSQL. The user's row must exist: `RequestCounter.take` creates it.
+    /// Accounts in PostgreSQL. The user's row must exist: `RequestCounter.take` creates it; a GET may run before, and then runs
+    /// again.
     public static func postgres(client: PostgresClient) -> AccountRepository {
         AccountRepository(
             get: { caller in

@@ -38,15 +38,15 @@ extension PostgresClient {
         let found = try await StoreFault.translating {
             try await self.query(query, affinity: caller.userID.affinity) { rows in try rows.map { try SyncRow(row: $0) } }
         }
-        guard case .counters(let counter, let bound, let lastPersonaChange) = found.first else { return nil }
+        guard case .counters(let counter, let completeThrough, let lastPersonaChange) = found.first else { return nil }
         guard token.map(counter.accepts) ?? true else { return nil }
         let changed = found.compactMap(\.change)
         let page = changed.prefix(limit)
         let position =
             if changed.count > limit, let last = page.last {
                 counter.position(resumeAt: (number: last.number, id: last.id), after: token)
-            } else if bound < Int64.max {
-                counter.position(through: bound, after: token)
+            } else if completeThrough < Int64.max {
+                counter.position(through: completeThrough, after: token)
             } else {
                 counter.start
             }

@@ -4,11 +4,11 @@ import PostgresClient
 /// The statement that reads a page of a user's changes.
 enum SyncStatement {
     /// The first row has the counter's columns (`ChangeCounter.columns`), the number up to which all changes were read, and that of the last change of
-    /// any persona; each further one behind as many nulls a change as `KeyedChange` reads it.
+    /// any persona. Each other row has NULL in these columns, followed by a change as `KeyedChange` reads it.
     static func changes(of caller: Caller, after token: ChangeToken?, limit: Int) -> Query {
         let (number, row) = (token?.number ?? -1, token?.lastRow ?? ChangeToken.greatestRow)
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
-        // With `limit 1` a look-up is made for no row of another kind, and none for a message.
+        // `limit 1` keeps the planner from looking up rows of another kind. Messages need no look-up.
         return """
             select \(ChangeCounter.columns), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind,
                 m.conversation_id, \(MessageRecord.columns), other.*

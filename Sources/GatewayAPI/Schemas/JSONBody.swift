@@ -4,18 +4,21 @@ import JSON
 /// or member than the server reads.
 public struct JSONBody<Value>: BodyDescription {
     public let schema: Schema
+    public let mayBeEmpty: Bool
     private let read: @Sendable (JSONReader) throws(JSONFinding) -> Value
 
     /// - Parameters:
     ///   - name: in `components/schemas`.
     ///   - descriptions: of members.
     ///   - examples: of members; those without one get a value of their form.
+    ///   - mayBeEmpty: whether a request without a body counts as one with `{}`.
     ///   - read: must be pure: it may run twice, and it runs once without a text.
     public init(
-        _ name: String, descriptions: [String: String] = [:], examples: [String: JSONValue] = [:],
+        _ name: String, descriptions: [String: String] = [:], examples: [String: JSONValue] = [:], mayBeEmpty: Bool = false,
         _ read: @escaping @Sendable (JSONReader) throws(JSONFinding) -> Value
     ) {
         self.read = read
+        self.mayBeEmpty = mayBeEmpty
         guard case .object(var fields) = Schema(declared: JSONDeclaration(of: read)).form else {
             preconditionFailure("a body is an object")
         }
@@ -35,6 +38,11 @@ public struct JSONBody<Value>: BodyDescription {
 /// What the OpenAPI document says of a JSON body.
 public protocol BodyDescription: Sendable {
     var schema: Schema { get }
+    var mayBeEmpty: Bool { get }
+}
+
+extension BodyDescription {
+    public var mayBeEmpty: Bool { false }
 }
 
 /// A body of a protocol that is not ours: the document names at most the members that have an effect here.

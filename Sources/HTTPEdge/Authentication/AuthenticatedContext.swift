@@ -36,7 +36,7 @@ public struct AuthenticatedContext: EdgeContext, ChildRequestContext {
 struct Authentication: Sendable {
     enum Counting: Sendable {
         case counted(CountedRequest)
-        /// The handler counts.
+        /// Not counted yet: the handler counts, or the middleware while it runs.
         case pending
         /// The database was unavailable and the route tolerates it.
         case failed(GatewayError)

@@ -7,8 +7,9 @@ import Hummingbird
 public enum RequestCounting: Sendable {
     /// The middleware, before the handler runs and reads the body.
     case beforeHandler
-    /// For a request that changes nothing: the middleware, while the handler runs, which saves a round trip to the database. The handler's answer is
-    /// dropped when the request is refused, and the handler runs again for a user who is new, because it may not have seen their row.
+    /// For a GET that changes nothing: the middleware, while the handler runs, which saves a round trip to the database. The handler's answer is
+    /// dropped when the request is refused, and the handler runs again for a user who is new, because it may not have seen their row. Other
+    /// methods and operators' requests are counted as with `beforeHandler`.
     case besideHandler
     /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
     /// handler runs without counting.
@@ -72,6 +73,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
         _ next: @concurrent (Request, GatewayContext) async throws -> Response
     ) async throws -> (Authentication.Counting, Result<Response, any Error>) {
         async let counting = count(caller, request, context)
+        // To its end, also when the request is refused meanwhile: later ones of the caller do not begin.
         var answer = await handle(.pending, caller, request, context, next)
         let counted = try await counting
         if counted.isNewUser { answer = await handle(.pending, caller, request, context, next) }

@@ -1,7 +1,8 @@
 import CoachCore
 import Synchronization
 
-/// Callers whose last request was refused. Theirs are counted before their handler runs, so that a client which goes on costs no more than the count.
+/// Callers who were refused, until their refusal ends. Their requests are counted before their handler runs, so that a client which goes on costs no
+/// more than the count.
 final class RefusedCallers: Sendable {
     /// So many that a flood cannot fill the memory. Beyond it all are forgotten, which costs each of them one handler.
     private static let capacity = 10_000

@@ -58,7 +58,7 @@ struct OpenAPIOperation {
         guard !media.isEmpty else { return }
         writer.key(literal: "requestBody")
         writer.object { writer in
-            writer.member("required", true)
+            writer.member("required", !route.isBodyOptional)
             Self.writeContent(media, to: &writer)
         }
     }

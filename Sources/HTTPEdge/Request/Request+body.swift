@@ -17,9 +17,8 @@ extension Request {
     }
 
     /// Reads and validates a JSON body; all findings at once become `VAL_3001`.
-    /// - Parameter mayBeEmpty: an empty body counts as `{}`.
-    public func read<Value>(_ body: JSONBody<Value>, mayBeEmpty: Bool = false) async throws -> Value {
+    public func read<Value>(_ body: JSONBody<Value>) async throws -> Value {
         let bytes = try await collectBytes()
-        return try body.value(of: mayBeEmpty && bytes.isEmpty ? Array("{}".utf8) : bytes)
+        return try body.value(of: body.mayBeEmpty && bytes.isEmpty ? Array("{}".utf8) : bytes)
     }
 }

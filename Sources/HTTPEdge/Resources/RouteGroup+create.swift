@@ -18,9 +18,10 @@ extension RouteGroup where Context == AuthenticatedContext {
         _ create: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> Resource
     ) {
         let requests = table.idempotency
-        let description = RouteDescription(
+        var description = RouteDescription(
             summary, parameters: [.idempotencyKey], body: body,
             response: .data(Resource.schema, status: .created))
+        description.isBodyOptional = true
         post(path, description) { request, context in
             let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)
             let bytes = try await request.collectBytes()

@@ -11,6 +11,8 @@ public struct RouteDescription: Sendable {
     public var parameters: [RouteParameter]
     /// The JSON request body; nil without one.
     public var body: (any BodyDescription)?
+    /// Whether a request without a body is accepted, too.
+    var isBodyOptional: Bool
     /// Media types of other bodies, in bytes.
     public var uploads: [String]
     public var response: RouteResponse
@@ -28,6 +30,7 @@ public struct RouteDescription: Sendable {
         self.summary = summary
         self.parameters = parameters
         self.body = body
+        isBodyOptional = body?.mayBeEmpty ?? false
         self.uploads = uploads
         self.response = response
         self.failures = failures
@@ -42,7 +45,7 @@ public struct RouteDescription: Sendable {
         case open
         case authenticated(RequestCounting, Role?)
 
-        var counting: RequestCounting { if case .authenticated(let counting, _) = self { counting } else { .beforeHandler } }
+        var counting: RequestCounting { if case .authenticated(let counting, _) = self { counting } else { .besideHandler } }
         var role: Role? { if case .authenticated(_, let role) = self { role } else { nil } }
         /// Names in `components.securitySchemes`, of which one suffices.
         var schemes: [String] { isOpen ? [] : role == .operator ? ["bearer", "session"] : ["bearer"] }

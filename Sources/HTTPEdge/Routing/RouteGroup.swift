@@ -68,7 +68,7 @@ extension RouteGroup where Context == AuthenticatedContext {
 extension RequestCounting {
     /// How a route of a group with this counting counts. An operator's GETs are expensive, so that none begins before it is counted.
     fileprivate func ofRoute(_ method: HTTPRequest.Method, _ role: Role?) -> RequestCounting {
-        if case .beforeHandler = self, method == .get || method == .head, role != .operator { return .besideHandler }
+        if case .besideHandler = self, method != .get && method != .head || role == .operator { return .beforeHandler }
         return self
     }
 }

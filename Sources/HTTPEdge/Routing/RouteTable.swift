@@ -38,7 +38,7 @@ public final class RouteTable {
 
     /// A group of routes for authenticated users. `tag`: their section in the OpenAPI document.
     public func authenticated(_ tag: String) -> RouteGroup<AuthenticatedContext> {
-        RouteGroup(table: self, tag: tag, counting: .beforeHandler, role: nil)
+        RouteGroup(table: self, tag: tag, counting: .besideHandler, role: nil)
     }
 
     func append(_ entry: Entry) { entries.append(entry) }

@@ -42,7 +42,7 @@ public struct UserAdministrationRoutes: Feature {
                 "End a suspension", body: Self.endOfSuspension, response: .data(AccountStatusResource.schema))
         ) { request, context in
             let id = try id(context)
-            let reason = try await request.read(Self.endOfSuspension, mayBeEmpty: true)
+            let reason = try await request.read(Self.endOfSuspension)
             guard try await users.unsuspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
             return try await status(id, context)
         }
@@ -54,7 +54,7 @@ public struct UserAdministrationRoutes: Feature {
         return reason
     }
 
-    private static let endOfSuspension = JSONBody("EndOfSuspension") { (body) throws(JSONFinding) in try body.reason }
+    private static let endOfSuspension = JSONBody("EndOfSuspension", mayBeEmpty: true) { (body) throws(JSONFinding) in try body.reason }
 
     private func status(_ id: UserID, _ context: AuthenticatedContext) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }

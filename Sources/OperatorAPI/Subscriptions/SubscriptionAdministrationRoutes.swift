@@ -33,7 +33,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
                 "End an entitlement, or all of them, whoever gave it; a later purchase or renewal is valid again",
                 body: Self.revocation, response: .data(SubscriptionResource.schema))
         ) { request, context in
-            let revocation = try await request.read(Self.revocation, mayBeEmpty: true)
+            let revocation = try await request.read(Self.revocation)
             return try await change(.revocation(entitlement: revocation.entitlement), at: instant, reason: revocation.reason, context)
         }
     }
@@ -49,7 +49,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
         }
     }
 
-    private static let revocation = JSONBody("Revocation", descriptions: ["entitlement": "absent: all of them"]) {
+    private static let revocation = JSONBody("Revocation", descriptions: ["entitlement": "absent: all of them"], mayBeEmpty: true) {
         (body) throws(JSONFinding) in (entitlement: try body.optional("entitlement", .text(1...255)), reason: try body.reason)
     }
 

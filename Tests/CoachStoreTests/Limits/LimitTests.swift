@@ -20,6 +20,17 @@ struct LimitTests {
         try await turns.talk(caller, "3")
     }
 
+    @Test("a user is new for ten seconds after their first request, in which a statement beside it may not have seen their row")
+    func newUser() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, requests) = (Caller.someone(), store.requests())
+        #expect(try await requests.take(caller).isNewUser)
+        #expect(try await requests.take(caller).isNewUser)
+        try await store.admin.execute(
+            "update public.users set created_at = created_at - interval '11 seconds' where id = \(caller.userID.uuid)")
+        #expect(try await requests.take(caller).isNewUser == false)
+    }
+
     @Test("the number of concurrent turns is limited by the tier")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()

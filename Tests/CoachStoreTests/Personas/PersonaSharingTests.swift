@@ -127,6 +127,12 @@ struct PersonaSharingTests {
         await #expect(throws: Rejection(reason: .notFound)) {
             try await ground.sharing.links(other, ground.persona, PageRequest(limit: 9))
         }
+        // A link is of one persona: neither a stranger's nor another of its creator's removes it.
+        for owner in [other, ground.creator] {
+            let persona = try await ground.personas.create(owner, .random(), try .named("Another")).id
+            await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.revoke(owner, persona, id) }
+        }
+        #expect(try await ground.sharing.links(ground.creator, ground.persona, PageRequest(limit: 9)).items.map(\.id) == [id])
     }
 
     @Test("a conversation keeps its persona version until its user accepts a newer one, which changes the conversation")

@@ -43,6 +43,15 @@ struct AccountTests {
         let usage = try await accounts.usage(caller)
         #expect(usage.messagesToday == 2 && usage.turns == 2 && usage.unpricedCalls == 0)
         #expect(usage.cost == Nanodollars(246_912) && usage.usage.input == 180 && usage.usage.output == 40)
+        // A summary of last month's turn costs, but is no turn.
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, tier, booked_at, finalized_by, status, cost_usd)
+            select account_id, (now() at time zone 'UTC')::date, gen_random_uuid(), 1, 1000, 1, 'summary', 'free', now(), 'owner', 'complete', 0.000001
+            from public.users where id = \(caller.userID.uuid)
+            """)
+        let later = try await accounts.usage(caller)
+        #expect(later.turns == 2 && later.cost == Nanodollars(247_912))
     }
 
     @Test("a removal needs the latest confirmation, which can be used once")

@@ -34,6 +34,21 @@ struct ConversationRepositoryTests {
         #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
     }
 
+    @Test("a deleted conversation cannot be restored behind PostgREST: phones that synchronise have dropped its messages")
+    func stayingDeleted() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        let made = try await conversations.create(caller, title: "Work", domain: nil, personaID: nil)
+        let renaming: Query = "update public.conversations set title = 'x' where user_id = \(caller.userID.uuid) and id = \(made.id.uuid)"
+        #expect(try await store.postgrest(caller, renaming) == 1)
+        #expect(try await conversations.delete(caller, made.id, nil) == nil)
+        let restoring: Query = """
+            update public.conversations set deleted_at = null where user_id = \(caller.userID.uuid) and id = \(made.id.uuid)
+            """
+        #expect(try await store.postgrest(caller, restoring) == 0)
+        await #expect(throws: Rejection(reason: .notFound)) { try await conversations.get(caller, made.id) }
+    }
+
     @Test("a change that expects another version is stale and has no effect; of two that expect the same one succeeds")
     func versions() async throws {
         let store = try await StoreFixture.shared()

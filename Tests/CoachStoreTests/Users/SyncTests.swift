@@ -267,6 +267,27 @@ struct SyncTests {
         #expect(copy.resets == 0)
     }
 
+    @Test("no question is lost that moves behind a page because its turn ends later, from the beginning and from a token between")
+    func laterEnds() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        var running: [TurnIdentity] = []
+        for number in 1...8 {
+            running.append(try await store.turns().begin(caller, TurnRequest(message: "\(number)"), risk: .calm).begun.identity)
+        }
+        var between = OfflineCopy(store, caller)
+        try await between.synchronise(limit: 1)
+        for turn in running.reversed() { try await store.turns().finish(.complete(turn, of: caller, domain: .fitness)) }
+        for limit in [1, 2, 5] {
+            var whole = OfflineCopy(store, caller)
+            try await whole.synchronise(limit: limit)
+            try await expectEqual(whole, store)
+        }
+        try await between.synchronise(limit: 1)
+        try await expectEqual(between, store)
+        #expect(between.messages.count == 16 && between.resets == 0)
+    }
+
     @Test("a message comes again when the domain of its turn is decided, also when the turn ends without an answer")
     func decidedDomain() async throws {
         let store = try await StoreFixture()

@@ -57,6 +57,7 @@ struct ResponseTests {
         #expect(try await user.send("GET", "\(Self.path)/\(last)").status == 200)
         #expect(try await user.send("DELETE", "\(Self.path)/\(last)").status == 200)
         #expect(try await user.send("GET", "/api/v1/conversations?source=openai").list.isEmpty)
+        #expect(try await user.send("GET", "/api/v1/conversations?source=preview").errorCode == "VAL_3001")
         let unknown = try await create(user, "Hello", ["previous_response_id": id])
         #expect(unknown.status == 400 && unknown.error["code"] == "previous_response_not_found")
         let crisis = try await create(user, "I want to kill myself tonight", ["previous_response_id": id])

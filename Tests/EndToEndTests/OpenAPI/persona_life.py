@@ -3,6 +3,7 @@
 import base64
 import compileall
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -18,7 +19,7 @@ subprocess.run(
 assert compileall.compile_dir(f"{folder}/coach", quiet=1), "the generated client does not compile"
 sys.path.insert(0, folder)
 
-from coach import AuthenticatedClient, models  # noqa: E402
+from coach import AuthenticatedClient, models, types  # noqa: E402
 
 creator = AuthenticatedClient(base_url=url, token=creator_token)
 user = AuthenticatedClient(base_url=url, token=user_token)
@@ -58,11 +59,9 @@ preview = creator.get_httpx_client().request(
     **operation("post_api_v1_personas_id_preview")._get_kwargs(persona, body=models.PreviewRequest(message="Hello")))
 assert preview.status_code == 200 and preview.headers["content-type"].startswith("text/event-stream")
 assert '"type":"done"' in preview.text, preview.text
-# It leaves out bodies of pictures.
 picture = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-sent = creator.get_httpx_client().put(f"/api/v1/personas/{persona}/avatar", content=picture, headers={"Content-Type": "image/png"})
-assert sent.status_code == 200, sent.text
+call(creator, "put_api_v1_personas_id_avatar", persona, body=types.File(payload=io.BytesIO(picture)))
 assert call(creator, "get_api_v1_personas_id_avatar", persona).content == picture
 published = call(creator, "post_api_v1_personas_id_publish", persona, body=models.Publication()).parsed.data
 assert published.status == "published" and published.published_version == 1

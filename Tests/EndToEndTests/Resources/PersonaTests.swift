@@ -147,6 +147,8 @@ struct PersonaTests {
             let answer = try await anyone.send("GET", gone)
             #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(gone)")
             #expect(answer.headers["referrer-policy"] == "no-referrer" && answer.headers["x-robots-tag"] == "noindex")
+            let picture = try await anyone.send("GET", "\(gone)/avatar")
+            #expect(picture.status == 404 && picture.errorCode == "BIZ_2004", "\(gone)/avatar")
         }
     }
 
