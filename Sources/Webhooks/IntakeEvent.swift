@@ -22,8 +22,8 @@ public struct IntakeEvent: Hashable, Sendable {
     /// What was paid, negative for a refund; nil when the event names no price in US dollars.
     public let price: Nanodollars?
     public let outcome: Outcome
-    /// All UUIDs in the body and in its encoded parts.
-    public let namedUsers: Set<UserID>
+    /// In the body and in its encoded parts.
+    public let names: Set<SubscriberID>
 
     /// Runs a parser; what it throws is the reason to store the event without an effect.
     /// - Parameter decoded: what the body holds in an encoding, such as the payloads of signatures.
@@ -40,7 +40,7 @@ public struct IntakeEvent: Hashable, Sendable {
         self.source = source
         id = draft.id ?? Self.contentID(body)
         (type, environment, price) = (draft.type, draft.environment, draft.price)
-        namedUsers = decoded.reduce(into: UserID.all(in: body)) { users, part in users.formUnion(UserID.all(in: part.bytes)) }
+        names = decoded.reduce(into: SubscriberID.all(in: body)) { names, part in names.formUnion(SubscriberID.all(in: part.bytes)) }
     }
 
     /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.

@@ -99,7 +99,7 @@ public struct WebhookRoutes: Feature {
             }
         return BillingDelivery(
             source: event.source, id: event.id, type: event.type, environment: event.environment, body: body,
-            namedUsers: event.namedUsers, effect: effect, price: event.price, followUp: reconciliations(after: event.outcome))
+            names: event.names, effect: effect, price: event.price, followUp: reconciliations(after: event.outcome))
     }
 
     private func reconciliations(after outcome: IntakeEvent.Outcome) -> [NewJob] {

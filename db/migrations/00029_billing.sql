@@ -41,8 +41,9 @@ create table gateway.billing_events (
     body bytea not null check (octet_length(body) <= 262144),
     -- In the form that the fold reads.
     event text,
-    -- UUIDs that the body of an ignored event holds, users' ids among them. NULL when the body was cut, and for other events.
-    uuids uuid[],
+    -- Users and customers that the body of an ignored event names, and other UUIDs, as in gateway.subscriber_ids. NULL when the body was cut, and for
+    -- other events.
+    names text[],
     received_at timestamptz not null default clock_timestamp(),
     number bigint generated always as identity,
     primary key (source, event_id),
@@ -138,14 +139,14 @@ begin
 end $$;
 
 -- Stores an event without effect, without its body if that names a removed user. Returns whether it is new.
--- uuids: all that the body holds.
+-- names: as in gateway.billing_events.
 create function gateway.ignore_billing_event(
-    source text, event_id text, type text, environment text, body bytea, reason text, uuids uuid[]) returns boolean
+    source text, event_id text, type text, environment text, body bytea, reason text, names text[]) returns boolean
     language plpgsql set search_path = '' as $$
 begin
-    insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body, uuids)
-    select $1, $2, 'ignored', left(reason, 1000), $3, $4, case when r.removed = '{}' then $5 else '' end, case when r.removed = '{}' then $7 end
-    from gateway.removed_subscriber_ids($7::text[]) r
+    insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body, names)
+    select $1, $2, 'ignored', left(reason, 1000), $3, $4, case when is_removed then '' else $5 end, case when not is_removed then $7 end
+    from gateway.names_removed_user($7) as is_removed
     on conflict do nothing;
     return found;
 end $$;
@@ -295,7 +296,7 @@ create policy subscriptions_gateway_select on gateway.subscriptions for select t
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.read_subscriber(text, text, bigint, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
-    gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[]),
+    gateway.ignore_billing_event(text, text, text, text, bytea, text, text[]),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
     gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),
     gateway.write_entitlements(jsonb), gateway.subscription(uuid)

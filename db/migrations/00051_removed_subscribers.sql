@@ -22,21 +22,32 @@ begin
             where r.user_hash = gateway.user_hash(case when u.id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then u.id::uuid end));
 end $$;
 
--- Ignored events are found by the users that they name: their bodies can hold an id encoded.
-create index idx_billing_events_uuids on gateway.billing_events using gin (uuids) where uuids is not null;
+-- Whether one of the names is of a removed user, or of a subscriber who has a removed user's pseudonym: a customer of theirs.
+create function gateway.names_removed_user(names text[]) returns boolean
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    return (select r.removed <> '{}' from gateway.removed_subscriber_ids(names) r) or exists (
+        select from gateway.subscriber_ids i join gateway.subscriber_ids p on p.subscriber = i.subscriber
+        where i.id = any (names) and p.id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$');
+end $$;
+
+-- Ignored events are found by the users and customers that they name: their bodies can hold an id encoded.
+create index idx_billing_events_names on gateway.billing_events using gin (names) where names is not null;
 
 -- Replaces a removed user's id in everything that billing keeps, and cuts their raw bodies to the folded fields. Events without an effect that name the
--- user keep no body.
+-- user, or a customer of theirs, keep no body.
 create function gateway.forget_subscriber(user_id uuid) returns void
     language plpgsql security definer set search_path = '' as $$
 declare
     name constant text := user_id;
     pseudonym constant text := gateway.pseudonym(user_id);
     own bigint;
+    own_names text[] := array[name];
 begin
     perform gateway.check_caller(user_id);
     select i.subscriber into own from gateway.subscriber_ids i where i.id = name;
     if found then
+        own_names := array(select i.id from gateway.subscriber_ids i where i.subscriber = own);
         -- As a fold of another event does, so that none is folded meanwhile with the events of before.
         update gateway.subscribers s set revision = s.revision + 1, state = null where s.id = own;
         -- A fold that has read the names writes them before they are replaced.
@@ -53,8 +64,8 @@ begin
         where e.subscriber = own;
         update gateway.subscriber_ids i set id = pseudonym where i.id = name;
     end if;
-    update gateway.billing_events e set body = '', uuids = null where e.uuids @> array[$1];
+    update gateway.billing_events e set body = '', names = null where e.names && own_names;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.removed_subscriber_ids(text[]) to coach_gateway;
+grant execute on function gateway.removed_subscriber_ids(text[]), gateway.names_removed_user(text[]) to coach_gateway;

@@ -38,8 +38,8 @@ public struct BillingDelivery: Sendable, Equatable {
     public var environment: BillingEnvironment
     /// As received.
     public var body: [UInt8]
-    /// All UUIDs in the body, also in its encoded parts. A body without effect that names a removed user is not stored.
-    public var namedUsers: Set<UserID>
+    /// All UUIDs and customers in the body, also in its encoded parts. A body without effect that names a removed user is not stored.
+    public var names: Set<SubscriberID>
     public var effect: Effect
     /// For operators' figures; nil when the event names no price in US dollars.
     public var price: Nanodollars?
@@ -47,7 +47,7 @@ public struct BillingDelivery: Sendable, Equatable {
     public var followUp: [NewJob]
 
     public init(
-        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, body: [UInt8], namedUsers: Set<UserID> = [],
+        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, body: [UInt8], names: Set<SubscriberID> = [],
         effect: Effect, price: Nanodollars? = nil, followUp: [NewJob] = []
     ) {
         self.source = source
@@ -55,7 +55,7 @@ public struct BillingDelivery: Sendable, Equatable {
         self.type = type
         self.environment = environment
         self.body = body
-        self.namedUsers = namedUsers
+        self.names = names
         self.effect = effect
         self.price = price
         self.followUp = followUp

@@ -65,7 +65,7 @@ extension PostgresClient {
             of: """
                 gateway.ignore_billing_event(
                     \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                    \(reason), \(delivery.namedUsers.map(\.uuid)))
+                    \(reason), \(delivery.names.map(\.text)))
                 """)
     }
 

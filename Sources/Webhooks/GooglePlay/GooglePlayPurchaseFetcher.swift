@@ -49,7 +49,7 @@ public struct GooglePlayPurchaseFetcher: Sendable {
         _ = try await inbox.store(
             BillingDelivery(
                 source: .play, id: id, type: "subscriptionsv2", environment: environment, body: answer.body,
-                namedUsers: UserID.all(in: answer.body), effect: effect))
+                names: SubscriberID.all(in: answer.body), effect: effect))
     }
 }
 

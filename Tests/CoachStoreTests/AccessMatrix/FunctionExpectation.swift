@@ -120,7 +120,7 @@ enum FunctionExpectation {
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
         "gateway.read_subscriber(text, text, bigint, text[], integer)", "gateway.subscriber_events(bigint[])",
-        "gateway.ignore_billing_event(text, text, text, text, bytea, text, uuid[])",
+        "gateway.ignore_billing_event(text, text, text, text, bytea, text, text[])",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
         "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
@@ -144,7 +144,7 @@ enum FunctionExpectation {
         "gateway.end_publication(uuid, uuid, bigint[], text)",
         "gateway.persona_changes(uuid, bigint, uuid, integer)", "gateway.purge_previews(interval, integer)",
         "gateway.changed_rows(uuid, bigint, uuid, bigint, integer)",
-        "gateway.removed_subscriber_ids(text[])",
+        "gateway.removed_subscriber_ids(text[])", "gateway.names_removed_user(text[])",
         "gateway.purge_idempotency_keys(integer)",
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)",
         "gateway.operator_session(uuid, bytea)",
@@ -275,7 +275,7 @@ enum FunctionExpectation {
         "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)",
         "gateway.end_publication(uuid, uuid, bigint[], text)",
         // Read tombstones, and change what is kept of removed users.
-        "gateway.removed_subscriber_ids(text[])", "gateway.forget_subscriber(uuid)",
+        "gateway.removed_subscriber_ids(text[])", "gateway.names_removed_user(text[])", "gateway.forget_subscriber(uuid)",
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         // The rollups are of all users.

@@ -24,7 +24,7 @@ struct RemovedSubscriberTests {
     private func delivery(_ event: BillingEvent, of user: Caller) -> BillingDelivery {
         let body = #"{"app_user_id":"\#(user.userID.uuid.uuidString)","email":"canary@example.org","id":"\#(user.userID)"}"#
         return BillingDelivery(
-            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8), namedUsers: [user.userID],
+            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8), names: [SubscriberID(user.userID)],
             effect: .event(event), price: Nanodollars(9_990_000_000))
     }
 
@@ -95,10 +95,36 @@ struct RemovedSubscriberTests {
         for user in [removed, kept] { _ = try await store.requests().take(user) }
         _ = try await inbox.store(ignored("kept", of: kept))
         var both = ignored("both", of: kept)
-        both.namedUsers.insert(removed.userID)
+        both.names.insert(SubscriberID(removed.userID))
         _ = try await inbox.store(both)
         try await remove(removed, store)
         #expect(try await store.value("select string_agg(event_id, ' ') from gateway.billing_events where body <> ''") == "kept")
+    }
+
+    @Test("an ignored event that names a customer of the user keeps no body, nor does a later one; other customers' do")
+    func customers() async throws {
+        let store = try await StoreFixture()
+        let inbox = BillingInbox.postgres(client: store.gateway, includingSandbox: false)
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        let (own, other) = (try #require(SubscriberID(.stripe, "cus_own")), try #require(SubscriberID(.stripe, "cus_other")))
+        _ = try await inbox.store(delivery(event(.identity, of: [SubscriberID(caller.userID), own], at: 0), of: caller))
+        _ = try await inbox.store(delivery(event(.identity, of: [.init(.random()), other], at: 0), of: .someone()))
+        func update(_ id: String, of customer: SubscriberID) async throws {
+            var update = ignored(id, of: caller)
+            (update.body, update.names) = (Array(#"{"customer":"…","email":"canary@example.org"}"#.utf8), [customer])
+            _ = try await inbox.store(update)
+        }
+        try await update("before", of: own)
+        try await update("other", of: other)
+        try await remove(caller, store)
+        try await update("after", of: own)
+        try await update("another", of: other)
+        let kept: Query = """
+            select string_agg(event_id, ' ' order by event_id) from gateway.billing_events where status = 'ignored' and body <> ''
+            """
+        #expect(try await store.value(kept) == "another other")
+        #expect(try await store.count("select count(*) from gateway.billing_events where status = 'ignored'") == 4)
     }
 
     @Test("jobs that an event causes for its user are removed with the user, and so are the keys of those that are done")

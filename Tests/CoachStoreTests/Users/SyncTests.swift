@@ -270,14 +270,14 @@ struct SyncTests {
     @Test("no question is lost that moves behind a page because its turn ends later, from the beginning and from a token between")
     func laterEnds() async throws {
         let store = try await StoreFixture()
-        let caller = Caller.someone()
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(concurrentTurns: 8)))
         var running: [TurnIdentity] = []
         for number in 1...8 {
-            running.append(try await store.turns().begin(caller, TurnRequest(message: "\(number)"), risk: .calm).begun.identity)
+            running.append(try await turns.begin(caller, TurnRequest(message: "\(number)"), risk: .calm).begun.identity)
         }
         var between = OfflineCopy(store, caller)
         try await between.synchronise(limit: 1)
-        for turn in running.reversed() { try await store.turns().finish(.complete(turn, of: caller, domain: .fitness)) }
+        for turn in running.reversed() { try await turns.finish(.complete(turn, of: caller, domain: .fitness)) }
         for limit in [1, 2, 5] {
             var whole = OfflineCopy(store, caller)
             try await whole.synchronise(limit: limit)

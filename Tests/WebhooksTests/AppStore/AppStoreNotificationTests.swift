@@ -87,7 +87,7 @@ struct AppStoreNotificationTests {
         let unknown = try reader().parse(signer.body("SOMETHING_NEW"), now: now)
         #expect(unknown.outcome == .ignored(.unknownType))
         let account = try #require(UserID(validating: "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"))
-        #expect(unknown.namedUsers.contains(account), "named in the signed content")
+        #expect(unknown.names.contains(SubscriberID(account)), "named in the signed content")
         let empty = try reader().parse(signer.body("DID_RENEW", transaction: nil), now: now)
         #expect(empty.outcome == .ignored(.missing("data.signedTransactionInfo")))
     }

@@ -122,7 +122,7 @@ struct GooglePlayPurchaseFetcherTests {
         }
         #expect(state(event).status == .refunded)
         #expect(event.occurredAt == now && deliveries[1].effect == .none(reason: "the type does not affect entitlements"))
-        #expect(deliveries.allSatisfy { $0.namedUsers.map(\.description) == [Self.user] })
+        #expect(deliveries.allSatisfy { $0.names.map(\.description) == [Self.user] })
         #expect(try await store.requests().allSatisfy { $0.authorization == "Bearer access" })
         let job = lookUp.job(messageID: "7")
         let taken = Job(

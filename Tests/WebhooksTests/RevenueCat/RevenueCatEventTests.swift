@@ -133,21 +133,24 @@ struct RevenueCatEventTests {
         #expect(parse("PURCHASE_REDEEMED", ["redeemed_by": 7, "redeemed_from": .null]).outcome == .ignored(.informational))
     }
 
-    @Test("all UUIDs of a body are found, wherever they stand, also when the event or the whole body is not understood")
-    func namedUsers() {
-        let (first, second) = (UserID.random(), UserID.random())
+    @Test("all UUIDs and customers of a body are found, wherever they stand, also when the event or the whole body is not understood")
+    func names() {
+        let (first, second) = (SubscriberID(.random()), SubscriberID(.random()))
         let body = RevenueCatSample.body(
             "SOMETHING_NEW",
             [
-                "id": "e1", "app_user_id": .string(first.description.uppercased()),
+                "id": "e1", "app_user_id": .string(first.description.uppercased()), "note": "discus_ $RCAnonymousID: cus_",
                 "aliases": [.string("user-\(second)-\(first)x"), "12345678-1234-1234-1234"],
                 "metadata": ["12345678-1234-1234-1234-12345678901g", "--------------------------------------"],
             ])
-        for text in [body, Array(body.dropLast())] { #expect(RevenueCatEvent.parse(text).namedUsers == [first, second]) }
+        for text in [body, Array(body.dropLast())] { #expect(RevenueCatEvent.parse(text).names == [first, second]) }
         let edges = Array("\(first) \(second)".utf8)
-        #expect(RevenueCatEvent.parse(edges).namedUsers == [first, second])
-        for length in 0...8 { #expect(RevenueCatEvent.parse(Array(edges.prefix(length))).namedUsers == []) }
-        #expect(RevenueCatEvent.parse(Array(edges.prefix(35))).namedUsers == [])
+        #expect(RevenueCatEvent.parse(edges).names == [first, second])
+        for length in 0...8 { #expect(RevenueCatEvent.parse(Array(edges.prefix(length))).names == []) }
+        #expect(RevenueCatEvent.parse(Array(edges.prefix(35))).names == [])
+        let customers = Array(#"{"customer":"cus_Q1aZ","of":"$RCAnonymousID:0f3c9a","last":"cus_9"#.utf8)
+        #expect(
+            Set(RevenueCatEvent.parse(customers).names.map(\.text)) == ["stripe:cus_Q1aZ", "$RCAnonymousID:0f3c9a", "stripe:cus_9"])
     }
 
     @Test("types without effect are ignored with any content, and unknown types too")
