@@ -24,8 +24,8 @@ struct RemovedSubscriberTests {
     private func delivery(_ event: BillingEvent, of user: Caller) -> BillingDelivery {
         let body = #"{"app_user_id":"\#(user.userID.uuid.uuidString)","email":"canary@example.org","id":"\#(user.userID)"}"#
         return BillingDelivery(
-            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8), names: [SubscriberID(user.userID)],
-            effect: .event(event), price: Nanodollars(9_990_000_000))
+            source: event.source, id: event.id, type: "TYPE", environment: .production, body: Array(body.utf8),
+            names: [SubscriberID(user.userID)], effect: .event(event), price: Nanodollars(9_990_000_000))
     }
 
     /// Without an effect, with the body in base64, as the App Store's.
