@@ -143,7 +143,9 @@ struct RevenueCatEventTests {
                 "aliases": [.string("user-\(second)-\(first)x"), "12345678-1234-1234-1234"],
                 "metadata": ["12345678-1234-1234-1234-12345678901g", "--------------------------------------"],
             ])
-        for text in [body, Array(body.dropLast())] { #expect(RevenueCatEvent.parse(text).names == [first, second]) }
+        for text in [body, Array(body.dropLast())] {
+            #expect(RevenueCatEvent.parse(text).names.filter { $0.userID != nil } == [first, second])
+        }
         let edges = Array("\(first) \(second)".utf8)
         #expect(RevenueCatEvent.parse(edges).names == [first, second])
         for length in 0...8 { #expect(RevenueCatEvent.parse(Array(edges.prefix(length))).names == []) }
