@@ -13,7 +13,7 @@ struct InjectionTests {
     ]
     private static let safety = Shipped.templates.filled(.safety)
 
-    /// A prompt with the same text in every slot.
+    /// A prompt with the same text in every slot, and as the user's and the coach's earlier messages.
     private static func prompt(_ text: String, message: String, safety: SafetyDecision = SafetyDecision(risk: .calm, level: .calm))
         -> Prompt
     {
@@ -23,7 +23,8 @@ struct InjectionTests {
                 turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
             day: CalendarDay(unixSeconds: 0), profile: ContextProfile(values: [text], goals: [text, text], situation: [text]),
             summary: text,
-            history: [], persona: persona, safetyLevel: .calm, conversationDomain: nil, region: .unknown)
+            history: [HistoryMessage(role: .user, content: text), HistoryMessage(role: .assistant, content: text)], persona: persona,
+            safetyLevel: .calm, conversationDomain: nil, region: .unknown)
         context.clientTexts = [text, text]
         return builder.prompt(message: message, context: context, domain: .fitness, safety: safety, card: nil)
     }
@@ -55,6 +56,7 @@ struct InjectionTests {
             #expect(system.ranges(of: tag).count == expected.ranges(of: tag).count, "\(tag)")
         }
         #expect(attacked.messages.map(\.role) == harmless.messages.map(\.role))
+        #expect(attacked.messages.filter { $0.content == injection }.map(\.role) == [.user, .assistant])
     }
 
     @Test("leaves the safety text before the persona, and at risk the addendum last", arguments: Injections.all)

@@ -1,4 +1,5 @@
 import Foundation
+import GatewayAPI
 import TestSupport
 import Testing
 
@@ -38,6 +39,18 @@ struct OpenAPITests {
         for (path, operation) in paths.flatMap({ path, operations in operations.values.map { (path, $0) } }) {
             let schemes = (operation["security"] as? [[String: Any]] ?? []).flatMap(\.keys)
             #expect(schemes.contains("session") == path.hasPrefix("/api/v1/operator/"), "\(path)")
+        }
+    }
+
+    @Test("names every error code and every event of a stream")
+    func vocabulary() async throws {
+        let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
+        for code in ErrorCode.allCases { #expect(document.text.contains(code.rawValue), "\(code)") }
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let schemas = try #require((json?["components"] as? [String: Any])?["schemas"] as? [String: Any])
+        let event = try JSONSerialization.data(withJSONObject: try #require(schemas["StreamEvent"]))
+        for type in ["start", "safety", "token", "usage", "done", "error"] {
+            #expect(String(decoding: event, as: UTF8.self).contains("\"\(type)\""), "\(type)")
         }
     }
 

@@ -185,20 +185,25 @@ struct RouteMatrixTests {
         let bytes = Array(try #require(Data(base64Encoded: Self.picture)))
         #expect(try await owner.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: bytes).status == 200)
         let conversation = try #require(try await owner.send("POST", "/api/v1/conversations", [:]).data["id"])
+        let turn = try #require(
+            try await owner.chat("Hello \(sim(["words": 1]))", ["conversation_id": conversation]).first("start")?["turn_id"])
         for path in ["/api/v1/personas/\(persona)", "/api/v1/conversations/\(conversation)"] {
             #expect(try await owner.send("DELETE", path).status == 200)
         }
-        let ids = ["/api/v1/personas/{id}": persona, "/api/v1/conversations/{id}": conversation]
+        let ids = [
+            "/api/v1/personas/{id}": persona, "/api/v1/conversations/{id}": conversation, "/functions/v1/chat-stream/{turn_id}": turn,
+        ]
         var count = 0
         for route in try await routes(testBed.gateway.port) where route.role != "operator" {
             for (prefix, id) in ids where route.path.hasPrefix(prefix) {
                 count += 1
-                let path = filled(route.path.replacing("{id}", with: id).replacing("{link_id}", with: link), "1")
+                let own = route.path.replacing("{id}", with: id).replacing("{turn_id}", with: id).replacing("{link_id}", with: link)
+                let path = filled(own, "1")
                 let answer = try await sendExample(route, path, of: owner)
                 #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(route.method) \(path): \(answer.status) \(answer.text)")
             }
         }
-        #expect(count > 15)
+        #expect(count > 18)
     }
 
     @Test("that suspends an unknown user is 404, and the operator themselves 422; neither suspends the operator")
