@@ -18,11 +18,9 @@ enum Claims {
         "select set_config('request.jwt.claims', \(caller.claims), true), set_config('role', 'authenticated', true)"
     }
 
-    /// A statement of a batch: later ones that are prepared are planned once for a connection. For those whose planning takes longer than a plan for
-    /// its values saves, which PostgreSQL cannot know. Every statement finds its rows by a key, also when it is planned while the tables are small.
-    static let plannedOnce: Query = """
-        select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
-        """
+    /// A statement of a batch: later ones that are prepared are planned once for a connection, and again when a table was analysed. For those whose
+    /// planning takes longer than a plan for their values saves, which PostgreSQL cannot know.
+    static let plannedOnce: Query = "select set_config('plan_cache_mode', 'force_generic_plan', true)"
 
     /// The first statement of a batch that runs as role `coach_gateway`, bound to the caller's claims.
     static func gateway(for caller: Caller) -> Query {
