@@ -22,7 +22,7 @@ public struct IntakeEvent: Hashable, Sendable {
     /// What was paid, negative for a refund; nil when the event names no price in US dollars.
     public let price: Nanodollars?
     public let outcome: Outcome
-    /// In the body and in its encoded parts.
+    /// The users and customers that the body and its encoded parts name, and other UUIDs in them.
     public let names: Set<SubscriberID>
 
     /// Runs a parser; what it throws is the reason to store the event without an effect.

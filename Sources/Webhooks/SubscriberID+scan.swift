@@ -26,9 +26,15 @@ extension SubscriberID {
 
     /// The letters, digits and hyphens after each occurrence of a prefix.
     private static func ids(in text: [UInt8], after prefix: String) -> [String] {
+        let prefix = Array(prefix.utf8)
         var (found, rest) = ([String](), text[...])
-        while let range = rest.firstRange(of: prefix.utf8) {
-            rest = rest[range.upperBound...]
+        while let start = rest.firstIndex(of: prefix[0]) {
+            rest = rest[start...]
+            guard rest.starts(with: prefix) else {
+                rest = rest.dropFirst()
+                continue
+            }
+            rest = rest.dropFirst(prefix.count)
             let id = rest.prefix { isAlphanumeric($0) || isHyphen($0) }
             if !id.isEmpty { found.append(String(decoding: id, as: UTF8.self)) }
         }
