@@ -99,26 +99,44 @@ create table gateway.subscriptions (
 -- Entitlements that are about to expire are reconciled.
 create index idx_user_entitlements_access_until on gateway.user_entitlements (access_until);
 
--- The input of a fold: whether the event is stored already; the ids that are of removed users, with what stands for them in all that follows; the
--- subscribers that the ids connect, with their revisions; the state of the only one, if this fold wrote it and no event is later; else their events.
-create function gateway.read_subscriber(
-    source text, event_id text, occurred_at bigint, ids text[], fold_version integer,
-    out known boolean, out removed text[], out pseudonyms text[], out subscribers bigint[], out revisions integer[], out state text,
-    out events text)
+-- The input of the folds of several events, a row for each in their order: whether it is stored already; those of its ids that are of removed users,
+-- with what stands for them in all that follows; the subscribers that its ids connect, with their revisions; the state of the only one, if this fold
+-- wrote it and no event is later; else their events. `places` has the event of each of `ids`, of which the first is 1.
+--
+-- Each name is looked up by a query of its own: a join could read all of them, where statistics are those of an empty table.
+create function gateway.read_subscribers(
+    sources text[], event_ids text[], times bigint[], ids text[], places integer[], fold_version integer)
+    returns table (known boolean, removed text[], pseudonyms text[], subscribers bigint[], revisions integer[], state text, events text)
     language plpgsql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
+    gone text[];
     names text[];
 begin
-    known := exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2);
-    select r.removed, r.pseudonyms into removed, pseudonyms from gateway.removed_subscriber_ids(ids) r;
-    names := ids || pseudonyms;
-    select coalesce(array_agg(s.id order by s.id), '{}'), coalesce(array_agg(s.revision order by s.id), '{}'),
-        case when count(*) = 1 then min(s.state) filter (where s.fold_version = $5 and s.last_at <= $3) end
-        into subscribers, revisions, state
-    from gateway.subscribers s
-    where s.id = any (array(
-        select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id not in (select * from unnest(removed))));
-    events := case when state is null then gateway.subscriber_events(subscribers) end;
+    select r.removed, r.pseudonyms into gone, names from gateway.removed_subscriber_ids($4) r;
+    return query
+        with name as materialized (
+            select n.place, n.id, p.pseudonym, coalesce(p.pseudonym, n.id) as stored
+            from unnest($4, $5) as n (id, place) cross join lateral (select names[array_position(gone, n.id)] as pseudonym) p
+        ), connected as (
+            select f.place, array_agg(f.subscriber order by f.subscriber) as subscribers
+            from (
+                select distinct n.place, (select i.subscriber from gateway.subscriber_ids i where i.id = n.stored) as subscriber
+                from name n) as f
+            where f.subscriber is not null
+            group by f.place
+        )
+        select exists (select from gateway.billing_events e where e.source = a.source and e.event_id = a.id),
+            array(select n.id from name n where n.place = a.place and n.pseudonym is not null),
+            array(select n.pseudonym from name n where n.place = a.place and n.pseudonym is not null),
+            coalesce(c.subscribers, '{}'), coalesce(s.revisions, '{}'), s.state,
+            case when c.subscribers is null then '[]' when s.state is null then gateway.subscriber_events(c.subscribers) end
+        from unnest($1, $2, $3) with ordinality as a (source, id, time, place)
+        left join connected c on c.place = a.place
+        left join lateral (
+            select array_agg(o.revision order by o.id) as revisions,
+                case when count(*) = 1 then min(o.state) filter (where o.fold_version = $6 and o.last_at <= a.time) end as state
+            from gateway.subscribers o where o.id = any (c.subscribers)) as s on true
+        order by a.place;
 end $$;
 
 -- All events of these subscribers as a JSON array, in no order. Joined, not parsed: they are many, and PostgreSQL has no use for their members.
@@ -189,78 +207,109 @@ begin
     on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until;
 end $$;
 
--- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
--- changed one of the subscribers since `revisions` were read, or bound one of the ids.
--- state: as in gateway.subscribers; states: as in gateway.write_entitlements; figures: a row of billing_figures, or NULL; jobs: as above.
-create function gateway.fold_billing_event(
-    source text, event_id text, type text, environment text, body bytea, event text, ids text[],
-    subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
-    -- Planned once: the planning of each call took a third of its time. Every statement finds its rows by a key, whatever the values.
+-- Gives a subscriber everything that others have, who are no more.
+create function gateway.merge_subscribers(target bigint, others bigint[]) returns void
     language plpgsql set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
-declare
-    locked bigint[];
-    target bigint;
-    number bigint;
-    latest constant bigint := greatest(
-        (select max(s.last_at) from gateway.subscribers s where s.id = any ($8)), (event::json ->> 'at')::bigint);
 begin
-    -- In the order of ids, so that two events never wait for each other.
-    select array_agg(l.id) into locked from (
-        select s.id from unnest($8, $9) as k (id, revision) join gateway.subscribers s on s.id = k.id and s.revision = k.revision
-        order by s.id for update of s) as l;
-    if exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2) then
-        return false;
+    update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (others);
+    update gateway.billing_events e set subscriber = target where e.subscriber = any (others);
+    delete from gateway.subscribers s where s.id = any (others);
+    -- What a refund of Stripe is of can depend on the customer's purchases.
+    insert into gateway.unfolded_figures (event_number) select e.number
+    from gateway.billing_events e where e.subscriber = target and e.source = 'stripe';
+end $$;
+
+-- An event to be stored with the results of its fold, as the gateway sends it.
+create type gateway.folded_event as (
+    source text, event_id text, type text, environment text, event text, occurred_at bigint,
+    -- Where its body stands among those of all events.
+    body_start integer, body_bytes integer,
+    ids text[],
+    -- As they were read.
+    subscribers bigint[], revisions integer[],
+    -- As in gateway.subscribers.
+    state text,
+    -- A row of billing_figures, or NULL.
+    figures jsonb,
+    -- The subscriber who has the event from then on; not sent.
+    target bigint);
+
+-- Stores events with their effects, all or none: several in one transaction cost little more than one. Raises serialization_failure, to be repeated
+-- from the reading on, when another event changed one of the subscribers since `revisions` were read, or bound one of the ids, or is the same; and
+-- when two of these have a subscriber or an id in common.
+-- folded: an array of gateway.folded_event. bodies: one after the other. states: as in gateway.write_entitlements; jobs: as above.
+create function gateway.fold_billing_events(folded json, bodies bytea, fold_version integer, states jsonb, jobs jsonb) returns void
+    -- Planned once: the planning of each call took a third of its time. Every statement finds its rows by a key, whatever the values.
+    language plpgsql
+    set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    given gateway.folded_event[] := array(select f from json_populate_recordset(null::gateway.folded_event, folded) as f);
+    known constant bigint[] := array(select s.id from unnest(given) as f, unnest(f.subscribers) as s (id));
+    merging gateway.folded_event;
+    done integer;
+begin
+    if known <> '{}' then
+        -- In the order of ids, so that two calls never wait for each other.
+        perform from (
+            select k.* from unnest(given) as f, unnest(f.subscribers, f.revisions) as k (id, revision) order by k.id) as k
+        cross join lateral (select from gateway.subscribers s where s.id = k.id and s.revision = k.revision for update) as s;
+        get diagnostics done = row_count;
+        if done <> cardinality(known) or done <> (select count(distinct k.id) from unnest(known) as k (id)) then
+            raise exception 'a subscriber changed' using errcode = 'serialization_failure';
+        end if;
     end if;
-    if coalesce(cardinality(locked), 0) <> cardinality(subscribers)
-        or exists (
-            select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber not in (select * from unnest(subscribers)))
+    for place in 1 .. cardinality(given) loop
+        given[place].target := coalesce(given[place].subscribers[1], nextval('gateway.subscribers_id_seq'));
+    end loop;
+    insert into gateway.subscribers (id, revision, fold_version, state, last_at) overriding system value
+    select f.target, 1, $3, f.state, f.occurred_at from unnest(given) as f where f.subscribers = '{}';
+    if known <> '{}' then
+        update gateway.subscribers s
+        set revision = s.revision + 1, fold_version = $3, state = f.state,
+            last_at = greatest(f.occurred_at, (select max(o.last_at) from gateway.subscribers o where o.id = any (f.subscribers)))
+        from unnest(given) as f where s.id = any (known) and s.id = f.target;
+        for merging in select f.* from unnest(given) as f where cardinality(f.subscribers) > 1 loop
+            perform gateway.merge_subscribers(merging.target, merging.subscribers[2:]);
+        end loop;
+    end if;
+
+    insert into gateway.subscriber_ids (id, subscriber)
+    select n.id, f.target from unnest(given) as f, unnest(f.ids) as n (id) order by n.id
+    on conflict do nothing;
+    -- Of another subscriber, or bound meanwhile.
+    if exists (
+        select from unnest(given) as f, unnest(f.ids) as n (id)
+        where (select i.subscriber from gateway.subscriber_ids i where i.id = n.id) <> f.target)
     then
         raise exception 'the subscriber changed' using errcode = 'serialization_failure';
     end if;
-
-    target := subscribers[1];
-    if target is null then
-        insert into gateway.subscribers (revision, fold_version, state, last_at) values (1, $10, $11, latest) returning id into target;
-    else
-        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10, state = $11, last_at = latest where s.id = target;
-    end if;
-    if cardinality(subscribers) > 1 then
-        update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (subscribers[2:]);
-        update gateway.billing_events e set subscriber = target where e.subscriber = any (subscribers[2:]);
-        delete from gateway.subscribers s where s.id = any (subscribers[2:]);
-        -- What a refund of Stripe is of can depend on the customer's purchases.
-        insert into gateway.unfolded_figures (event_number) select e.number
-        from gateway.billing_events e where e.subscriber = target and e.source = 'stripe';
-    end if;
-    insert into gateway.subscriber_ids (id, subscriber)
-    select new.id, target from unnest(ids) as new (id) order by new.id
-    on conflict do nothing;
-    -- Another transaction bound one of them first. Not looked up one by one: the plan might find each among all ids of the subscriber.
-    if exists (select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber <> target) then
-        raise exception 'the subscriber changed' using errcode = 'serialization_failure';
-    end if;
     insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
-    values ($1, $2, 'folded', target, $3, $4, $5, $6)
-    on conflict do nothing
-    returning billing_events.number into number;
-    if not found then
-        raise exception 'the event was stored meanwhile' using errcode = 'serialization_failure';
+    select f.source, f.event_id, 'folded', f.target, f.type, f.environment, substr(bodies, f.body_start, f.body_bytes), f.event
+    from unnest(given) as f order by f.source, f.event_id
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done <> cardinality(given) then
+        raise exception 'an event was stored meanwhile' using errcode = 'serialization_failure';
     end if;
 
     perform gateway.write_entitlements(states);
-    insert into gateway.billing_figures (
-        event_number, source, event_id, occurred_at, rank, kind, purchase, payment, invoice, replaces, store, product, price_usd, period_start,
-        period_end, renews, will_renew)
-    select number, $1, $2, to_timestamp(f.occurred_at / 1000.0), f.rank, f.kind, f.purchase, f.payment, f.invoice, f.replaces, f.store, f.product,
-        f.nanodollars / 1e9, to_timestamp(f.period_start / 1000.0),
-        case f.period_end when 'never' then 'infinity' else to_timestamp(f.period_end::bigint / 1000.0) end, f.renews, f.will_renew
-    from jsonb_to_record(figures) as f (
-        occurred_at bigint, rank integer, kind text, purchase text, payment text, invoice text, replaces text, store text, product text,
-        nanodollars bigint, period_start bigint, period_end text, renews boolean, will_renew boolean)
-    where figures is not null;
-    insert into gateway.unfolded_figures (event_number) select number where figures is not null;
-    perform gateway.enqueue_billing_jobs(jobs);
-    return true;
+    with figure as (
+        insert into gateway.billing_figures (
+            event_number, source, event_id, occurred_at, rank, kind, purchase, payment, invoice, replaces, store, product, price_usd, period_start,
+            period_end, renews, will_renew)
+        select (select e.number from gateway.billing_events e where e.source = f.source and e.event_id = f.event_id), f.source, f.event_id,
+            to_timestamp(f.occurred_at / 1000.0), g.rank, g.kind, g.purchase, g.payment, g.invoice, g.replaces, g.store, g.product,
+            g.nanodollars / 1e9, to_timestamp(g.period_start / 1000.0),
+            case g.period_end when 'never' then 'infinity' else to_timestamp(g.period_end::bigint / 1000.0) end, g.renews, g.will_renew
+        from unnest(given) as f cross join lateral jsonb_to_record(f.figures) as g (
+            rank integer, kind text, purchase text, payment text, invoice text, replaces text, store text, product text,
+            nanodollars bigint, period_start bigint, period_end text, renews boolean, will_renew boolean)
+        where f.figures is not null
+        returning event_number)
+    insert into gateway.unfolded_figures (event_number) select f.event_number from figure f;
+    if jobs <> '[]' then
+        perform gateway.enqueue_billing_jobs(jobs);
+    end if;
 end $$;
 
 -- The timeline of the user at hand; NULL when nothing is known of them.
@@ -281,6 +330,7 @@ grant select, insert, update, delete on gateway.subscribers to coach_gateway;
 grant select, insert, update on gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions to coach_gateway;
 grant select, insert on gateway.billing_figures to coach_gateway;
 -- Webhooks are for no user at hand; what they fold into is read for one.
+grant usage on sequence gateway.subscribers_id_seq to coach_gateway;
 create policy subscribers_gateway on gateway.subscribers to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy subscriber_ids_gateway on gateway.subscriber_ids to coach_gateway
@@ -295,9 +345,9 @@ create policy subscriptions_gateway_select on gateway.subscriptions for select t
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.read_subscriber(text, text, bigint, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
+    gateway.read_subscribers(text[], text[], bigint[], text[], integer[], integer), gateway.subscriber_events(bigint[]),
+    gateway.enqueue_billing_jobs(jsonb),
     gateway.ignore_billing_event(text, text, text, text, bytea, text, text[]),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
-    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),
-    gateway.write_entitlements(jsonb), gateway.subscription(uuid)
+    gateway.merge_subscribers(bigint, bigint[]), gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb), gateway.write_entitlements(jsonb), gateway.subscription(uuid)
     to coach_gateway;

@@ -68,32 +68,29 @@ begin
         from shown s where s.first is not null order by s.first;
 end $$;
 
--- Stores a grant or revocation by hand, an event of source `operator` as gateway.fold_billing_event takes it; `type` is the action in the audit log.
--- False without effect when there is no such user.
+-- Stores a grant or revocation by hand: one event of source `operator`, as gateway.fold_billing_events takes it; its `type` is the action in the
+-- audit log. False without effect when there is no such user.
 create function operator.change_subscription(
-    user_id uuid, reason text, request_id text, source text, event_id text, type text, environment text, body bytea, event text, ids text[],
-    subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
+    user_id uuid, reason text, request_id text, folded json, bodies bytea, fold_version integer, states jsonb, jobs jsonb) returns boolean
     language plpgsql security definer set search_path = '' as $$
 declare
     account uuid;
 begin
     perform operator.require_operator();
-    if source <> 'operator' then
+    if json_array_length(folded) <> 1 or folded -> 0 ->> 'source' is distinct from 'operator' then
         raise exception 'an event of another sender' using errcode = 'invalid_parameter_value';
     end if;
     select u.account_id into account from public.users u where u.id = $1;
     if not found then
         return false;
     end if;
-    if gateway.fold_billing_event($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) then
-        perform gateway.append_audit($6, 'account/' || account, null, null, $2, $3);
-    end if;
+    perform gateway.fold_billing_events(folded, bodies, fold_version, states, jobs);
+    perform gateway.append_audit(folded -> 0 ->> 'type', 'account/' || account, null, null, $2, $3);
     return true;
 end $$;
 
 revoke all on all functions in schema operator from public, anon, authenticated;
 grant execute on function
     operator.subscriptions(timestamptz, timestamptz, text[], text, text),
-    operator.change_subscription(
-        uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)
+    operator.change_subscription(uuid, text, text, json, bytea, integer, jsonb, jsonb)
     to coach_gateway;

@@ -23,7 +23,6 @@ public struct BillingFigures: Hashable, Sendable {
     public var replaces: String?
     public var store: BillingStore
     public var product: String?
-    public var occurredAt: BillingInstant
     /// Order among events of the same instant, as the fold has it.
     public var rank: Int
     /// nil when the event names no price in US dollars.
@@ -64,7 +63,6 @@ public struct BillingFigures: Hashable, Sendable {
         let owned = [event.subject.first?.text, period.product].compactMap { $0 }.joined(separator: " ")
         purchase = reference.originalTransaction ?? reference.transaction ?? (owned.isEmpty ? event.id : owned)
         if event.source == .stripe { (payment, invoice) = (reference.transaction, reference.invoice) }
-        occurredAt = event.occurredAt
         rank = event.change.rank * 256 + Int(event.sequence)
         self.price = price
         periodStart = period.purchasedAt

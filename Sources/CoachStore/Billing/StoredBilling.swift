@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// Jobs as JSON: the argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_event`.
+/// Jobs as JSON: the argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_events`.
 struct StoredJobs: StoredWritable {
     private let jobs: [NewJob]
 
@@ -52,10 +52,10 @@ extension FoldedEntitlements {
 }
 
 extension BillingFigures {
-    /// The argument `figures` of `gateway.fold_billing_event`.
+    /// The member `figures` of `gateway.folded_event`.
     var json: JSONValue {
         [
-            "occurred_at": .integer(occurredAt.milliseconds), "rank": .integer(Int64(rank)), "kind": .string(kind.rawValue),
+            "rank": .integer(Int64(rank)), "kind": .string(kind.rawValue),
             "purchase": .string(purchase), "payment": payment.map { .string($0) } ?? .null,
             "invoice": invoice.map { .string($0) } ?? .null, "replaces": replaces.map { .string($0) } ?? .null,
             "store": .string(store.rawValue), "product": product.map { .string($0) } ?? .null,

@@ -15,9 +15,10 @@ extension SubscriptionAdministration {
                     source: .operator, id: event.id, type: edit.action.name, environment: .production, body: [], effect: .event(event))
                 return try await client.asOperator {
                     // Reads the stored events without the operator's claims, because they are not bound to a user.
-                    guard let folded = try await client.folded(event, includingSandbox: includingSandbox) else { return nil }
+                    guard let folded = try await client.folded([event], includingSandbox: includingSandbox)[0] else { return nil }
+                    let version = BillingInbox.version(includingSandbox: includingSandbox)
                     var call: Query = "select operator.change_subscription(\(userID), \(edit.reason), \(edit.requestID), "
-                    call.append(folded.arguments(delivery))
+                    call.append(FoldedDeliveries([(delivery, folded)], version: version).arguments)
                     call.append(")")
                     let exists: Bool = try await client.batch(
                         [Claims.gateway(for: caller), call], affinity: caller.userID.affinity

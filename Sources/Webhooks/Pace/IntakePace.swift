@@ -1,6 +1,8 @@
 /// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and while turns take longer to
 /// begin than without events, those that come too fast are stored down to four times as slowly.
 ///
+/// Those that wait end to wait together, fifty times a second, because events that are stored together cost less (`BillingInbox`).
+///
 /// Events below the rate never wait, whatever turns do, unless they pile up for seconds: then they come faster than this machine stores them. Those
 /// that wait for a quarter of a second already yield less, and from half a second on not at all: so a sender has its answers within a second (CONTRACT
 /// §6) over as many connections as half a second's events.
@@ -21,6 +23,10 @@ struct IntakePace {
     /// For how long that is said at most after the last event.
     private static let longestBusy = Duration.seconds(2)
 
+    /// Between moments at which events end to wait.
+    private static let step = Duration.milliseconds(20)
+
+    private let start: Instant
     private let interval: Duration
     /// How much earlier than at even intervals an event may be stored: the events of a second need not wait after a pause.
     private let burst: Duration
@@ -38,7 +44,7 @@ struct IntakePace {
     init(eventsPerSecond: Int, at now: Instant) {
         interval = .seconds(1) / eventsPerSecond
         burst = interval * (eventsPerSecond - 1)
-        (due, lastFew, busyUntil) = (now, now, now)
+        (start, due, lastFew, busyUntil) = (now, now, now, now)
     }
 
     /// How long an event waits that comes now; nil, and without effect, when that would be too long. Each that waits is answered later.
@@ -52,7 +58,12 @@ struct IntakePace {
         due = moment + interval * (isPiledUp || pause > .zero ? stretch(after: pause, at: now) : 1)
         unanswered += 1
         busyUntil = min(max(busyUntil, now) + interval * Self.busyShare, now + Self.longestBusy)
-        return pause
+        return pause == .zero ? pause : pause + toNextStep(from: now + pause)
+    }
+
+    private func toNextStep(from moment: Instant) -> Duration {
+        let steps = ((moment - start) / Self.step).rounded(.up)
+        return max(start + Self.step * steps - moment, .zero)
     }
 
     /// An admitted event is stored, or failed to be.

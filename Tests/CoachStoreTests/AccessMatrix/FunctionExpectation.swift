@@ -119,11 +119,11 @@ enum FunctionExpectation {
         "gateway.requeue_jobs(bigint[])",
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
-        "gateway.read_subscriber(text, text, bigint, text[], integer)", "gateway.subscriber_events(bigint[])",
+        "gateway.read_subscribers(text[], text[], bigint[], text[], integer[], integer)", "gateway.subscriber_events(bigint[])",
         "gateway.ignore_billing_event(text, text, text, text, bytea, text, text[])",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
-        "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
+        "gateway.merge_subscribers(bigint, bigint[])", "gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb)",
         "gateway.write_entitlements(jsonb)", "gateway.outdated_subscribers(integer, bigint, integer)", "gateway.stored_subscriber(bigint)",
         "gateway.refold_subscriber(bigint, integer, integer, text, jsonb)",
         "gateway.expiring_users(uuid, integer)",
@@ -173,7 +173,7 @@ enum FunctionExpectation {
         "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(timestamp with time zone, timestamp with time zone, text[], text, text)",
-        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
+        "operator.change_subscription(uuid, text, text, json, bytea, integer, jsonb, jsonb)",
         "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 
@@ -300,7 +300,7 @@ enum FunctionExpectation {
         "operator.roll_back_document(text, text, integer, integer, text, text)", "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(timestamp with time zone, timestamp with time zone, text[], text, text)",
-        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
+        "operator.change_subscription(uuid, text, text, json, bytea, integer, jsonb, jsonb)",
         "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 }

@@ -12,10 +12,11 @@ struct BillingInboxTests {
     private func inbox(_ store: StoreFixture) -> BillingInbox { .postgres(client: store.gateway, includingSandbox: false) }
 
     private func purchase(
-        _ event: PurchaseEvent, of subject: [SubscriberID], at offset: Int64 = 0, until: Int64? = nil, _ entitlement: String = "pro"
+        _ event: PurchaseEvent, of subject: [SubscriberID], at offset: Int64 = 0, until: Int64? = nil, _ entitlement: String = "pro",
+        id: String = UUID().uuidString
     ) -> BillingEvent {
         BillingEvent(
-            source: .revenuecat, id: UUID().uuidString, occurredAt: now.advanced(by: offset), subject: subject,
+            source: .revenuecat, id: id, occurredAt: now.advanced(by: offset), subject: subject,
             change: .purchase(
                 PurchaseReference(environment: .production, store: .appStore, originalTransaction: "t-\(subject[0])"), event,
                 BillingPeriod(product: "monthly", entitlements: [entitlement], expiry: .at(now.advanced(by: until ?? month)))))
@@ -74,8 +75,8 @@ struct BillingInboxTests {
             let read = try await store.value(
                 """
                 select concat_ws(' ', case when state is not null then 'state' end, case when events is not null then 'events' end)
-                from gateway.read_subscriber(
-                    'revenuecat', 'x', \(now.advanced(by: at).milliseconds), array[\(caller.userID.description)],
+                from gateway.read_subscribers(
+                    '{revenuecat}', '{x}', array[\(now.advanced(by: at).milliseconds)::bigint], array[\(caller.userID.description)], '{1}',
                     (select max(s.fold_version) from gateway.subscribers s join gateway.subscriber_ids i on i.subscriber = s.id
                     where i.id = \(caller.userID.description)))
                 """)
@@ -141,6 +142,58 @@ struct BillingInboxTests {
             for try await receipt in group { #expect(receipt == .stored) }
         }
         #expect(try await state(caller, store, at: 200).expiresAt == now.advanced(by: month + 99))
+    }
+
+    @Test("events of many users that come at once are stored together")
+    func together() async throws {
+        let store = try await StoreFixture.shared()
+        let inbox = inbox(store)
+        let callers = (0..<60).map { _ in Caller.someone() }
+        let events = callers.map { purchase(.purchased, of: [SubscriberID($0.userID)]) }
+        try await withThrowingTaskGroup(of: BillingReceipt.self) { group in
+            for (place, event) in events.enumerated() {
+                group.addTask { try await inbox.store(self.delivery(event, body: Array("body \(place)".utf8))) }
+            }
+            for try await receipt in group { #expect(receipt == .stored) }
+        }
+        for caller in callers { #expect(try await state(caller, store).expiresAt == now.advanced(by: month)) }
+        let bodies = try await store.admin.query(
+            "select event_id || ' ' || convert_from(body, 'UTF8') from gateway.billing_events where event_id = any (\(events.map(\.id)))"
+        ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
+        #expect(Set(bodies) == Set(events.enumerated().map { "\($1.id) body \($0)" }))
+        let transactions = try await store.count(
+            "select count(distinct xmin::text) from gateway.billing_events where event_id = any (\(events.map(\.id)))")
+        #expect(transactions < 20, "\(transactions) transactions for 60 events")
+    }
+
+    @Test(
+        "of events that come at once, one that cannot be stored is refused alone; those of one subscriber, and an event that comes twice, are no error"
+    )
+    func togetherWithOthers() async throws {
+        let store = try await StoreFixture.shared()
+        let inbox = inbox(store)
+        let callers = (0..<20).map { _ in Caller.someone() }
+        let anonymous = try #require(SubscriberID("$RCAnonymousID:\(UUID())"))
+        var events = callers.map { purchase(.purchased, of: [SubscriberID($0.userID)]) }
+        // Two that are folded together, of different first names.
+        events[4] = purchase(.purchased, of: [SubscriberID(callers[4].userID), anonymous])
+        events[5] = purchase(.purchased, of: [SubscriberID(callers[5].userID), anonymous], at: 1, "plus")
+        events[9] = purchase(.purchased, of: [SubscriberID(callers[9].userID)], id: String(repeating: "x", count: 256))
+        try await withThrowingTaskGroup(of: (Int, BillingReceipt?).self) { group in
+            for (place, event) in (events + events[10...12]).enumerated() {
+                group.addTask { (place, try? await inbox.store(self.delivery(event))) }
+            }
+            var receipts: [Int: BillingReceipt] = [:]
+            for try await (place, receipt) in group { receipts[place] = receipt }
+            #expect(receipts.count == 22 && receipts[9] == nil)
+            for place in 10...12 { #expect(Set([receipts[place], receipts[place + 10]]) == [.stored, .known]) }
+        }
+        for (place, caller) in callers.enumerated() { #expect(try await state(caller, store, at: 2).isActive == (place != 9)) }
+        #expect(try await entitlements(callers[5], store).count == 2)
+        #expect(
+            try await store.count(
+                "select count(distinct subscriber) from gateway.subscriber_ids where id in (\(events[4].subject[0].text), \(anonymous.text))"
+            ) == 1)
     }
 
     @Test("a transfer takes the entitlement from one user and gives it to another")

@@ -36,8 +36,7 @@ struct OperatorTests {
         "operator.subscriptions(now(), now(), '{day}', 'day', 'UTC')",
         "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",
         """
-        operator.change_subscription(
-            gen_random_uuid(), null, null, 'operator', 'x', 'x', 'production', '', '{}', '{}', '{}', '{}', 1, null, '[]', null, '[]')
+        operator.change_subscription(gen_random_uuid(), null, null, '[{"source": "operator"}]', '', 1, '[]', '[]')
         """,
     ]
 

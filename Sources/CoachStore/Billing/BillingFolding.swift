@@ -1,0 +1,127 @@
+import CoachCore
+import PostgresClient
+
+extension PostgresClient {
+    typealias EventDelivery = (delivery: BillingDelivery, event: BillingEvent)
+
+    /// Stores events with their effects: together, and each by itself when together they cannot be, because one is invalid or another transaction
+    /// changed its subscriber.
+    func receipts(of deliveries: [EventDelivery], includingSandbox: Bool) async -> [Result<BillingReceipt, any Error>] {
+        if deliveries.count > 1 {
+            do {
+                return try await fold(deliveries, includingSandbox: includingSandbox).map { .success($0) }
+            } catch let error as PostgresError where error.sqlState == nil {
+                // Without an answer of the database, which one alone would not get either.
+                return deliveries.map { _ in .failure(error) }
+            } catch {}
+        }
+        return await withTaskGroup { group in
+            for (place, delivery) in deliveries.enumerated() {
+                group.addTask { (place, await self.receipt(of: delivery, includingSandbox: includingSandbox)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func receipt(of delivery: EventDelivery, includingSandbox: Bool) async -> Result<BillingReceipt, any Error> {
+        do {
+            return .success(try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox)[0] })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func fold(_ deliveries: [EventDelivery], includingSandbox: Bool) async throws -> [BillingReceipt] {
+        let folded = try await self.folded(deliveries.map(\.event), includingSandbox: includingSandbox)
+        let new = zip(deliveries, folded).compactMap { item, folded -> (BillingDelivery, FoldedEvent)? in
+            guard let folded else { return nil }
+            var delivery = item.delivery
+            if folded.event != item.event {
+                // Nothing of a removed user but what the fold reads.
+                delivery.body = folded.event.json.bytes
+                delivery.followUp = []
+            }
+            return (delivery, folded)
+        }
+        if !new.isEmpty {
+            var query: Query = "select gateway.fold_billing_events("
+            query.append(FoldedDeliveries(new, version: BillingInbox.version(includingSandbox: includingSandbox)).arguments)
+            query.append(")")
+            try await execute(query)
+        }
+        return folded.map { $0 == nil ? .known : .stored }
+    }
+
+    /// Computes the entitlements of each event's subscriber from it and the stored ones; nil for an event that is already stored. Throws
+    /// `PostgresError`.
+    func folded(_ events: [BillingEvent], includingSandbox: Bool) async throws -> [FoldedEvent?] {
+        let links = events.map { $0.links.joined().map(\.text) }
+        let places = links.enumerated().flatMap { place, ids in ids.map { _ in place + 1 } }
+        let stored = try await query(
+            """
+            select known, removed, pseudonyms, subscribers, revisions, state, events
+            from gateway.read_subscribers(
+                \(events.map(\.source.rawValue)), \(events.map(\.id)), \(events.map(\.occurredAt.milliseconds)), \(links.flatMap { $0 }),
+                \(places), \(BillingInbox.version(includingSandbox: includingSandbox)))
+            """
+        ) { rows in try rows.map { row in try StoredSubscriber(row) } }
+        var folded: [FoldedEvent?] = []
+        for (event, subscriber) in zip(events, stored) {
+            if subscriber.isKnown {
+                folded.append(nil)
+            } else {
+                let event = subscriber.pseudonyms.isEmpty ? event : event.renaming(subscriber.pseudonyms)
+                let fold = try await fold(of: subscriber, and: event)
+                folded.append(FoldedEvent(event, of: subscriber, fold: fold, includingSandbox: includingSandbox))
+            }
+        }
+        return folded
+    }
+
+    /// The stored state and the event, when that equals the fold of all events; else the fold of all.
+    private func fold(of stored: StoredSubscriber, and event: BillingEvent) async throws -> EntitlementFold {
+        if let events = stored.events { return EntitlementFold(try [BillingEvent](stored: events) + [event]) }
+        if let text = stored.state, var fold = try? EntitlementFold(parsing: Array(text.utf8)), fold.append(event) { return fold }
+        // An event that is stored between the two readings changes a revision, and then this one is folded anew.
+        let events = try await query("select * from gateway.subscriber_events(\(stored.ids))") { rows in
+            try rows.only { row in try row.value(0, as: String.self) }
+        }
+        return EntitlementFold(try [BillingEvent](stored: events) + [event])
+    }
+}
+
+/// A row of `gateway.read_subscribers`. Its JSON is kept as text, to be parsed in the caller's task and not on the reactor's thread.
+struct StoredSubscriber: Sendable {
+    fileprivate let isKnown: Bool
+    /// Of the event's ids that are of removed users: what stands for them.
+    fileprivate let pseudonyms: [SubscriberID: SubscriberID]
+    /// Of the subscribers that the event's ids connect, with their revisions.
+    let ids: [Int64]
+    let revisions: [Int]
+    fileprivate let state: String?
+    /// A JSON array; nil when there is a state.
+    fileprivate let events: String?
+
+    fileprivate init(_ row: borrowing Row) throws {
+        isKnown = try row.value(0)
+        let names = zip(try row.value(1, as: [String].self), try row.value(2, as: [String].self)).compactMap { id, name in
+            SubscriberID(id).flatMap { id in SubscriberID(name).map { (id, $0) } }
+        }
+        pseudonyms = Dictionary(names) { first, _ in first }
+        ids = try row.value(3)
+        revisions = try row.value(4)
+        state = try row.value(5)
+        events = try row.value(6)
+    }
+}
+
+extension [BillingEvent] {
+    /// The events of a JSON array, `gateway.subscriber_events`. Throws `StoreFault` when one cannot be read.
+    init(stored text: String) throws {
+        do {
+            self = try [BillingEvent](parsing: Array<UInt8>(text.utf8))
+        } catch {
+            throw StoreFault.unexpected("the database holds an unreadable billing event")
+        }
+    }
+}
