@@ -35,6 +35,10 @@ public struct MessageEncoder: Sendable {
     private static let wordsBefore = 24
     /// Taken from the scores of a passage that is not the whole message: it seems graver without what surrounds it, and the highest of several counts.
     private static let partHandicap: Float = 0.5
+    /// Taken from all scores of a message of more words: who tells much tells hard things too, and one in four of those that are harmless would
+    /// get a card.
+    private static let longHandicap: Float = 0.5
+    private static let longMessage = 48
     /// Passages of one message, beside an excerpt.
     private static let maximumPassages = 2
 
@@ -67,9 +71,10 @@ public struct MessageEncoder: Sendable {
     func passages(_ words: TokenSequence, windows: [Int]) -> [Passage] {
         let count = words.tokens.count
         let isShort = count <= MessageEncoder.passageLength
+        let handicap = count > MessageEncoder.longMessage ? MessageEncoder.longHandicap : 0
         let ranges = isShort ? [0..<count] : starts(of: count, windows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let parts = ranges.flatMap { scores(words, $0, handicap: isShort ? 0 : MessageEncoder.partHandicap) }
-        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: MessageEncoder.partHandicap) } ?? []
+        let parts = ranges.flatMap { scores(words, $0, handicap: handicap + (isShort ? 0 : MessageEncoder.partHandicap)) }
+        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: handicap + MessageEncoder.partHandicap) } ?? []
         return (parts + excerpts).map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
     }
 
