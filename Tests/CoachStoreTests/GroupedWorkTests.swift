@@ -15,18 +15,19 @@ struct GroupedWorkTests {
 
         func release() { releases.yield() }
 
-        /// A negative number fails.
-        func work(_ group: [Int]) async -> [Result<Int, any Error>] {
+        /// Fails for a group with a negative number.
+        func work(_ group: [Int]) async throws -> [Int] {
             groups.withLock { $0.append(group) }
             for await _ in released { break }
-            return group.map { $0 < 0 ? .failure(CancellationError()) : .success($0 * 2) }
+            guard group.allSatisfy({ $0 >= 0 }) else { throw CancellationError() }
+            return group.map { $0 * 2 }
         }
     }
 
     @Test("an item that comes alone is worked on at once; those that come meanwhile make groups, in their order and none too large")
     func groups() async throws {
         let worker = Worker()
-        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 3) { await worker.work($0) }
+        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 3) { try await worker.work($0) }
         let first = Task.immediate { try await work.value(1) }
         try await eventually("the first group") { worker.begun == [[1]] }
         let others = (2...6).map { number in Task.immediate { try await work.value(number) } }
@@ -44,15 +45,20 @@ struct GroupedWorkTests {
         #expect(try await last.value == 14)
     }
 
-    @Test("each item has its own result")
-    func results() async throws {
+    @Test("a group that fails, fails for each of its items, and for no other")
+    func failure() async throws {
         let worker = Worker()
-        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 8) { await worker.work($0) }
-        let tasks = [1, -2, 3].map { number in Task.immediate { try await work.value(number) } }
+        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 8) { try await worker.work($0) }
+        let first = Task.immediate { try await work.value(1) }
+        try await eventually("the first group") { worker.begun == [[1]] }
+        let failing = [-2, 3].map { number in Task.immediate { try await work.value(number) } }
         worker.release()
-        #expect(try await tasks[0].value == 2)
-        await #expect(throws: CancellationError.self) { try await tasks[1].value }
-        #expect(try await tasks[2].value == 6)
-        #expect(worker.begun == [[1, -2, 3]])
+        #expect(try await first.value == 2)
+        try await eventually("the second group") { worker.begun == [[1], [-2, 3]] }
+        let last = Task.immediate { try await work.value(4) }
+        worker.release()
+        for task in failing { await #expect(throws: CancellationError.self) { try await task.value } }
+        worker.release()
+        #expect(try await last.value == 8)
     }
 }

@@ -4,31 +4,23 @@ import PostgresClient
 extension PostgresClient {
     typealias EventDelivery = (delivery: BillingDelivery, event: BillingEvent)
 
-    /// Stores events with their effects: together, and each by itself when together they cannot be, because one is invalid or another transaction
-    /// changed its subscriber.
-    func receipts(of deliveries: [EventDelivery], includingSandbox: Bool) async -> [Result<BillingReceipt, any Error>] {
-        if deliveries.count > 1 {
-            do {
-                return try await fold(deliveries, includingSandbox: includingSandbox).map { .success($0) }
-            } catch let error as PostgresError where error.sqlState == nil {
-                // Without an answer of the database, which one alone would not get either.
-                return deliveries.map { _ in .failure(error) }
-            } catch {}
-        }
-        return await withTaskGroup { group in
-            for (place, delivery) in deliveries.enumerated() {
-                group.addTask { (place, await self.receipt(of: delivery, includingSandbox: includingSandbox)) }
-            }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+    /// Stores events with their effects in one transaction. nil for each when they cannot be stored together, because one is invalid or takes too
+    /// long, two have a subscriber in common, or another transaction changed or holds a subscriber: then each is to be stored by itself.
+    func receiptsTogether(of deliveries: [EventDelivery], includingSandbox: Bool) async throws -> [BillingReceipt?] {
+        do {
+            return try await fold(deliveries, includingSandbox: includingSandbox)
+        } catch {
+            let cause = error as? PostgresError
+            // Without the database one alone would not be stored either.
+            let isAway = cause.map { [.unavailable, .poolExhausted].contains($0.kind) } ?? false
+            guard !isAway, deliveries.count > 1 || cause?.isContention == true else { throw error }
+            return deliveries.map { _ in nil }
         }
     }
 
-    private func receipt(of delivery: EventDelivery, includingSandbox: Bool) async -> Result<BillingReceipt, any Error> {
-        do {
-            return .success(try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox)[0] })
-        } catch {
-            return .failure(error)
-        }
+    /// Stores an event with its effects by itself. Repeated when another instance stored an event of the subscriber between reading and writing.
+    func receipt(of delivery: EventDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
+        try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox)[0] }
     }
 
     private func fold(_ deliveries: [EventDelivery], includingSandbox: Bool) async throws -> [BillingReceipt] {
@@ -53,7 +45,7 @@ extension PostgresClient {
     }
 
     /// Computes the entitlements of each event's subscriber from it and the stored ones; nil for an event that is already stored. Throws
-    /// `PostgresError`.
+    /// `PostgresError`, or `StoreFault` when a stored event cannot be read.
     func folded(_ events: [BillingEvent], includingSandbox: Bool) async throws -> [FoldedEvent?] {
         let links = events.map { $0.links.joined().map(\.text) }
         let places = links.enumerated().flatMap { place, ids in ids.map { _ in place + 1 } }

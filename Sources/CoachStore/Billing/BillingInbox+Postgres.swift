@@ -24,9 +24,9 @@ extension BillingInbox {
         let intake = intake ?? client
         // Of many events of one subscriber that come at once, each would be folded anew after each that is stored.
         let subscribers = KeyedQueue<SubscriberID?>()
-        let folds = GroupedWork<PostgresClient.EventDelivery, BillingReceipt>(groupsAtOnce: foldsAtOnce, largestGroup: largestFold) {
+        let folds = GroupedWork<PostgresClient.EventDelivery, BillingReceipt?>(groupsAtOnce: foldsAtOnce, largestGroup: largestFold) {
             deliveries in
-            await intake.receipts(of: deliveries, includingSandbox: includingSandbox)
+            try await intake.receiptsTogether(of: deliveries, includingSandbox: includingSandbox)
         }
         return BillingInbox(
             store: { delivery in
@@ -35,7 +35,10 @@ extension BillingInbox {
                     case .none(let reason): try await intake.ignore(delivery, reason: reason)
                     case .lookUp(let job): try await intake.queue(delivery, job)
                     case .event(let event):
-                        try await subscribers.run(event.subject.first) { try await folds.value((delivery, event)) }
+                        try await subscribers.run(event.subject.first) {
+                            if let receipt = try await folds.value((delivery, event)) { return receipt }
+                            return try await intake.receipt(of: (delivery, event), includingSandbox: includingSandbox)
+                        }
                     }
                 }
             },

@@ -3,8 +3,8 @@ import Synchronization
 /// Does work on items in groups, as databases commit: what comes while groups are being worked on waits, and makes the next group. An item that
 /// comes alone waits for nothing.
 final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
-    /// The results of a group, in the order of its items.
-    typealias Work = @Sendable (_ group: [Item]) async -> [Result<Value, any Error>]
+    /// The values of a group, in the order of its items. What it throws is thrown for each of them.
+    typealias Work = @Sendable (_ group: [Item]) async throws -> [Value]
 
     private struct Waiting {
         let item: Item
@@ -27,7 +27,7 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
         self.work = work
     }
 
-    /// The result of an item. Work does not end when the caller's task is cancelled: others depend on it.
+    /// The value of an item. Work does not end when the caller's task is cancelled: others depend on it.
     func value(_ item: Item) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let isToStart = state.withLock { state in
@@ -43,7 +43,11 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
     /// Works on one group after the other until none waits.
     private func run() async {
         while let group = next() {
-            for (waiting, result) in zip(group, await work(group.map(\.item))) { waiting.continuation.resume(with: result) }
+            do {
+                for (waiting, value) in zip(group, try await work(group.map(\.item))) { waiting.continuation.resume(returning: value) }
+            } catch {
+                for waiting in group { waiting.continuation.resume(throwing: error) }
+            }
         }
     }
 

@@ -15,7 +15,7 @@ struct IntakePace {
     private static let longestYield = Duration.milliseconds(500)
     /// Without a turn for this long, there is nothing to yield to.
     private static let turnPause = Duration.seconds(5)
-    /// Of more events than this some wait for the database, and they pile up when there are more for this long. Pauses of a disk are shorter.
+    /// Of more events than this some wait for others to be stored, and they pile up when there are more for this long. Pauses of a disk are shorter.
     private static let mostAtOnce = 4
     private static let longestPileUp = Duration.seconds(3)
     /// At this share of the rate, events are said to slow turns down.

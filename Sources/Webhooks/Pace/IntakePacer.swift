@@ -25,7 +25,7 @@ public final class IntakePacer: Sendable {
         return watched
     }
 
-    /// Stores an event when it may be stored, in the order of calls. Returns nil at once when that is too late for its sender.
+    /// Stores an event when it may be stored, in the order of calls but for those that end to wait together. Returns nil at once when that is too late for its sender.
     func store<Receipt>(_ store: () async throws -> Receipt) async throws -> Receipt? {
         let now = ContinuousClock.now
         guard let pause = pace.withLock({ $0.admit(at: now) }) else { return nil }
