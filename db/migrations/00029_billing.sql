@@ -249,7 +249,7 @@ declare
     done integer;
 begin
     if cardinality(given) > 1 then
-        -- Who holds one subscriber does not hold up the others: each event is then stored by itself.
+        -- A lock on one subscriber must not delay the other events: after this time each is stored by itself.
         perform set_config('lock_timeout', '50ms', true);
     end if;
     if known <> '{}' then
