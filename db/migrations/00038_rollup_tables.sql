@@ -42,19 +42,45 @@ create table gateway.usage_days (
     like gateway.figures including defaults,
     unique nulls not distinct (day, tier, provider, model, domain));
 -- The same by one key alone, which `key` names: tier, model (with its provider), domain or persona_id; the others are NULL. Most figures need one
--- key at most, and the combinations of all keys are many times more rows. By days also by a persona and one key more: persona_tier, persona_model or
--- persona_domain. By hours that would be nearly a row for each turn.
+-- key at most, and the combinations of all keys are many times more rows. By days and weeks (from Monday, UTC) also by a persona and one key more:
+-- persona_tier, persona_model or persona_domain. By hours that would be nearly a row for each turn.
+--
+-- A partition for each key with personas, in schema ledger as those of the ledger itself: their rows are a hundred times as many as the others, which
+-- would lie scattered among them.
 create table gateway.key_quarters (
     bucket timestamptz not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (key, bucket, tier, provider, model, domain, persona_id));
-create table gateway.key_hours (like gateway.key_quarters including all);
+    unique nulls not distinct (key, bucket, tier, provider, model, domain, persona_id)) partition by list (key);
+create table gateway.key_hours (like gateway.key_quarters including all) partition by list (key);
 create table gateway.key_days (
     day date not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (key, day, tier, provider, model, domain, persona_id));
+    unique nulls not distinct (key, day, tier, provider, model, domain, persona_id)) partition by list (key);
+create table gateway.key_weeks (
+    week date not null, key text collate "C" not null, tier text collate "C", provider text collate "C", model text collate "C",
+    domain public.coaching_domain, persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (key, week, tier, provider, model, domain, persona_id)) partition by list (key);
+do $$
+declare
+    size text;
+    name text;
+begin
+    foreach size in array array['quarters', 'hours', 'days', 'weeks'] loop
+        foreach name in array case size
+            when 'weeks' then array['persona_tier', 'persona_model', 'persona_domain']
+            when 'days' then array['persona_id', 'persona_tier', 'persona_model', 'persona_domain']
+            else array['persona_id'] end
+        loop
+            execute format('create table ledger.%I partition of gateway.%I for values in (%L)', 'key_' || size || '_' || name, 'key_' || size, name);
+        end loop;
+        if size <> 'weeks' then
+            execute format('create table ledger.%I partition of gateway.%I default', 'key_' || size || '_others', 'key_' || size);
+        end if;
+    end loop;
+end $$;
 -- With personas there are many more rows, which few figures need.
 create table gateway.persona_quarters (
     bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
@@ -86,7 +112,7 @@ create index idx_account_usage_days_day on gateway.account_usage_days (day);
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
 create index idx_conversation_days_day on gateway.conversation_days (day);
-create index idx_key_days_persona on gateway.key_days (persona_id, day) include (turns, preview_turns) where key = 'persona_id';
+create index idx_key_days_persona on ledger.key_days_persona_id (persona_id, day) include (turns, preview_turns);
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (
@@ -206,12 +232,16 @@ declare
     name text;
 begin
     foreach name in array array[
-        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'key_quarters', 'key_hours', 'key_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
+        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'key_quarters', 'key_hours', 'key_days', 'key_weeks', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
         'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days',
         'domain_latency_quarters', 'domain_latency_hours', 'rollup_state', 'rollup_marks']
     loop
         execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);
         execute format('alter table gateway.%I enable row level security', name);
+    end loop;
+    for name in select c.relname from pg_class c where c.relnamespace = 'ledger'::regnamespace and c.relname like 'key%' and c.relkind = 'r' loop
+        execute format('revoke all on ledger.%I from public, anon, authenticated, coach_gateway', name);
+        execute format('alter table ledger.%I enable row level security', name);
     end loop;
 end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -3,7 +3,7 @@
 -- steps were, and folding everything at once gives the same.
 
 -- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows. A rebuild folds all rows of one day up to $2: that of
--- $3, which is a date then. It leaves out what depends on other days: activity, retention, and hours of latency that begin at half past.
+-- $3, which is a date then. It leaves out what depends on other days: activity, retention, weeks, and hours of latency that begin at half past.
 create function gateway.folding_statement(is_rebuild boolean) returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -189,7 +189,9 @@ begin
             format(add_histograms, 'domain_latency_quarters', 'bucket, domain, measure', 'bucket, domain, measure', ''),
             format(add_histograms, 'domain_latency_hours', 'shift, bucket, domain, measure', 'shift, ' || hour || ', domain, measure', shifts),
             format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure', ''))
-        || case when is_rebuild then '' else $sql$
+        || case when is_rebuild then '' else ', pair_weeks as ('
+            || format(upsert, 'key_weeks', 'key, week, tier, provider, model, domain, persona_id',
+                'key, date_trunc(''week'', day::timestamp)::date, tier, provider, model, domain, persona_id', 'pair_delta') || $sql$)
         , new_day as materialized (
             -- Days on which an account writes, which it did not before. This statement does not see its own changes of account_days.
             select d.account_id, d.day from delta d where d.account_id <> gateway.nobody() group by d.account_id, d.day

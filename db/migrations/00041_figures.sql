@@ -49,9 +49,49 @@ create function gateway.split_hours(starts timestamptz, ends timestamptz, group_
         where e.edge <> h.hour
         order by 1);
 
+-- The rows of a rollup from one time to another, as text for a query: the keys and all measures, in a bucket that begins at `bucket`. From a later to
+-- an earlier time measures are negative; NULL when both are one. time_column: bucket, or the day or week, which are dates.
+create function gateway.signed_rows(
+    rollup text, time_column text, condition text, keys text[], bucket timestamptz, from_time timestamptz, to_time timestamptz) returns text
+    language sql stable set search_path = ''
+    return case when from_time <> to_time then format(
+        'select %L::timestamptz as bucket, %s from gateway.%I where %s and %5$I >= %6$L and %5$I < %7$L', bucket,
+        concat_ws(', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k), (
+            select string_agg(case when from_time < to_time then quote_ident(a.attname) else format('-%1$I as %1$I', a.attname) end, ', ' order by a.attnum)
+            from pg_attribute a
+            where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped)),
+        rollup, condition, time_column,
+        case when time_column = 'bucket' then least(from_time, to_time)::text else (least(from_time, to_time) at time zone 'UTC')::date::text end,
+        case when time_column = 'bucket' then greatest(from_time, to_time)::text else (greatest(from_time, to_time) at time zone 'UTC')::date::text end) end;
+
+-- The sums of a period without days, as text for a query: the UTC days, or weeks, that come nearest to it, and what is missing at each end or is
+-- too much there, which is subtracted. NULL: the nearest days are none.
+create function gateway.period_rows(
+    rollup text, condition text, day_rollup text, day_condition text, has_weeks boolean, keys text[], starts timestamptz, ends timestamptz) returns text
+    language plpgsql stable set search_path = '' as $$
+declare
+    first_day constant timestamptz := date_trunc('day', starts + interval '12 hours', 'UTC');
+    last_day constant timestamptz := date_trunc('day', ends + interval '12 hours', 'UTC');
+    first_week constant timestamptz := date_trunc('week', first_day + interval '3 days', 'UTC');
+    last_week constant timestamptz := date_trunc('week', last_day + interval '3 days', 'UTC');
+    is_by_week constant boolean := has_weeks and first_week < last_week;
+    parts text[];
+begin
+    if first_day >= last_day then
+        return null;
+    end if;
+    parts := case when is_by_week then array[
+            gateway.signed_rows('key_weeks', 'week', day_condition, keys, starts, first_week, last_week),
+            gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, first_day, first_week),
+            gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, last_week, last_day)]
+        else array[gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, first_day, last_day)] end || array[
+        gateway.signed_rows(rollup, 'bucket', condition, keys, starts, starts, first_day),
+        gateway.signed_rows(rollup, 'bucket', condition, keys, starts, last_day, ends)];
+    return '(' || array_to_string(parts, ' union all ') || ')';
+end $$;
+
 -- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
--- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the UTC days within it, and
--- from quarters before and after those.
+-- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the nearest UTC days.
 create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -60,6 +100,7 @@ declare
     zone_shift constant integer := gateway.hour_shift(starts, ends, tz);
     shift constant integer := case when is_latency then coalesce(zone_shift, 0) else 0 end;
     is_by_day constant boolean := 'day' = any (group_by);
+    is_whole_days constant boolean := gateway.is_whole_days(starts, ends, group_by, grain, tz);
     split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz, shift);
     keys constant text[] := array_remove(group_by, 'day');
     key constant text := case
@@ -68,7 +109,7 @@ declare
         when keys <@ array['provider', 'model'] then 'model'
         when keys <@ array['domain'] then 'domain'
         when keys <@ array['persona'] then 'persona_id' end;
-    -- Of days alone.
+    -- Of days and weeks alone.
     pair constant text := case
         when family <> 'usage' or key is not null then null
         when keys <@ array['persona', 'tier'] then 'persona_tier'
@@ -78,24 +119,19 @@ declare
     condition constant text := case when key is not null then format('key = %L', key) else 'true' end;
     days constant text := case when pair is not null then 'key_days' else rollup || '_days' end;
     of_pair constant text := case when pair is not null then format('key = %L', pair) else condition end;
-    first_day constant timestamptz := date_trunc('day', starts + interval '1 day' - interval '1 microsecond', 'UTC');
-    last_day constant timestamptz := date_trunc('day', ends, 'UTC');
     quarters constant text := format('select * from gateway.%I where %s', rollup || '_quarters', condition);
     hours constant text := format('select * from gateway.%I where %s', rollup || '_hours', case when is_latency then format('shift = %s', shift) else condition end);
-    columns text;
+    period text;
 begin
-    if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
+    if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
+        period := gateway.period_rows(
+            rollup || '_quarters', condition, days, of_pair, pair is not null, array_replace(keys, 'persona', 'persona_id'), starts, ends);
+        if period is not null then
+            return period;
+        end if;
+    end if;
+    if is_whole_days then
         return format('(select * from gateway.%I where %s)', days, of_pair);
-    elsif family = 'usage' and not is_by_day and first_day < last_day then
-        select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into columns
-        from pg_attribute a
-        where a.attrelid = format('gateway.%I', rollup || '_quarters')::regclass and a.attnum > 0 and not a.attisdropped and a.attname not in ('bucket', 'key');
-        return format(
-            '(select day::timestamp at time zone ''UTC'' as bucket, %1$s from gateway.%2$I where %3$s and day >= %4$L and day < %5$L '
-            'union all select bucket, %1$s from gateway.%6$I where %7$s and bucket < %8$L '
-            'union all select bucket, %1$s from gateway.%6$I where %7$s and bucket >= %9$L)',
-            columns, days, of_pair, (first_day at time zone 'UTC')::date, (last_day at time zone 'UTC')::date, rollup || '_quarters', condition,
-            first_day, last_day);
     elsif rollup in ('persona', 'error') or is_by_day and grain = 'hour' and shift is distinct from zone_shift then
         return '(' || quarters || ')';
     elsif split = '{}' then
@@ -114,7 +150,7 @@ create function gateway.figure_query(
     source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true') returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '%\_days%' and source not like '%\_quarters%';
+    is_days constant boolean := source like '(select * from gateway.%\_days where %';
     is_hours constant boolean := source like '%\_hours%' and source not like '%\_quarters%';
     bucket constant text := case
         when not 'day' = any (group_by) then null

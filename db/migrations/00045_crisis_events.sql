@@ -29,27 +29,35 @@ create table gateway.crisis_events (
     -- {model?, grammar, guard, resources}; NULL when the instance that ran the turn died.
     versions jsonb,
     created_at timestamptz not null default clock_timestamp(),
+    -- The quarter of an hour, within the day.
+    bucket timestamptz not null,
+    -- The turn's first on the day in which it was found, or the first in which sentences were replaced: what figures count.
+    is_counted boolean not null,
     primary key (account_id, day, turn_id, attempt, stage)
 );
-create index crisis_events_day on gateway.crisis_events (day);
+-- For figures, which read nothing else.
+create index idx_crisis_events_counted on gateway.crisis_events (bucket) include (tier, category, jurisdiction, action) where is_counted;
 
 revoke all on gateway.crisis_events from anon, authenticated, coach_gateway;
 alter table gateway.crisis_events enable row level security;
-grant insert on gateway.crisis_events to coach_gateway;
-create policy crisis_events_gateway on gateway.crisis_events for insert to coach_gateway
-    with check (account_id = (select u.account_id from public.users u where u.id = gateway.user_id()));
-
 -- Called by gateway.write_answer for receipts that have `crisis`: {jurisdiction?, versions?, events: [{stage, tier, category?, patterns,
--- score_bucket?, action}]}. What recovery wrote for the same attempt stays.
+-- score_bucket?, action}]}. What recovery wrote for the same attempt stays. With its owner's rights: the gateway's role has none to this table.
 create function gateway.record_crisis(uid uuid, turn_id uuid, nth integer, crisis jsonb) returns void
-    language plpgsql set search_path = '' as $$
+    language plpgsql security definer set search_path = '' as $$
 begin
     insert into gateway.crisis_events (
-        account_id, day, turn_id, attempt, stage, tier, category, patterns, score_bucket, action, jurisdiction, versions)
+        account_id, day, turn_id, attempt, stage, tier, category, patterns, score_bucket, action, jurisdiction, versions, created_at, bucket, is_counted)
     select u.account_id, t.day, t.id, nth, e.stage, e.tier, e.category, e.patterns, e.score_bucket, e.action,
-        crisis ->> 'jurisdiction', crisis -> 'versions'
+        crisis ->> 'jurisdiction', crisis -> 'versions', n.at,
+        greatest(t.day::timestamp at time zone 'UTC', least(
+            date_bin('15 minutes', n.at, 'epoch'), (t.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')),
+        1 = row_number() over (partition by e.action = 'replaced' order by e.tier desc, e.stage) and not exists (
+            select from gateway.crisis_events c
+            where c.account_id = u.account_id and c.day = t.day and c.turn_id = t.id and c.is_counted
+                and (c.action = 'replaced') = (e.action = 'replaced'))
     from public.users u
     join public.turns t on t.user_id = u.id and t.id = $2
+    cross join lateral (select clock_timestamp() as at offset 0) as n
     cross join jsonb_to_recordset(crisis -> 'events') as e (
         stage gateway.detection_stage, tier smallint, category text, patterns text[], score_bucket smallint, action gateway.crisis_action)
     where u.id = gateway.user_id()
@@ -57,10 +65,10 @@ begin
 end $$;
 
 -- A figure (00041). Groups: day, tier, category, jurisdiction. referrals: turns in which crisis services were shown; replaced: turns of which sentences
--- were replaced. A count under 5 is NULL, so that no cell points to a person. An event happened within its ledger's day.
+-- were replaced; a turn counts once a day. A count under 5 is NULL, so that no cell points to a person.
 create function operator.safety(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, tier bigint, category text, jurisdiction text, referrals bigint, replaced bigint)
-    language plpgsql stable security definer set search_path = '' set work_mem = '32MB' as $$
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'tier', 'category', 'jurisdiction'], grain, tz);
@@ -68,23 +76,18 @@ begin
         select c.bucket, c.tier, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
             case when c.replaced >= 5 then c.replaced end
         from (
-            -- One row for each turn in a group first: hashed, where count(distinct) would sort.
-            select t.bucket, t.tier, t.category, t.jurisdiction, count(*) filter (where t.is_referral) as referrals,
-                count(*) filter (where t.is_replaced) as replaced
+            select case when 'day' = any (group_by) then w.bucket end as bucket,
+                case when 'tier' = any (group_by) then e.tier::bigint end as tier,
+                case when 'category' = any (group_by) then e.category end as category,
+                case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction,
+                count(*) filter (where e.action <> 'replaced') as referrals, count(*) filter (where e.action = 'replaced') as replaced
+            -- There are far fewer quarters to be put into buckets than there are events.
             from (
-                select e.turn_id, bool_or(e.action <> 'replaced') as is_referral, bool_or(e.action = 'replaced') as is_replaced,
-                    case when 'day' = any (group_by) then date_trunc(grain, e.happened_at, tz) end as bucket,
-                    case when 'tier' = any (group_by) then e.tier::bigint end as tier,
-                    case when 'category' = any (group_by) then e.category end as category,
-                    case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction
-                from (
-                    select s.*, greatest(s.day::timestamp at time zone 'UTC', least(
-                        s.created_at, (s.day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as happened_at
-                    from gateway.crisis_events s
-                    where s.day between (starts at time zone 'UTC')::date and (ends at time zone 'UTC')::date) e
-                where e.happened_at >= starts and e.happened_at < ends
-                group by e.turn_id, 4, 5, 6, 7) t
-            group by 1, 2, 3, 4) c
+                select b as part, date_trunc(grain, b, tz) as bucket
+                from generate_series(starts, ends - interval '15 minutes', interval '15 minutes') as b
+                offset 0) as w
+            join gateway.crisis_events e on e.bucket = w.part and e.is_counted
+            group by 1, 2, 3, 4) as c
         order by 1, 2, 3, 4;
 end $$;
 
@@ -98,7 +101,7 @@ begin
         select e.jurisdiction, e.category, e.tier::smallint, count(*) filter (where e.action <> 'replaced'),
             count(*) filter (where e.action = 'replaced')
         from gateway.crisis_events e
-        where e.day between make_date($1, 1, 1) and make_date($1, 12, 31)
+        where e.is_counted and e.bucket >= make_timestamptz($1, 1, 1, 0, 0, 0, 'UTC') and e.bucket < make_timestamptz($1 + 1, 1, 1, 0, 0, 0, 'UTC')
         group by e.jurisdiction, e.category, e.tier
         order by 1, 2, 3;
 end $$;

@@ -19,6 +19,8 @@ declare
         order by 1);
     first integer := 1;
     length integer := 1;
+    calls_of_row numeric := 1;
+    next_call timestamptz;
     part_start timestamptz;
     part_end timestamptz;
     -- A bucket alone needs no `day`.
@@ -30,6 +32,20 @@ begin
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
     while first <= cardinality(buckets) and missing > 0 loop
         part_start := greatest(starts, buckets[first]);
+        select min(q.bucket) into next_call
+        from gateway.key_quarters q where q.key = 'tier' and q.calls > 0 and q.bucket >= part_start and q.bucket < ends;
+        exit when next_call is null;
+        first := width_bucket(next_call, buckets);
+        part_start := greatest(starts, buckets[first]);
+        -- Buckets with as many calls as fill the page: each row has one at least, and the largest rollup has about a row for each. So what is read grows
+        -- with the page, however uneven the buckets are.
+        select greatest(1, max(c.bucket) - first + 1) into length
+        from (
+            select width_bucket(q.bucket, buckets) as bucket, sum(sum(q.calls)) over (order by width_bucket(q.bucket, buckets)) as calls
+            from gateway.key_quarters q
+            where q.key = 'tier' and q.bucket >= part_start and q.bucket < coalesce(buckets[first + 8 * length], ends)
+            group by 1) as c
+        where c.calls <= missing * calls_of_row;
         part_end := coalesce(buckets[first + length], ends);
         groups := case when length = 1 then array_remove(group_by, 'day') else group_by end;
         return query execute
@@ -58,11 +74,10 @@ begin
         get diagnostics returned = row_count;
         missing := missing - returned;
         first := first + length;
-        -- As many as fill the page, by those before; the bucket of the page before may be nearly all in it.
-        length := case
-            when part_start <= former then 1
-            when returned = 0 then 8 * length
-            else greatest(1, least(8 * length, length * missing / returned)) end;
+        -- The bucket of the page before may be nearly all in it.
+        if former is null or part_start > former then
+            calls_of_row := 8 * calls_of_row;
+        end if;
     end loop;
 end $$;
 

@@ -66,6 +66,10 @@ create function gateway.rebuild_day(day date) returns void
 declare
     starts constant timestamptz := day::timestamp at time zone 'UTC';
     half_past constant timestamptz := starts - interval '30 minutes';
+    monday constant date := date_trunc('week', day::timestamp)::date;
+    measures constant text[] := (
+        select array_agg(a.attname::text order by a.attnum) from pg_attribute a
+        where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped);
     ends constant timestamptz := starts + interval '1 day';
     state gateway.rollup_state;
     name text;
@@ -99,6 +103,13 @@ begin
     select 30, date_bin('1 hour', q.bucket, half_past) as hour, q.domain, q.measure, sum(q.turns), gateway.total(q.histogram)
     from gateway.domain_latency_quarters q where q.bucket >= half_past and q.bucket < ends + interval '30 minutes'
     group by hour, q.domain, q.measure;
+    -- The week, from its days.
+    delete from gateway.key_weeks w where w.week = monday;
+    execute format(
+        'insert into gateway.key_weeks (week, key, tier, provider, model, domain, persona_id, %1$s) '
+        'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
+        'where d.key in (''persona_tier'', ''persona_model'', ''persona_domain'') and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
+        array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday;
     update gateway.rollup_state s set pending = array_remove(s.pending, day);
 end $$;
 

@@ -66,8 +66,8 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into gateway.removal_confirmations values (\(owner), '', now())")
         try await store.admin.execute(
             """
-            insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action)
-            values (\(account)::uuid, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card')
+            insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action, bucket, is_counted)
+            values (\(account)::uuid, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card', now(), true)
             """)
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
         try await store.admin.execute(

@@ -241,6 +241,8 @@ enum FunctionExpectation {
         "gateway.split_hours(timestamp with time zone, timestamp with time zone, text[], text, text, integer)",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_query(text, text[], text[], text[], text[], text, text)",
+        "gateway.signed_rows(text, text, text, text[], timestamp with time zone, timestamp with time zone, timestamp with time zone)",
+        "gateway.period_rows(text, text, text, text, boolean, text[], timestamp with time zone, timestamp with time zone)",
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text, gateway.latency_measure[])",
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
@@ -252,6 +254,7 @@ enum FunctionExpectation {
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables
     /// that the gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
+        "gateway.record_crisis(uuid, uuid, integer, jsonb)",
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
         "gateway.purge_content(interval, integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",

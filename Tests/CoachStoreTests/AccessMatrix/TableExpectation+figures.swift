@@ -10,6 +10,7 @@ extension TableExpectation {
         "key_quarters": ("(bucket, key) values (now(), '')", "calls"),
         "key_hours": ("(bucket, key) values (now(), '')", "calls"),
         "key_days": ("(day, key) values (now(), '')", "calls"),
+        "key_weeks": ("(week, key) values (now(), 'persona_tier')", "calls"),
         "persona_quarters": ("(bucket, tier) values (now(), '')", "calls"),
         "persona_days": ("(day, tier) values (now(), '')", "calls"),
         "account_usage_days": ("(day, account_id, tier) values (now(), gen_random_uuid(), '')", "calls"),

@@ -84,10 +84,10 @@ struct TableExpectation: Sendable {
                 values (:account, now(), gen_random_uuid(), 1, 1, 0, 'chat', 'free')
                 """, update: "set cost_usd = 0"),
         .init(
-            name: "gateway.crisis_events", allowed: [.gateway: ".I.."],
+            name: "gateway.crisis_events", allowed: [:],
             insert: """
-                insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action)
-                values (:account, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card')
+                insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action, bucket, is_counted)
+                values (:account, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card', now(), true)
                 """, update: "set tier = 0"),
         .init(
             name: "public.model_calls", allowed: own("S...", gateway: "...."),

@@ -3,20 +3,20 @@ import Testing
 
 @Suite("Costs by many keys")
 struct CostPageTests {
-    /// A ledger of four days with each combination of keys, and its rollups.
-    private func ledger() async throws -> StoreFixture {
+    /// A ledger of some days with each combination of keys, and its rollups.
+    private func ledger(days: Int = 4) async throws -> StoreFixture {
         let store = try await StoreFixture()
         try await store.admin.execute(
             """
             insert into public.usage_logs (
                 account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, status, persona_id, domain, tier, provider, model,
                 input_tokens, output_tokens, cost_usd, unpriced, booked_at)
-            select md5((n % 11)::text)::uuid, '2031-03-01'::date + n / 150, gen_random_uuid(), 1, 1, 1, 'chat', 'owner', 'complete',
+            select md5((n % 11)::text)::uuid, d.day, gen_random_uuid(), 1, 1, 1, 'chat', 'owner', 'complete',
                 case when n % 7 < 3 then md5((n % 5)::text)::uuid end, case n % 4 when 0 then 'mindset' when 1 then 'fitness' end::public.coaching_domain,
                 case n % 3 when 0 then 'paid' else 'free' end, case n % 6 when 5 then 'Two' else 'one' end, case n % 2 when 0 then 'small' else 'Large' end,
                 n, 1, case when n % 9 > 0 then n / 1e9 end, (n % 9 = 0)::integer,
-                ('2031-03-01'::date + n / 150 + interval '1 minute' * (n * 577 % 1440)) at time zone 'UTC'
-            from generate_series(0, 599) as n
+                (d.day + interval '1 minute' * (n * 577 % 1440)) at time zone 'UTC'
+            from generate_series(0, 599) as n cross join lateral (select '2031-03-01'::date + n * \(days) / 600 as day) as d
             """)
         try await store.admin.execute("call gateway.rebuild_rollups()")
         // What was booked beside a transaction that still ran is left to the fold.
@@ -37,6 +37,34 @@ struct CostPageTests {
             """
     }
 
+    /// The figure and its pages of these sizes are the sums of quarters of an hour.
+    private func compare(
+        _ store: StoreFixture, _ groups: String, _ grain: String, _ tz: String, _ starts: String, _ ends: String, sizes: [Int]
+    ) async throws {
+        let period = "'\(starts)', '\(ends)', '{\(groups)}', '\(grain)', '\(tz)'"
+        let sums = expected(Set(groups.split(separator: ",").map(String.init)), grain, tz, starts, ends)
+        let whole = try await store.admin.query(
+            Query(
+                unsafeSQL: """
+                    select * from (\(sums)) as f (day, model, provider, domain, persona, account, tier)
+                    order by day, model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
+                    """)
+        ) { rows in (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } } }
+        #expect(!whole.isEmpty)
+        let table = try await store.operatorRows("costs(\(period))")
+        #expect(table.count == whole.count && Set(table) == Set(whole), "\(period)")
+        guard groups.hasPrefix("day") else { return }
+        for size in sizes {
+            var pages: [[String?]] = []
+            while true {
+                let page = try await store.operatorRows("cost_page(\(period), \(size), \(StoreFixture.after(pages.last)))")
+                pages += page
+                if page.count < size { break }
+            }
+            #expect(pages == whole, "pages of \(size): \(period)")
+        }
+    }
+
     @Test("pages of any size, and the whole table, are the sums of the quarters of an hour, whichever rollup they are read from")
     func sums() async throws {
         let store = try await ledger()
@@ -52,30 +80,27 @@ struct CostPageTests {
                 ("2031-03-01 00:00+00", "2031-03-05 00:00+00"), ("2031-03-01 10:15+00", "2031-03-04 20:45+00"),
                 ("2031-03-01 10:15+00", "2031-03-04 20:15+00"), ("2031-03-01 12:30+00", "2031-03-04 00:15+00"),
             ] {
-                let period = "'\(starts)', '\(ends)', '{\(groups)}', '\(grain)', '\(tz)'"
-                let sums = expected(Set(groups.split(separator: ",").map(String.init)), grain, tz, starts, ends)
-                let whole = try await store.admin.query(
-                    Query(
-                        unsafeSQL: """
-                            select * from (\(sums)) as f (day, model, provider, domain, persona, account, tier)
-                            order by day, model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
-                            """)
-                ) { rows in (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } } }
-                #expect(!whole.isEmpty)
-                let table = try await store.operatorRows("costs(\(period))")
-                #expect(table.count == whole.count && Set(table) == Set(whole), "\(period)")
-                guard groups.hasPrefix("day") else { continue }
-                for size in [1, 7, 40, 10_000] where size > 1 || grain == "week" {
-                    var pages: [[String?]] = []
-                    while true {
-                        let page = try await store.operatorRows("cost_page(\(period), \(size), \(StoreFixture.after(pages.last)))")
-                        pages += page
-                        if page.count < size { break }
-                    }
-                    #expect(pages == whole, "pages of \(size): \(period)")
-                }
+                try await compare(store, groups, grain, tz, starts, ends, sizes: grain == "week" ? [1, 7, 40, 10_000] : [7, 40, 10_000])
             }
         }
+    }
+
+    @Test("so are those of weeks, from which days at both ends are missing, or of which some are too many")
+    func weeks() async throws {
+        let store = try await ledger(days: 24)
+        for groups in ["persona,model", "persona,domain", "persona,tier", "persona", "domain", "day,persona,model"] {
+            // The third of March is a Monday. From and to each half of a week, and of a day.
+            for (starts, ends) in [
+                ("2031-03-03 00:00+00", "2031-03-17 00:00+00"), ("2031-03-05 00:00+00", "2031-03-20 00:00+00"),
+                ("2031-03-07 00:00+00", "2031-03-22 00:00+00"), ("2031-03-05 10:15+00", "2031-03-22 20:45+00"),
+                ("2031-03-07 20:45+00", "2031-03-20 10:15+00"), ("2031-03-06 12:00+00", "2031-03-07 11:45+00"),
+            ] {
+                try await compare(store, groups, "week", "Europe/Berlin", starts, ends, sizes: [40])
+            }
+        }
+        let source = try await store.value(
+            "select gateway.figure_source('usage', '2031-03-04+00', '2031-03-22 02:00+00', '{persona,model}', 'day', 'UTC')")
+        #expect(source?.contains("key_weeks") == true && source?.contains("-calls as calls") == true)
     }
 
     @Test("the first page of many hours reads a part of them")
@@ -85,5 +110,9 @@ struct CostPageTests {
         let first = try await store.operatorPages("cost_page(\(period), 5, null)")
         let all = try await store.operatorPages("cost_page(\(period), 10000, null)")
         #expect(first * 2 < all, "\(first) of \(all)")
+        // Hours without a call before them make it no larger.
+        let later = "'2031-01-01+00', '2031-03-05+00', '{day,persona,domain,model}', 'hour', 'UTC'"
+        let afterEmpty = try await store.operatorPages("cost_page(\(later), 5, null)")
+        #expect(afterEmpty * 2 < all, "\(afterEmpty) of \(all)")
     }
 }

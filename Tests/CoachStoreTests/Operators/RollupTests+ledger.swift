@@ -7,7 +7,8 @@ extension RollupTests {
     /// Every row of every rollup, in an order of its own. Sums that came to zero are no rows of a rebuilt one.
     func everything(_ store: StoreFixture) async throws -> [String] {
         let parts = [
-            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "persona_quarters", "persona_days",
+            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "key_weeks", "persona_quarters",
+            "persona_days",
             "account_usage_days", "account_days",
         ].map {
             "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars, t.failed_calls) <> (0, 0, 0, 0)"

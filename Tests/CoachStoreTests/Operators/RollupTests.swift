@@ -83,7 +83,7 @@ struct RollupTests {
         let tables = try await store.admin.query(
             """
             select c.relname::text from pg_class c
-            where c.relnamespace = 'gateway'::regnamespace and c.relkind = 'r' and c.relname ~ '_(quarters|hours|days|weeks)$'
+            where c.relnamespace = 'gateway'::regnamespace and c.relkind in ('r', 'p') and c.relname ~ '_(quarters|hours|days|weeks)$'
             """
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
         #expect(tables.count > 15)
@@ -142,7 +142,7 @@ struct RollupTests {
         #expect(try await store.value(conversations) == "1 1")
     }
 
-    @Test("rollups by one key are the sums of those by all keys", arguments: ["quarters", "hours", "days"])
+    @Test("rollups by one key are the sums of those by all keys", arguments: ["quarters", "hours", "days", "weeks"])
     func keys(size: String) async throws {
         let store = try await StoreFixture()
         var random = SeededGenerator(state: 5)
@@ -152,14 +152,19 @@ struct RollupTests {
         try await store.admin.execute("call gateway.rebuild_rollups()")
         let sums = ["calls", "turns", "output_tokens", "cost_nanodollars", "priced_calls", "unpriced_turns", "errors", "messages"]
         var keys = ["tier": ["tier"], "model": ["provider", "model"], "domain": ["domain"], "persona_id": ["persona_id"]]
-        if size == "days" {
+        if size == "weeks" { keys = [:] }
+        if size == "days" || size == "weeks" {
             keys["persona_tier"] = ["tier", "persona_id"]
             keys["persona_model"] = ["provider", "model", "persona_id"]
             keys["persona_domain"] = ["domain", "persona_id"]
         }
-        let time = size == "days" ? "day" : "bucket"
+        let time = ["days": "day", "weeks": "week"][size] ?? "bucket"
         // The time of a quarter's row.
-        let ofQuarter = ["hours": "date_trunc('hour', bucket, 'UTC')", "days": "(bucket at time zone 'UTC')::date"][size] ?? time
+        let ofQuarter =
+            [
+                "hours": "date_trunc('hour', bucket, 'UTC')", "days": "(bucket at time zone 'UTC')::date",
+                "weeks": "date_trunc('week', bucket at time zone 'UTC')::date",
+            ][size] ?? time
         let ofAll = keys.map { key, columns in
             let values = ["tier", "provider", "model", "domain", "persona_id"].map { columns.contains($0) ? "\($0)::text" : "null" }
             let selected = (values + sums.map { "sum(\($0))" }).joined(separator: ", ")

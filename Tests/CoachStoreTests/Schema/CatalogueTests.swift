@@ -25,7 +25,8 @@ struct CatalogueTests {
         "gateway.jobs", "gateway.done_jobs",
         // Rollups of the ledger, by account where they are not sums over all.
         "gateway.usage_quarters", "gateway.usage_hours",
-        "gateway.usage_days", "gateway.key_quarters", "gateway.key_hours", "gateway.key_days", "gateway.persona_quarters",
+        "gateway.usage_days", "gateway.key_quarters", "gateway.key_hours", "gateway.key_days", "gateway.key_weeks",
+        "gateway.persona_quarters",
         "gateway.persona_days", "gateway.account_usage_days",
         "gateway.account_days", "gateway.conversation_days",
         "gateway.activity_days", "gateway.retention_weeks",

@@ -92,6 +92,35 @@ struct CrisisEventTests {
         await #expect(throws: NotAllowed.self) { try await rows([], of: .someone()) }
     }
 
+    @Test("a turn that is tried again, with another tier, counts once in figures and in the report")
+    func triedAgain() async throws {
+        let store = try await StoreFixture()
+        let turns = store.turns()
+        for _ in 0..<5 {
+            let caller = Caller.someone()
+            let request = TurnRequest(message: "x", idempotencyKey: "k")
+            let first = try await turns.begin(caller, request, risk: .danger(.high)).begun.identity
+            var failed = TurnReceipt.failed(first, of: caller)
+            failed.crisis = receipt(first, of: caller, .danger(.high), replaced: [.phone]).crisis
+            _ = try await turns.finish(failed)
+            let second = try await turns.begin(caller, request, risk: .danger(.crisis)).begun.identity
+            #expect(second.turnID == first.turnID && second.attempt == 2)
+            _ = try await turns.finish(receipt(second, of: caller, .danger(.crisis), replaced: [.phone]))
+        }
+        let editor = Caller.someone(role: .operator)
+        #expect(try await store.count("select count(*) from gateway.crisis_events") == 20)
+        let now = Date()
+        let year = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: now).year ?? 0
+        let report = try await SafetyReports.postgres(client: store.gateway).yearly(editor, year)
+        #expect(report.map(\.referrals) == [5] && report.map(\.replaced) == [5])
+        let hour = (now.timeIntervalSince1970 / 3_600).rounded(.down) * 3_600
+        let query = FigureQuery(
+            period: Date(timeIntervalSince1970: hour - 3_600)..<Date(timeIntervalSince1970: hour + 7_200), groups: ["tier"], grain: .day,
+            timeZone: "UTC")
+        let rows = try await Figures.postgres(client: store.gateway).table(editor, .safety, query).rows
+        #expect(rows == [[.null, .integer(3), .null, .null, .integer(5), .integer(5)]])
+    }
+
     @Test("the notice is due at the first turn and after three hours, on every instance, and a replay has it again")
     func disclosure() async throws {
         let store = try await StoreFixture.shared()

@@ -2,7 +2,8 @@ extension Database {
     /// The rows of all rollups that count anything, as text.
     func rollups() async throws -> [Substring] {
         let figures = [
-            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "persona_quarters", "persona_days",
+            "usage_quarters", "usage_hours", "usage_days", "key_quarters", "key_hours", "key_days", "key_weeks", "persona_quarters",
+            "persona_days",
             "account_usage_days", "account_days",
         ].map { ($0, "(t.calls, t.attempts, t.cost_nanodollars) <> (0, 0, 0)") }
         let histograms = ["latency_quarters", "latency_hours", "latency_days", "domain_latency_quarters", "domain_latency_hours"]

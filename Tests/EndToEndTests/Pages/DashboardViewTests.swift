@@ -98,9 +98,10 @@ struct DashboardViewTests {
 
     /// Events of days that have ended, of stores, and of alerts.
     private static let history = """
-        insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at)
+        insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at,
+            bucket, is_counted)
         select gen_random_uuid(), (now() at time zone 'UTC')::date - 2, gen_random_uuid(), 1, 'grammar', 2, 'suicide', '{}', 'card',
-            case when n > 6 then 'GB' else 'NZ' end, now() - interval '2 days'
+            case when n > 6 then 'GB' else 'NZ' end, now() - interval '2 days', date_bin('15 minutes', now() - interval '2 days', 'epoch'), true
         from generate_series(1, 8) as n;
         insert into gateway.billing_figures
             (event_number, source, event_id, occurred_at, kind, purchase, store, price_usd, period_start, period_end, renews, will_renew)

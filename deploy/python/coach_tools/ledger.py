@@ -23,11 +23,11 @@ TURNS_A_DAY = 8
 BESIDE = (
     # What was found in one of a hundred turns.
     """
-    insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at)
+    insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at, bucket, is_counted)
     select l.account_id, l.day, l.turn_id, l.attempt, (array['grammar', 'model', 'state', 'judge'])[1 + n % 4]::gateway.detection_stage, 2 + n % 3,
         (array['suicide', 'self_harm', 'abuse', 'violence', 'eating_disorder', 'psychosis', 'substance'])[1 + n % 7], '{}',
         (array['card', 'opening', 'fixed_text', 'card', 'replaced'])[1 + n / 100 % 5]::gateway.crisis_action,
-        (array['US', 'DE', 'IN', 'GB', 'FR', 'BR', 'JP', null])[1 + n / 700 % 8], l.booked_at
+        (array['US', 'DE', 'IN', 'GB', 'FR', 'BR', 'JP', null])[1 + n / 700 % 8], l.booked_at, date_bin('15 minutes', l.booked_at, 'epoch'), true
     from public.usage_logs l cross join abs(hashtext(l.turn_id::text)::bigint) as n
     where l.revision = 1 and n % 10000 < 100
     on conflict do nothing""",
