@@ -144,10 +144,10 @@ begin
         array(select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
 end $$;
 
--- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by) and sums of measures; `percentiles` are those of the sum of
--- histograms. The query's parameters are starts, ends, grain and tz. condition: of the rows `s` of the rollup.
+-- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by), sums of measures, and `more`: aggregates over its rows `s`. The query's
+-- parameters are starts, ends, grain and tz. condition: of the rows.
 create function gateway.figure_query(
-    source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true') returns text
+    source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true', more text default null) returns text
     language plpgsql immutable set search_path = '' as $$
 declare
     is_days constant boolean := source like '(select * from gateway.%\_days where %';
@@ -162,26 +162,19 @@ declare
     columns constant text := (
         select string_agg(case when k.key = any (group_by) then format('s.%1$I', k.key) else format('null::%s as %I', k.type, k.key) end, ', ')
         from unnest(keys, types) as k (key, type));
-    groups constant text := concat_ws(', ', bucket, (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by)));
-    sums constant text := (
-        select string_agg(
-            case when m <> 'percentiles' then format('gateway.total(s.%1$I) as %1$I', m)
-                -- Those of an hour that is alone are kept; quarters have none.
-                else format('coalesce(%s gateway.latency_percentiles(gateway.total(s.histogram), gateway.total(s.turns))) as percentiles',
-                    case when source like '%\_hours%' then 'case when count(*) = 1 then min(s.percentiles) end,' end)
-                end, ', ')
-        from unnest(measures) as m);
-    -- Rows of one bucket become one before they are joined, except of histograms, of which there are few.
+    grouped constant text := (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by));
+    groups constant text := concat_ws(', ', bucket, grouped);
+    sums constant text := (select string_agg(format('gateway.total(s.%1$I) as %1$I', m), ', ') from unnest(measures) as m);
+    -- Rows of one bucket become one before they are joined, where there are many: not by one key.
     parts constant text := case
-        when bucket is distinct from 'w.bucket' or 'percentiles' = any (measures) then source
-        else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)',
-            concat_ws(', ', 's.bucket', (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by))), sums, source)
+        when bucket is distinct from 'w.bucket' or more is not null or source not like '(select * from gateway.usage\_%' then source
+        else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)', concat_ws(', ', 's.bucket', grouped), sums, source)
         end;
 begin
     return format(
-        'select %s as bucket, %s, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
+        'select %s as bucket, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
         case when bucket is null then 'null::timestamptz' when is_days then bucket || '::timestamp at time zone ''UTC''' else bucket end,
-        columns, sums, parts,
+        concat_ws(', ', columns, sums, more), parts,
         case when bucket = 'w.bucket' then $sql$
             join (
                 select b as part, date_trunc($3, b, $4) as bucket

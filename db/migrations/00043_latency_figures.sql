@@ -13,21 +13,28 @@ declare
     family constant text := case
         when 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then 'domain_latency'
         else 'latency' end;
+    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz);
+    -- A row for each measure becomes a column. %s: its rows. The percentiles of an hour that is alone are kept, so that they need not be computed anew.
+    percentiles constant text := case when source like '%\_hours%' then 'case when count(*) %1$s = 1 then min(s.percentiles) %1$s end, ' else '' end
+        || 'gateway.latency_percentiles(gateway.total(s.histogram) %1$s, gateway.total(s.turns) %1$s)';
+    columns constant text := (
+        select string_agg(format('coalesce(%s) as %I', format(percentiles, format('filter (where s.measure = %L)', m)), m), ', ') from unnest(measures) as m);
 begin
     if family = 'domain_latency' and group_by && array['provider', 'model'] then
         raise exception 'latency by domain and model is by UTC days' using errcode = 'invalid_parameter_value';
     end if;
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source(family, starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure'],
-            array['text', 'text', 'public.coaching_domain', 'text'], group_by || array['measure'], array['turns', 'percentiles'], grain,
-            's.measure = any ($5) and s.turns > 0')
-        || ') select f.bucket, f.provider, f.model, f.domain, coalesce(sum(f.turns) filter (where f.measure = ''first_token''), 0)::bigint, '
+            source, array['provider', 'model', 'domain'], array['text', 'text', 'public.coaching_domain'], group_by, '{}', grain,
+            's.measure = any ($5) and s.turns > 0',
+            'coalesce(gateway.total(s.turns) filter (where s.measure = ''first_token''), 0) as turns, ' || columns)
+        || ') select f.bucket, f.provider, f.model, f.domain, f.turns, '
         || (select string_agg(
-            format('(min(f.percentiles) filter (where f.measure = %L))[%s]', m.measure, p.place), ', ' order by m.place, p.place)
-            from unnest(array['first_token', 'per_token', 'whole_turn']) with ordinality as m (measure, place)
-            cross join generate_series(1, 4) as p (place))
-        || ' from f group by 1, 2, 3, 4 order by 1, 2, 3, 4'
+            case when m = any (measures) then format('f.%I[%s]', m, p) else 'null::numeric' end, ', ' order by m, p)
+            from unnest(enum_range(null::gateway.latency_measure)) as m
+            cross join generate_series(1, 4) as p)
+        -- Without groups there is a row also when there is nothing.
+        || ' from f where coalesce(' || (select string_agg(format('f.%I', m), ', ') from unnest(measures) as m) || ') is not null order by 1, 2, 3, 4'
         using starts, ends, grain, tz, measures;
 end $$;
 

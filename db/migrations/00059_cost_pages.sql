@@ -17,6 +17,19 @@ declare
         union
         select date_trunc(grain, ends - interval '1 microsecond', tz) where ends > starts
         order by 1);
+    -- The keys by their places in `after`, and those that are grouped by: rows of a bucket are in the order of their bytes, NULL after all others.
+    texts constant text[] := array[null, 'k.model', 'k.provider', 'k.domain::text', 'k.persona_id::text', null, 'k.tier'];
+    places constant integer[] := array(
+        select k.place
+        from unnest(array['day', 'model', 'provider', 'domain', 'persona', 'user', 'tier']) with ordinality as k (key, place)
+        where k.key = any (group_by) and k.key <> 'day'
+        order by k.place);
+    ranks constant text := (select string_agg(format('%s collate "C"', texts[p]), ', ' order by p) from unnest(places) as p);
+    is_later constant text := (
+        select format('(%s) > (%s)', string_agg(format('coalesce(%s, chr(1114111)) collate "C"', texts[p]), ', ' order by p),
+            string_agg(format('coalesce($6[%s], chr(1114111))', p), ', ' order by p))
+        from unnest(places) as p
+        having count(*) > 0);
     first integer := 1;
     length integer := 1;
     calls_of_row numeric := 1;
@@ -32,18 +45,19 @@ begin
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
     while first <= cardinality(buckets) and missing > 0 loop
         part_start := greatest(starts, buckets[first]);
-        select min(q.bucket) into next_call
-        from gateway.key_quarters q where q.key = 'tier' and q.calls > 0 and q.bucket >= part_start and q.bucket < ends;
+        -- Hours, which are fewer than quarters: one may belong to two buckets, and counts for the first.
+        select min(h.bucket) into next_call
+        from gateway.key_hours h where h.key = 'tier' and h.calls > 0 and h.bucket > part_start - interval '1 hour' and h.bucket < ends;
         exit when next_call is null;
-        first := width_bucket(next_call, buckets);
+        first := greatest(first, width_bucket(next_call, buckets));
         part_start := greatest(starts, buckets[first]);
         -- Buckets with as many calls as fill the page: each row has one at least, and the largest rollup has about a row for each. So what is read grows
         -- with the page, however uneven the buckets are.
         select greatest(1, max(c.bucket) - first + 1) into length
         from (
-            select width_bucket(q.bucket, buckets) as bucket, sum(sum(q.calls)) over (order by width_bucket(q.bucket, buckets)) as calls
-            from gateway.key_quarters q
-            where q.key = 'tier' and q.bucket >= part_start and q.bucket < coalesce(buckets[first + 8 * length], ends)
+            select width_bucket(h.bucket, buckets) as bucket, sum(sum(h.calls)) over (order by width_bucket(h.bucket, buckets)) as calls
+            from gateway.key_hours h
+            where h.key = 'tier' and h.bucket > part_start - interval '1 hour' and h.bucket < coalesce(buckets[first + 8 * length], ends)
             group by 1) as c
         where c.calls <= missing * calls_of_row;
         part_end := coalesce(buckets[first + length], ends);
@@ -60,16 +74,8 @@ begin
                     case when k.output_known > 0 then k.output_tokens end, case when k.priced_calls > 0 then k.cost_nanodollars end,
                     k.unpriced_turns
                 from k
-                cross join lateral (
-                    -- Texts in the order of bytes; NULL after all others.
-                    select coalesce(k.model, chr(1114111)) collate "C" as model, coalesce(k.provider, chr(1114111)) collate "C" as provider,
-                        coalesce(k.domain::text, chr(1114111)) collate "C" as domain, coalesce(k.persona_id::text, chr(1114111)) collate "C" as persona,
-                        coalesce(k.tier, chr(1114111)) collate "C" as tier) as r
-                where k.calls > 0 and ($6 is null or coalesce(k.bucket, $5) > $7
-                    or (r.model, r.provider, r.domain, r.persona, r.tier) > (coalesce($6[2], chr(1114111)), coalesce($6[3], chr(1114111)),
-                        coalesce($6[4], chr(1114111)), coalesce($6[5], chr(1114111)), coalesce($6[7], chr(1114111))))
-                order by 1, r.model, r.provider, r.domain, r.persona, r.tier
-                limit $8 $sql$
+                where k.calls > 0 and ($6 is null or coalesce(k.bucket, $5) > $7 or $sql$ || coalesce(is_later, 'false') || $sql$)
+                order by $sql$ || concat_ws(', ', case when length > 1 then 'k.bucket' end, ranks, '1') || ' limit $8'
             using part_start, part_end, grain, tz, buckets[first], after, former, missing;
         get diagnostics returned = row_count;
         missing := missing - returned;

@@ -60,7 +60,7 @@ begin
     return days;
 end $$;
 
--- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile.
+-- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile. Days of different weeks may be made beside each other.
 create function gateway.rebuild_day(day date) returns void
     language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
 declare
@@ -74,7 +74,7 @@ declare
     state gateway.rollup_state;
     name text;
 begin
-    select * into state from gateway.rollup_state for update;
+    select * into state from gateway.rollup_state for share;
     foreach name in array array[
         'usage_quarters', 'usage_hours', 'persona_quarters', 'error_quarters', 'latency_quarters', 'latency_hours', 'domain_latency_quarters',
         'domain_latency_hours', 'key_quarters', 'key_hours']
@@ -110,7 +110,6 @@ begin
         'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
         'where d.key in (''persona_tier'', ''persona_model'', ''persona_domain'') and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
         array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday;
-    update gateway.rollup_state s set pending = array_remove(s.pending, day);
 end $$;
 
 -- Makes the activity of days and the retention anew from the days of accounts: they depend on days before.
@@ -142,6 +141,18 @@ begin
     group by 1, 2;
 end $$;
 
+-- Notes that a day's rollups were made, and with the last one makes what depends on several days: a rebuild that is broken off before is seen to be.
+create function gateway.end_rebuild(day date) returns void
+    language plpgsql set search_path = '' as $$
+declare
+    state gateway.rollup_state;
+begin
+    update gateway.rollup_state s set pending = array_remove(s.pending, day) returning s.* into state;
+    if state.pending = '{}' then
+        perform gateway.rebuild_activity();
+    end if;
+end $$;
+
 -- Makes the rollups anew from the ledger, for the owner of the tables, a day at a time: each is committed, and read by operators from then on. One that was
 -- broken off is to be called again. Without settings of its own, because it commits.
 create procedure gateway.rebuild_rollups()
@@ -153,8 +164,8 @@ begin
     commit;
     foreach a_day in array days loop
         perform gateway.rebuild_day(a_day);
-        -- With the last day, after which nothing is pending: a rebuild that is broken off before it is seen to be.
-        if a_day = days[cardinality(days)] then perform gateway.rebuild_activity(); end if;
+        commit;
+        perform gateway.end_rebuild(a_day);
         commit;
     end loop;
     if cardinality(days) = 0 then perform gateway.rebuild_activity(); end if;
@@ -162,5 +173,5 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 revoke all on procedure gateway.rebuild_rollups() from public, anon, authenticated, coach_gateway;
-revoke all on function gateway.begin_rebuild(), gateway.rebuild_day(date), gateway.rebuild_activity() from coach_gateway;
+revoke all on function gateway.begin_rebuild(), gateway.rebuild_day(date), gateway.end_rebuild(date), gateway.rebuild_activity() from coach_gateway;
 grant execute on function gateway.detach_usage_partition(integer) to coach_gateway;

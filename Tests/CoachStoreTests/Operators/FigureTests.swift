@@ -82,6 +82,9 @@ struct FigureTests {
                     """)
             }
         }
+        // By these the page finds the days with calls.
+        try await store.admin.execute(
+            "insert into gateway.key_hours (bucket, key, tier, calls) values (\(day)::timestamp at time zone 'UTC', 'tier', 'free', 7)")
         try await add([("b", "mindset"), ("b", "fitness"), ("b", nil), ("d/é-%", nil), ("f", "mindset"), (nil, "fitness"), (nil, nil)])
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         var query = FigureSample.query(["day", "model", "domain"], limit: 1_000)

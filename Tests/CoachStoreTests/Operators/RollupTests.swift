@@ -65,6 +65,7 @@ struct RollupTests {
         try await store.admin.execute("select gateway.begin_rebuild()")
         let (days, former) = (try await store.count(pending), try await store.value(asOf))
         try await store.admin.execute(Query(unsafeSQL: "select gateway.rebuild_day(\(today))"))
+        try await store.admin.execute(Query(unsafeSQL: "select gateway.end_rebuild(\(today))"))
         #expect(try await store.count(pending) == days - 1 && days > 2)
         try await talk(store, callers, &random)
         try await eventually("today is folded") {
