@@ -115,6 +115,23 @@ struct CrisisDetectorTests {
         #expect(risk("I was suicidal years ago and it is back again").tier >= .crisis)
     }
 
+    @Test(
+        "a time that is over, work and lessons leave it to the models whether a statement of high danger is one",
+        arguments: [
+            "I took all my pills at fifteen. These days I run a bakery", "En 2009 me tomé todas las pastillas de casa",
+            "I tried to kill myself when I was 19, how do I tell my fiancé?",
+            "Half of my shift as a dispatcher is people who took all their pills",
+        ])
+    func doubtful(_ message: String) { #expect(grammarRisk(message).tier <= .crisis, "\(grammarRisk(message))") }
+
+    @Test(
+        "a present plan or person beside such words keeps its tier",
+        arguments: [
+            "I took all my pills at fifteen and tonight I took them again", "After my shift I'm going to kill myself",
+            "hice el curso y no me sirvió, me voy a matar hoy", "my brother, who is a paramedic, is going to kill himself",
+        ])
+    func stillPresent(_ message: String) { #expect(grammarRisk(message).tier >= .high, "\(grammarRisk(message))") }
+
     @Test("humour lowers a high tier to crisis, and crisis to concern")
     func laughter() {
         #expect(risk("lol I'm going to kill myself").tier == .crisis)
