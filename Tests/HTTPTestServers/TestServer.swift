@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A test's server process, on a free port of 127.0.0.1. It is killed when the object is released.
+/// A test's server process, on a free port of 127.0.0.1. It is killed when the object is released, and ends with the tests.
 package final class TestServer: Sendable {
     package let port: Int
     private let process: ChildProcess
@@ -11,8 +11,9 @@ package final class TestServer: Sendable {
 
     /// The same with a list of arguments.
     package init(_ script: String, arguments: [String]) throws {
-        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Servers/\(script).py").path
-        process = try ChildProcess(["python3", "-B", path] + arguments, output: .pipe)
+        let servers = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Servers")
+        let paths = ["run", script].map { servers.appending(path: "\($0).py").path }
+        process = try ChildProcess(["python3", "-B"] + paths + arguments, input: .pipe, output: .pipe)
         guard let port = Int(process.line()) else { throw ChildProcess.Failure(description: "\(script) did not print its port") }
         self.port = port
     }
