@@ -60,7 +60,7 @@ begin
     return days;
 end $$;
 
--- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile. Days of different weeks may be made beside each other.
+-- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile. Days of weeks that are not neighbours may be made beside each other.
 create function gateway.rebuild_day(day date) returns void
     language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
 declare
