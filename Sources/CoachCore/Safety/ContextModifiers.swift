@@ -73,8 +73,6 @@ struct ContextModifiers {
             match.tier = .none
             return
         }
-        // A model may lower what is left at tier 2, and raises it again: at tiers 3 and 4 it lowers nothing.
-        defer { if isDoubtful(match) { match.tier = min(match.tier, .crisis) } }
         if match.tier == .imminent, !match.entry.ambiguous { return }
         if isDenied(match) || isProfessional(match) {
             match.tier = .none
@@ -141,20 +139,6 @@ struct ContextModifiers {
         if self[.wish].contains(where: inClause) { return false }
         let isPast = clause < ContextModifiers.conjunction && self[.past].contains(where: inClause)
         return self[.resolvedPast].contains { inClause($0) || (isPast && message.tokens[$0.lowerBound].sentence == sentence) }
-    }
-
-    /// True where danger is also spoken of without being in it: in a message of a time that is over, without a word for the present in the sentence
-    /// ("I took all my pills at fifteen"), or near words of work, lessons or fiction. False for a present wish or plan: "I will do it after my shift".
-    private func isDoubtful(_ match: CrisisDetector.EntryMatch) -> Bool {
-        let start = match.range.lowerBound
-        let sentence = message.tokens[start].sentence
-        if self[.wish].contains(where: { clauses[$0.lowerBound] == clauses[start] }) { return false }
-        let isPresent = self[.present].contains { message.tokens[$0.lowerBound].sentence == sentence }
-        if !match.entry.timeless, !isPresent, !(self[.longAgo].isEmpty && self[.resolvedPast].isEmpty) { return true }
-        guard self[.creativeDenied].isEmpty, !(match.subject == .other && namesKnownPerson(match)) else { return false }
-        return [.setting, .professional, .creative].contains { (marker: CrisisGrammar.Marker) in
-            self[marker].contains { abs(message.tokens[$0.lowerBound].sentence - sentence) <= 1 }
-        }
     }
 
     /// True for a professional context in the sentence, when the match concerns neither the user nor a person they know. A parent who

@@ -3,7 +3,7 @@ import Testing
 @testable import CoachCore
 
 /// Pairs of messages with much the same words, of which one is of danger and the other one speaks of it: long ago, at work, in fiction, quoted.
-/// The grammar's markers were chosen with them in view, so they show what is held, and nothing about messages that nobody has seen.
+/// What the models make of the words around: an attempt at fifteen and one tonight, a caller's pills and one's own.
 @Suite("Danger and its context")
 struct ContextCaseTests {
     private static let texts: (danger: [String], calm: [String]) = {
@@ -18,21 +18,21 @@ struct ContextCaseTests {
         Double(texts.count { assessor.assessFully($0).risk.tier >= tier }) / Double(texts.count)
     }
 
-    @Test("the grammar alone shows a third of those in danger as acute, and one in twenty of the calm ones")
+    @Test("the grammar alone shows four in ten of those in danger as acute, and one in five of the calm ones")
     func grammar() {
         let texts = Self.texts
         #expect(texts.danger.count == 240 && texts.calm.count == 240)
         let (danger, calm) = (
             share(texts.danger, from: .high, Shipped.grammarAlone), share(texts.calm, from: .high, Shipped.grammarAlone)
         )
-        #expect(danger >= 0.32 && calm <= 0.06, "\(danger), \(calm)")
+        #expect(danger >= 0.42 && calm <= 0.23, "\(danger), \(calm)")
     }
 
-    @Test("with the models nearly nine in ten in danger get a card, and less than a third of the calm ones")
+    @Test("with the models nearly nine in ten in danger get a card, and four in ten of the calm ones")
     func all() {
         let (danger, calm) = (
             share(Self.texts.danger, from: .crisis, Shipped.assessor), share(Self.texts.calm, from: .crisis, Shipped.assessor)
         )
-        #expect(danger >= 0.87 && calm <= 0.32, "\(danger), \(calm)")
+        #expect(danger >= 0.87 && calm <= 0.4, "\(danger), \(calm)")
     }
 }

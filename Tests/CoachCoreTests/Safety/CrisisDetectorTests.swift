@@ -116,19 +116,17 @@ struct CrisisDetectorTests {
     }
 
     @Test(
-        "a time that is over, work and lessons leave it to the models whether a statement of high danger is one",
-        arguments: [
-            "I took all my pills at fifteen. These days I run a bakery", "En 2009 me tomé todas las pastillas de casa",
-            "I tried to kill myself when I was 19, how do I tell my fiancé?",
-            "Half of my shift as a dispatcher is people who took all their pills",
-        ])
-    func doubtful(_ message: String) { #expect(grammarRisk(message).tier <= .crisis, "\(grammarRisk(message))") }
-
-    @Test(
-        "a present plan or person beside such words keeps its tier",
+        "a time, a profession or a lesson beside it does not lower what has just been done, a plan, or danger of another person",
         arguments: [
             "I took all my pills at fifteen and tonight I took them again", "After my shift I'm going to kill myself",
             "hice el curso y no me sirvió, me voy a matar hoy", "my brother, who is a paramedic, is going to kill himself",
+            "I took 40 ibuprofen. My mum died in 2021", "I took 30 paracetamol, we were together for five years",
+            "I'm in ninth grade and I took 20 ibuprofen in the bathroom", "I drank bleach, my nursing course failed me",
+            "I'm a nurse and I injected too much fentanyl, my chest hurts help", "I took 20 tylenol at 13:30",
+            "took 50 tylenol at school today", "I overdosed on my blood pressure tablets, what happens?",
+            "I took 60 pills while watching a movie", "My husband overdosed. We've been married twenty years",
+            "I've left the goodbye letter on the table with my life insurance policy", "my sister took 30 tylenol, she's in middle school",
+            "Since I left him my ex says he will kill me",
         ])
     func stillPresent(_ message: String) { #expect(grammarRisk(message).tier >= .high, "\(grammarRisk(message))") }
 

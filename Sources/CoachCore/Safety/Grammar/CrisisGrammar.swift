@@ -18,8 +18,6 @@ public struct CrisisGrammar: Sendable, Equatable {
         case clauseBreak
         /// The danger is over: "years ago", "in recovery".
         case resolvedPast
-        /// A time of one's life that is over, or a year: "at fifteen", "in 2009". Alone it lowers no tier below 2.
-        case longAgo
         /// Past tense: "was", "tried".
         case past
         /// A present wish or intention of the user: "I want", "voy a".
@@ -32,8 +30,6 @@ public struct CrisisGrammar: Sendable, Equatable {
         case creativeDenied
         /// Work or study: "for my essay", "training managers".
         case professional
-        /// Where danger is spoken of by those who are not in it: "on my ward", "our training", "a chapter". Alone it lowers no tier below 2.
-        case setting
         /// Laughter: "lol", the emoji.
         case humour
         /// Small annoyances, near which hard words are exaggeration: "password", "the queue".
