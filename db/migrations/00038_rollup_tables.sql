@@ -112,7 +112,7 @@ create index idx_account_usage_days_day on gateway.account_usage_days (day);
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
 create index idx_conversation_days_day on gateway.conversation_days (day);
-create index idx_key_days_persona on ledger.key_days_persona_id (persona_id, day) include (turns, preview_turns);
+create index idx_key_days_persona on ledger.key_days_persona_id (persona_id, day) include (key, turns, preview_turns);
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (

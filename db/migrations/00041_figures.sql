@@ -49,44 +49,53 @@ create function gateway.split_hours(starts timestamptz, ends timestamptz, group_
         where e.edge <> h.hour
         order by 1);
 
+-- The table of a rollup's rows by this key (NULL: by all keys), with its schema: a partition where there are some. PostgreSQL gathers statistics of
+-- partitions by itself, and none of the whole.
+create function gateway.rollup_table(rollup text, key text) returns text
+    language sql immutable set search_path = ''
+    return case
+        when key is null then format('gateway.%I', rollup)
+        when key like 'persona%' then format('ledger.%I', rollup || '_' || key)
+        else format('ledger.%I', rollup || '_others') end;
+
 -- The rows of a rollup from one time to another, as text for a query: the keys and all measures, in a bucket that begins at `bucket`. From a later to
 -- an earlier time measures are negative; NULL when both are one. time_column: bucket, or the day or week, which are dates.
 create function gateway.signed_rows(
-    rollup text, time_column text, condition text, keys text[], bucket timestamptz, from_time timestamptz, to_time timestamptz) returns text
+    table_name text, time_column text, condition text, keys text[], bucket timestamptz, from_time timestamptz, to_time timestamptz) returns text
     language sql stable set search_path = ''
     return case when from_time <> to_time then format(
-        'select %L::timestamptz as bucket, %s from gateway.%I where %s and %5$I >= %6$L and %5$I < %7$L', bucket,
+        'select %L::timestamptz as bucket, %s from %s where %s and %5$I >= %6$L and %5$I < %7$L', bucket,
         concat_ws(', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k), (
             select string_agg(case when from_time < to_time then quote_ident(a.attname) else format('-%1$I as %1$I', a.attname) end, ', ' order by a.attnum)
             from pg_attribute a
             where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped)),
-        rollup, condition, time_column,
+        table_name, condition, time_column,
         case when time_column = 'bucket' then least(from_time, to_time)::text else (least(from_time, to_time) at time zone 'UTC')::date::text end,
         case when time_column = 'bucket' then greatest(from_time, to_time)::text else (greatest(from_time, to_time) at time zone 'UTC')::date::text end) end;
 
 -- The sums of a period without days, as text for a query: the UTC days, or weeks, that come nearest to it, and what is missing at each end or is
--- too much there, which is subtracted. NULL: the nearest days are none.
+-- too much there, which is subtracted. NULL: the nearest days are none. quarters, days, weeks: their tables; without weeks NULL.
 create function gateway.period_rows(
-    rollup text, condition text, day_rollup text, day_condition text, has_weeks boolean, keys text[], starts timestamptz, ends timestamptz) returns text
+    quarters text, condition text, days text, weeks text, day_condition text, keys text[], starts timestamptz, ends timestamptz) returns text
     language plpgsql stable set search_path = '' as $$
 declare
     first_day constant timestamptz := date_trunc('day', starts + interval '12 hours', 'UTC');
     last_day constant timestamptz := date_trunc('day', ends + interval '12 hours', 'UTC');
     first_week constant timestamptz := date_trunc('week', first_day + interval '3 days', 'UTC');
     last_week constant timestamptz := date_trunc('week', last_day + interval '3 days', 'UTC');
-    is_by_week constant boolean := has_weeks and first_week < last_week;
+    is_by_week constant boolean := weeks is not null and first_week < last_week;
     parts text[];
 begin
     if first_day >= last_day then
         return null;
     end if;
     parts := case when is_by_week then array[
-            gateway.signed_rows('key_weeks', 'week', day_condition, keys, starts, first_week, last_week),
-            gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, first_day, first_week),
-            gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, last_week, last_day)]
-        else array[gateway.signed_rows(day_rollup, 'day', day_condition, keys, starts, first_day, last_day)] end || array[
-        gateway.signed_rows(rollup, 'bucket', condition, keys, starts, starts, first_day),
-        gateway.signed_rows(rollup, 'bucket', condition, keys, starts, last_day, ends)];
+            gateway.signed_rows(weeks, 'week', day_condition, keys, starts, first_week, last_week),
+            gateway.signed_rows(days, 'day', day_condition, keys, starts, first_day, first_week),
+            gateway.signed_rows(days, 'day', day_condition, keys, starts, last_week, last_day)]
+        else array[gateway.signed_rows(days, 'day', day_condition, keys, starts, first_day, last_day)] end || array[
+        gateway.signed_rows(quarters, 'bucket', condition, keys, starts, starts, first_day),
+        gateway.signed_rows(quarters, 'bucket', condition, keys, starts, last_day, ends)];
     return '(' || array_to_string(parts, ' union all ') || ')';
 end $$;
 
@@ -102,7 +111,7 @@ declare
     is_by_day constant boolean := 'day' = any (group_by);
     is_whole_days constant boolean := gateway.is_whole_days(starts, ends, group_by, grain, tz);
     split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz, shift);
-    keys constant text[] := array_remove(group_by, 'day');
+    keys constant text[] := array(select distinct k from unnest(array_remove(group_by, 'day')) as k);
     key constant text := case
         when family <> 'usage' then null
         when keys <@ array['tier'] then 'tier'
@@ -117,21 +126,23 @@ declare
         when keys <@ array['persona', 'domain'] then 'persona_domain' end;
     rollup constant text := case when key is not null then 'key' when family = 'usage' and 'persona' = any (keys) then 'persona' else family end;
     condition constant text := case when key is not null then format('key = %L', key) else 'true' end;
-    days constant text := case when pair is not null then 'key_days' else rollup || '_days' end;
+    days constant text := gateway.rollup_table(case when pair is not null then 'key' else rollup end || '_days', coalesce(pair, key));
     of_pair constant text := case when pair is not null then format('key = %L', pair) else condition end;
-    quarters constant text := format('select * from gateway.%I where %s', rollup || '_quarters', condition);
-    hours constant text := format('select * from gateway.%I where %s', rollup || '_hours', case when is_latency then format('shift = %s', shift) else condition end);
+    quarters constant text := format('select * from %s where %s', gateway.rollup_table(rollup || '_quarters', key), condition);
+    hours constant text := format(
+        'select * from %s where %s', gateway.rollup_table(rollup || '_hours', key), case when is_latency then format('shift = %s', shift) else condition end);
     period text;
 begin
     if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
         period := gateway.period_rows(
-            rollup || '_quarters', condition, days, of_pair, pair is not null, array_replace(keys, 'persona', 'persona_id'), starts, ends);
+            gateway.rollup_table(rollup || '_quarters', key), condition, days,
+            case when pair is not null then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), starts, ends);
         if period is not null then
             return period;
         end if;
     end if;
     if is_whole_days then
-        return format('(select * from gateway.%I where %s)', days, of_pair);
+        return format('(select * from %s where %s)', days, of_pair);
     elsif rollup in ('persona', 'error') or is_by_day and grain = 'hour' and shift is distinct from zone_shift then
         return '(' || quarters || ')';
     elsif split = '{}' then
@@ -150,7 +161,7 @@ create function gateway.figure_query(
     source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true', more text default null) returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '(select * from gateway.%\_days where %';
+    is_days constant boolean := source like '(select * from %\_days% where %';
     is_hours constant boolean := source like '%\_hours%' and source not like '%\_quarters%';
     bucket constant text := case
         when not 'day' = any (group_by) then null
@@ -165,7 +176,7 @@ declare
     grouped constant text := (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by));
     groups constant text := concat_ws(', ', bucket, grouped);
     sums constant text := (select string_agg(format('gateway.total(s.%1$I) as %1$I', m), ', ') from unnest(measures) as m);
-    -- Rows of one bucket become one before they are joined, where there are many: not by one key.
+    -- Rows of one bucket become one before they are joined, where there are many: not by one key, nor with personas, of whom each has few.
     parts constant text := case
         when bucket is distinct from 'w.bucket' or more is not null or source not like '(select * from gateway.usage\_%' then source
         else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)', concat_ws(', ', 's.bucket', grouped), sums, source)

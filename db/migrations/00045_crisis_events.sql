@@ -7,7 +7,7 @@ create type gateway.detection_stage as enum ('grammar', 'model', 'state', 'judge
 create type gateway.crisis_action as enum ('card', 'opening', 'fixed_text', 'reminder', 'replaced');
 
 -- What was found in a turn and done about it: a message of tier 2 and above, a reminder for the stored state, or replaced sentences of an answer.
--- Like the ledger it outlives users and turns, and refers to none of them by a foreign key. Rows are only added.
+-- Like the ledger it outlives users and turns, and refers to none of them by a foreign key. Rows are only added; which of them count changes.
 create table gateway.crisis_events (
     -- public.users.account_id.
     account_id uuid not null,
@@ -31,11 +31,12 @@ create table gateway.crisis_events (
     created_at timestamptz not null default clock_timestamp(),
     -- The quarter of an hour, within the day.
     bucket timestamptz not null,
-    -- The turn's first on the day in which it was found, or the first in which sentences were replaced: what figures count.
-    is_counted boolean not null,
+    -- What figures count: of a turn's events on a day in which danger was found, and of those in which sentences were replaced, the one of the highest
+    -- tier, and of these the first.
+    is_counted boolean not null default false,
     primary key (account_id, day, turn_id, attempt, stage)
 );
--- For figures, which read nothing else.
+-- All that operator.safety reads.
 create index idx_crisis_events_counted on gateway.crisis_events (bucket) include (tier, category, jurisdiction, action) where is_counted;
 
 revoke all on gateway.crisis_events from anon, authenticated, coach_gateway;
@@ -46,15 +47,11 @@ create function gateway.record_crisis(uid uuid, turn_id uuid, nth integer, crisi
     language plpgsql security definer set search_path = '' as $$
 begin
     insert into gateway.crisis_events (
-        account_id, day, turn_id, attempt, stage, tier, category, patterns, score_bucket, action, jurisdiction, versions, created_at, bucket, is_counted)
+        account_id, day, turn_id, attempt, stage, tier, category, patterns, score_bucket, action, jurisdiction, versions, created_at, bucket)
     select u.account_id, t.day, t.id, nth, e.stage, e.tier, e.category, e.patterns, e.score_bucket, e.action,
         crisis ->> 'jurisdiction', crisis -> 'versions', n.at,
         greatest(t.day::timestamp at time zone 'UTC', least(
-            date_bin('15 minutes', n.at, 'epoch'), (t.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')),
-        1 = row_number() over (partition by e.action = 'replaced' order by e.tier desc, e.stage) and not exists (
-            select from gateway.crisis_events c
-            where c.account_id = u.account_id and c.day = t.day and c.turn_id = t.id and c.is_counted
-                and (c.action = 'replaced') = (e.action = 'replaced'))
+            date_bin('15 minutes', n.at, 'epoch'), (t.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes'))
     from public.users u
     join public.turns t on t.user_id = u.id and t.id = $2
     cross join lateral (select clock_timestamp() as at offset 0) as n
@@ -62,10 +59,21 @@ begin
         stage gateway.detection_stage, tier smallint, category text, patterns text[], score_bucket smallint, action gateway.crisis_action)
     where u.id = gateway.user_id()
     on conflict do nothing;
+    update gateway.crisis_events c
+    set is_counted = r.place = 1
+    from (
+        select e.account_id, e.day, e.turn_id, e.attempt, e.stage,
+            row_number() over (partition by e.action = 'replaced' order by e.tier desc, e.attempt, e.stage) as place
+        from gateway.crisis_events e
+        join public.users u on u.account_id = e.account_id and u.id = gateway.user_id()
+        join public.turns t on t.user_id = u.id and t.id = e.turn_id and t.day = e.day
+        where e.turn_id = $2) as r
+    where (c.account_id, c.day, c.turn_id, c.attempt, c.stage) = (r.account_id, r.day, r.turn_id, r.attempt, r.stage)
+        and c.is_counted <> (r.place = 1);
 end $$;
 
 -- A figure (00041). Groups: day, tier, category, jurisdiction. referrals: turns in which crisis services were shown; replaced: turns of which sentences
--- were replaced; a turn counts once a day. A count under 5 is NULL, so that no cell points to a person.
+-- were replaced; a turn counts once a day, with its highest tier. A count under 5 is NULL, so that no cell points to a person.
 create function operator.safety(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (bucket timestamptz, tier bigint, category text, jurisdiction text, referrals bigint, replaced bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$

@@ -60,7 +60,8 @@ begin
     return days;
 end $$;
 
--- Makes the rollups of a day anew from its rows below the watermark. Folding waits meanwhile. Days of weeks that are not neighbours may be made beside each other.
+-- Makes the rollups of a day anew from its rows below the watermark. Nothing is folded meanwhile. Days of weeks that are not neighbours can be made beside
+-- each other, when nobody begins another rebuild and gateway.end_rebuild is called after all of them: the benchmark does so.
 create function gateway.rebuild_day(day date) returns void
     language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
 declare
@@ -104,7 +105,7 @@ begin
     from gateway.domain_latency_quarters q where q.bucket >= half_past and q.bucket < ends + interval '30 minutes'
     group by hour, q.domain, q.measure;
     -- The week, from its days.
-    delete from gateway.key_weeks w where w.week = monday;
+    delete from gateway.key_weeks w where w.key in ('persona_tier', 'persona_model', 'persona_domain') and w.week = monday;
     execute format(
         'insert into gateway.key_weeks (week, key, tier, provider, model, domain, persona_id, %1$s) '
         'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
@@ -164,7 +165,6 @@ begin
     commit;
     foreach a_day in array days loop
         perform gateway.rebuild_day(a_day);
-        commit;
         perform gateway.end_rebuild(a_day);
         commit;
     end loop;

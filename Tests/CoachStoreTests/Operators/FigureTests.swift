@@ -240,7 +240,7 @@ struct FigureTests {
             "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata')"
         let shifted = "(select * from gateway.latency_hours where shift = 30 and bucket <> all"
         #expect(try await store.value(latency)?.hasPrefix(shifted) == true)
-        #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from gateway.key_hours where key = 'model')")
+        #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from ledger.key_hours_others where key = 'model')")
     }
 
     @Test(

@@ -92,20 +92,20 @@ struct CrisisEventTests {
         await #expect(throws: NotAllowed.self) { try await rows([], of: .someone()) }
     }
 
-    @Test("a turn that is tried again, with another tier, counts once in figures and in the report")
+    @Test("a turn that is tried again, with a higher tier, counts once in figures and in the report")
     func triedAgain() async throws {
         let store = try await StoreFixture()
         let turns = store.turns()
         for _ in 0..<5 {
             let caller = Caller.someone()
             let request = TurnRequest(message: "x", idempotencyKey: "k")
-            let first = try await turns.begin(caller, request, risk: .danger(.high)).begun.identity
+            let first = try await turns.begin(caller, request, risk: .danger(.crisis)).begun.identity
             var failed = TurnReceipt.failed(first, of: caller)
-            failed.crisis = receipt(first, of: caller, .danger(.high), replaced: [.phone]).crisis
+            failed.crisis = receipt(first, of: caller, .danger(.crisis), replaced: [.phone]).crisis
             _ = try await turns.finish(failed)
-            let second = try await turns.begin(caller, request, risk: .danger(.crisis)).begun.identity
+            let second = try await turns.begin(caller, request, risk: .danger(.high)).begun.identity
             #expect(second.turnID == first.turnID && second.attempt == 2)
-            _ = try await turns.finish(receipt(second, of: caller, .danger(.crisis), replaced: [.phone]))
+            _ = try await turns.finish(receipt(second, of: caller, .danger(.high), replaced: [.phone]))
         }
         let editor = Caller.someone(role: .operator)
         #expect(try await store.count("select count(*) from gateway.crisis_events") == 20)
