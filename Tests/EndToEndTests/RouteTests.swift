@@ -169,8 +169,9 @@ struct RouteTests {
             expectDone(try await ground.gateway.testUser().chat(message(mark, first: ["first_token_ms": 400])))
         }
         let asked = try await ground.simulator.requests(containing: mark).map { $0.entry["model"] ?? "-" }
-        // Each once, because their times are not known; one call of twenty explores.
-        #expect(Set(asked.prefix(2)) == ["sim-first", "sim-second"])
-        #expect(asked.dropFirst(2).count { $0 == "sim-second" } >= 7, "\(asked)")
+        // Each at once, because their times are not known; a time is noted after the client has read the answer, so the next call may come before.
+        // One call of twenty explores.
+        #expect(Set(asked.prefix(4)) == ["sim-first", "sim-second"], "\(asked)")
+        #expect(asked.dropFirst(4).count { $0 == "sim-second" } >= 5, "\(asked)")
     }
 }
