@@ -176,7 +176,8 @@ declare
     grouped constant text := (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by));
     groups constant text := concat_ws(', ', bucket, grouped);
     sums constant text := (select string_agg(format('gateway.total(s.%1$I) as %1$I', m), ', ') from unnest(measures) as m);
-    -- Rows of one bucket become one before they are joined, where there are many: not by one key, nor with personas, of whom each has few.
+    -- The rows by all keys of one quarter of an hour are summed up before the join. Those by one key, or by persona, are few for each group, and summing
+    -- them up twice takes longer.
     parts constant text := case
         when bucket is distinct from 'w.bucket' or more is not null or source not like '(select * from gateway.usage\_%' then source
         else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)', concat_ws(', ', 's.bucket', grouped), sums, source)
