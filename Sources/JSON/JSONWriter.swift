@@ -31,6 +31,19 @@ public struct JSONWriter: Sendable {
     }
 }
 
+extension JSONWriter {
+    /// The name of a member as it is written, with its colon.
+    public struct EncodedKey: Sendable {
+        fileprivate let bytes: [UInt8]
+
+        public init(_ name: String) {
+            var bytes: [UInt8] = []
+            JSONWriter.appendString(name.utf8, to: &bytes)
+            self.bytes = bytes + [Byte.colon]
+        }
+    }
+}
+
 // MARK: - Structure
 
 extension JSONWriter {
@@ -73,6 +86,13 @@ extension JSONWriter {
         startItem()
         Self.appendString(name.utf8, to: &bytes)
         bytes.append(Byte.colon)
+        needsComma = false
+    }
+
+    /// The same with a name that was encoded before, for many objects with the same members.
+    public mutating func key(_ name: EncodedKey) {
+        startItem()
+        bytes.append(contentsOf: name.bytes)
         needsComma = false
     }
 

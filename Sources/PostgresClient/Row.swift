@@ -57,9 +57,42 @@ extension ColumnValue where Self: LosslessStringConvertible {
     }
 }
 
-extension Int: ColumnValue {}
-extension Int64: ColumnValue {}
-extension Int32: ColumnValue {}
+extension Int64: ColumnValue {
+    /// Without a `String`, and not generic, which other modules would call unspecialised: figures have a hundred thousand of them.
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let column, let first = column.first else { return nil }
+        let isNegative = first == UInt8(ascii: "-")
+        var index = isNegative ? 1 : 0
+        guard index < column.count else { return nil }
+        // Below zero, where there is one number more.
+        var value: Int64 = 0
+        while index < column.count {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(column[index]) else { return nil }
+            let (product, isTooSmall) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isStillTooSmall) = product.subtractingReportingOverflow(Int64(column[index] - UInt8(ascii: "0")))
+            guard !isTooSmall, !isStillTooSmall else { return nil }
+            value = sum
+            index += 1
+        }
+        guard isNegative || value != .min else { return nil }
+        self = isNegative ? value : -value
+    }
+}
+
+extension Int: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let value = Int64(column: column) else { return nil }
+        self.init(exactly: value)
+    }
+}
+
+extension Int32: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let value = Int64(column: column) else { return nil }
+        self.init(exactly: value)
+    }
+}
+
 extension Double: ColumnValue {}
 
 extension Bool: ColumnValue {

@@ -160,7 +160,8 @@ create function gateway.histogram(microseconds double precision) returns numeric
 create function gateway.latency_percentiles(histogram numeric, turns bigint) returns numeric[]
     language plpgsql immutable strict set search_path = '' as $$
 declare
-    digits constant text := histogram::text;
+    -- As bytes, because a position in a text is searched from its beginning.
+    digits constant bytea := convert_to(histogram::text, 'SQL_ASCII');
     bin integer := (length(digits) - 1) / 12;
     -- Those of the bin: the first one lacks leading zeros.
     place integer := 1;
@@ -176,7 +177,7 @@ begin
     -- From the bin of the longest times: a percentile is in the last one with so many turns in it and below.
     foreach percent in array array[99, 95, 90, 50] loop
         while rest * 100 >= turns * percent loop
-            rest := rest - substr(digits, place, width)::bigint;
+            rest := rest - encode(substr(digits, place, width), 'escape')::bigint;
             place := place + width;
             width := 12;
             bin := bin - 1;

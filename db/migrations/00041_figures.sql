@@ -1,6 +1,6 @@
 -- Operators' figures, read from the rollups. Every function has the same arguments, so that a figure is a function here and its columns in the
--- gateway. They sort and hash tens of thousands of rows, for which PostgreSQL's default work_mem writes files; few of them run at a time. Joins compare
--- keys by `=`, which can be hashed, with a value in place of NULL:
+-- gateway, which sorts the rows. They hash tens of thousands of rows, for which PostgreSQL's default work_mem writes files; few of them run at a time.
+-- Joins compare keys by `=`, which can be hashed, with a value in place of NULL:
 --
 -- starts, ends: the period; whole quarters of an hour, `ends` not included. group_by: names of keys; columns of others are NULL. grain: hour, day or
 -- week (from Monday), the length of `bucket` when grouped by `day`. tz: the time zone of days and weeks. Figures of accounts are by UTC days; others
@@ -15,6 +15,26 @@ begin
     end if;
     perform now() at time zone tz;
 end $$;
+
+-- The buckets of a period in their order: their names, which are the times at which they begin, and where they begin in the period. Some time zones repeat
+-- the hour after midnight once a year: that day is called by the second one.
+create function gateway.buckets(starts timestamptz, ends timestamptz, grain text, tz text, out labels timestamptz[], out edges timestamptz[])
+    language sql stable set search_path = ''
+begin atomic
+    select array_agg(b.label order by b.label), array_agg(b.edge order by b.label)
+    from (
+        -- An hour begins with one of the times, a day or week with one or, where the time zone has half hours, between two.
+        select date_trunc(grain, t.t, tz) as label,
+            case grain when 'hour' then min(t.t) else greatest(starts, least(date_trunc(grain, t.t, tz), min(t.t))) end as edge
+        from (
+            select greatest(starts, generate_series(
+                date_bin('1 hour', starts, 'epoch'), ends - interval '1 microsecond',
+                case grain when 'hour' then interval '15 minutes' else interval '1 hour' end))
+            -- The last bucket may be shorter than a step.
+            union all
+            select ends - interval '1 microsecond' where starts < ends) as t (t)
+        group by 1) as b;
+end;
 
 -- Whether a figure can be read from UTC days.
 create function gateway.is_whole_days(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns boolean
@@ -58,17 +78,16 @@ create function gateway.rollup_table(rollup text, key text) returns text
         when key like 'persona%' then format('ledger.%I', rollup || '_' || key)
         else format('ledger.%I', rollup || '_others') end;
 
--- The rows of a rollup from one time to another, as text for a query: the keys and all measures, in a bucket that begins at `bucket`. From a later to
--- an earlier time measures are negative; NULL when both are one. time_column: bucket, or the day or week, which are dates.
+-- The rows of a rollup from one time to another, as text for a query: these keys and measures, in a bucket that begins at `bucket`. From a later to
+-- an earlier time they are negative; NULL when both are one. time_column: bucket, or the day or week, which are dates.
 create function gateway.signed_rows(
-    table_name text, time_column text, condition text, keys text[], bucket timestamptz, from_time timestamptz, to_time timestamptz) returns text
+    table_name text, time_column text, condition text, keys text[], measures text[], bucket timestamptz, from_time timestamptz, to_time timestamptz)
+    returns text
     language sql stable set search_path = ''
     return case when from_time <> to_time then format(
         'select %L::timestamptz as bucket, %s from %s where %s and %5$I >= %6$L and %5$I < %7$L', bucket,
-        concat_ws(', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k), (
-            select string_agg(case when from_time < to_time then quote_ident(a.attname) else format('-%1$I as %1$I', a.attname) end, ', ' order by a.attnum)
-            from pg_attribute a
-            where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped)),
+        concat_ws(', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k),
+            (select string_agg(format(case when from_time < to_time then '%I' else '-%1$I as %1$I' end, m), ', ') from unnest(measures) as m)),
         table_name, condition, time_column,
         case when time_column = 'bucket' then least(from_time, to_time)::text else (least(from_time, to_time) at time zone 'UTC')::date::text end,
         case when time_column = 'bucket' then greatest(from_time, to_time)::text else (greatest(from_time, to_time) at time zone 'UTC')::date::text end) end;
@@ -76,32 +95,38 @@ create function gateway.signed_rows(
 -- The sums of a period without days, as text for a query: the UTC days, or weeks, that come nearest to it, and what is missing at each end or is
 -- too much there, which is subtracted. NULL: the nearest days are none. quarters, days, weeks: their tables; without weeks NULL.
 create function gateway.period_rows(
-    quarters text, condition text, days text, weeks text, day_condition text, keys text[], starts timestamptz, ends timestamptz) returns text
+    quarters text, condition text, days text, weeks text, day_condition text, keys text[], measures text[], starts timestamptz, ends timestamptz)
+    returns text
     language plpgsql stable set search_path = '' as $$
 declare
     first_day constant timestamptz := date_trunc('day', starts + interval '12 hours', 'UTC');
     last_day constant timestamptz := date_trunc('day', ends + interval '12 hours', 'UTC');
     first_week constant timestamptz := date_trunc('week', first_day + interval '3 days', 'UTC');
     last_week constant timestamptz := date_trunc('week', last_day + interval '3 days', 'UTC');
-    is_by_week constant boolean := weeks is not null and first_week < last_week;
+    -- A week has about as many rows as two days.
+    is_by_week constant boolean := weeks is not null and first_week < last_week
+        and (last_week - first_week) * 2 / 7 + greatest(first_day - first_week, first_week - first_day) + greatest(last_day - last_week, last_week - last_day)
+            < last_day - first_day;
     parts text[];
 begin
     if first_day >= last_day then
         return null;
     end if;
     parts := case when is_by_week then array[
-            gateway.signed_rows(weeks, 'week', day_condition, keys, starts, first_week, last_week),
-            gateway.signed_rows(days, 'day', day_condition, keys, starts, first_day, first_week),
-            gateway.signed_rows(days, 'day', day_condition, keys, starts, last_week, last_day)]
-        else array[gateway.signed_rows(days, 'day', day_condition, keys, starts, first_day, last_day)] end || array[
-        gateway.signed_rows(quarters, 'bucket', condition, keys, starts, starts, first_day),
-        gateway.signed_rows(quarters, 'bucket', condition, keys, starts, last_day, ends)];
+            gateway.signed_rows(weeks, 'week', day_condition, keys, measures, starts, first_week, last_week),
+            gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, first_day, first_week),
+            gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, last_week, last_day)]
+        else array[gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, first_day, last_day)] end || array[
+        gateway.signed_rows(quarters, 'bucket', condition, keys, measures, starts, starts, first_day),
+        gateway.signed_rows(quarters, 'bucket', condition, keys, measures, starts, last_day, ends)];
     return '(' || array_to_string(parts, ' union all ') || ')';
 end $$;
 
 -- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
--- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the nearest UTC days.
-create function gateway.figure_source(family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text) returns text
+-- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the nearest UTC days. measures:
+-- those of usage that are wanted.
+create function gateway.figure_source(
+    family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, measures text[]) returns text
     language plpgsql stable set search_path = '' as $$
 declare
     is_latency constant boolean := family like '%latency';
@@ -136,7 +161,8 @@ begin
     if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
         period := gateway.period_rows(
             gateway.rollup_table(rollup || '_quarters', key), condition, days,
-            case when pair is not null then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), starts, ends);
+            case when pair is not null then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), measures, starts,
+            ends);
         if period is not null then
             return period;
         end if;
@@ -168,35 +194,30 @@ declare
         when is_days and grain = 'day' then 's.day'
         when is_days then 'date_trunc($3, s.day::timestamp)'
         when grain = 'hour' and is_hours then 's.bucket'
-        -- There are far fewer buckets to be put into those wanted than there are rows.
-        else 'w.bucket' end;
+        -- A search among the buckets takes less time than a join.
+        else 'w.labels[width_bucket(s.bucket, w.edges)]' end;
     columns constant text := (
         select string_agg(case when k.key = any (group_by) then format('s.%1$I', k.key) else format('null::%s as %I', k.type, k.key) end, ', ')
         from unnest(keys, types) as k (key, type));
     grouped constant text := (select string_agg(format('s.%I', k), ', ') from unnest(keys) as k where k = any (group_by));
     groups constant text := concat_ws(', ', bucket, grouped);
     sums constant text := (select string_agg(format('gateway.total(s.%1$I) as %1$I', m), ', ') from unnest(measures) as m);
-    -- The rows by all keys of one quarter of an hour are summed up before the join. Those by one key, or by persona, are few for each group, and summing
-    -- them up twice takes longer.
-    parts constant text := case
-        when bucket is distinct from 'w.bucket' or more is not null or source not like '(select * from gateway.usage\_%' then source
-        else format('(select %s, %s from %s s where s.bucket >= $1 and s.bucket < $2 group by %1$s)', concat_ws(', ', 's.bucket', grouped), sums, source)
-        end;
 begin
     return format(
         'select %s as bucket, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
         case when bucket is null then 'null::timestamptz' when is_days then bucket || '::timestamp at time zone ''UTC''' else bucket end,
-        concat_ws(', ', columns, sums, more), parts,
-        case when bucket = 'w.bucket' then $sql$
-            join (
-                select b as part, date_trunc($3, b, $4) as bucket
-                from generate_series(date_trunc('hour', $1, 'UTC'), $2 - interval '15 minutes', interval '15 minutes') as b
-                offset 0) w on w.part = s.bucket $sql$
-            else '' end,
+        concat_ws(', ', columns, sums, more), source,
+        case when bucket like 'w.%' then 'cross join gateway.buckets($1, $2, $3, $4) w' else '' end,
         case when is_days then 's.day >= ($1 at time zone ''UTC'')::date and s.day < ($2 at time zone ''UTC'')::date'
             else 's.bucket >= $1 and s.bucket < $2' end,
         condition, case when groups <> '' then 'group by ' || groups else '' end);
 end $$;
+
+-- What operator.costs and its pages sum up.
+create function gateway.cost_measures() returns text[]
+    language sql immutable set search_path = ''
+    return array['calls', 'turns', 'input_tokens', 'input_known', 'cached_input_tokens', 'cached_input_known', 'output_tokens', 'output_known',
+        'cost_nanodollars', 'priced_calls', 'unpriced_turns'];
 
 -- Tokens and cost. Groups: day, model, provider, domain, persona, tier; by user: operator.user_costs. Only calls with a receipt count; corrections
 -- count in the call they correct. A cost is the sum of the priced calls; unpriced_turns is the number of turns of which it lacks a call.
@@ -209,19 +230,15 @@ begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
     return query execute
-        'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['model', 'provider', 'domain', 'persona_id', 'tier'],
-            array['text', 'text', 'public.coaching_domain', 'uuid', 'text'], array_replace(group_by, 'persona', 'persona_id'),
-            array['calls', 'turns', 'input_tokens', 'input_known', 'cached_input_tokens', 'cached_input_known', 'output_tokens', 'output_known',
-                'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
-        || $sql$)
-            select f.bucket, f.model, f.provider, f.domain, f.persona_id, null::uuid, f.tier, f.turns,
+        $sql$select f.bucket, f.model, f.provider, f.domain, f.persona_id, null::uuid, f.tier, f.turns,
                 case when f.input_known > 0 then f.input_tokens end, case when f.cached_input_known > 0 then f.cached_input_tokens end,
                 case when f.output_known > 0 then f.output_tokens end, case when f.priced_calls > 0 then f.cost_nanodollars end,
                 f.unpriced_turns
-            from f
-            where f.calls > 0
-            order by 1, 2, 3, 4, 5, 7 $sql$
+            from ($sql$ || gateway.figure_query(
+                gateway.figure_source('usage', starts, ends, group_by, grain, tz, gateway.cost_measures()),
+                array['model', 'provider', 'domain', 'persona_id', 'tier'], array['text', 'text', 'public.coaching_domain', 'uuid', 'text'],
+                array_replace(group_by, 'persona', 'persona_id'), gateway.cost_measures(), grain)
+            || ') as f where f.calls > 0'
         using starts, ends, grain, tz;
 end $$;
 
@@ -237,12 +254,12 @@ begin
     perform gateway.check_figure(group_by, array['day', 'code', 'provider'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source('error', starts, ends, group_by, grain, tz), array['code', 'provider'], array['text', 'text'], group_by,
+            gateway.figure_source('error', starts, ends, group_by, grain, tz, null), array['code', 'provider'], array['text', 'text'], group_by,
             array['errors'], grain)
         || '), a as materialized (' || gateway.figure_query(
-            gateway.figure_source('usage', starts, ends, groups, grain, tz), array['tier'], array['text'], groups, array['attempts'], grain)
+            gateway.figure_source('usage', starts, ends, groups, grain, tz, '{attempts}'), array['tier'], array['text'], groups, '{attempts}', grain)
         || ') select f.bucket, f.code, f.provider, f.errors, round(f.errors::numeric / nullif(a.attempts, 0), 4)
-        from f left join a on coalesce(a.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'') where f.errors > 0 order by 1, 2, 3'
+        from f left join a on coalesce(a.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'') where f.errors > 0'
         using starts, ends, grain, tz;
 end $$;
 

@@ -13,10 +13,15 @@ declare
     family constant text := case
         when 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then 'domain_latency'
         else 'latency' end;
-    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz);
+    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz, null);
+    is_hours constant boolean := source like '%\_hours%';
+    -- Whether each of its rows is alone in a group.
+    is_alone constant boolean := 'day' = any (group_by) and grain = 'hour' and is_hours and source not like '%\_quarters%'
+        and case family when 'latency' then array['provider', 'model'] else array['domain'] end <@ group_by;
     -- A row for each measure becomes a column. %s: its rows. The percentiles of an hour that is alone are kept, so that they need not be computed anew.
-    percentiles constant text := case when source like '%\_hours%' then 'case when count(*) %1$s = 1 then min(s.percentiles) %1$s end, ' else '' end
-        || 'gateway.latency_percentiles(gateway.total(s.histogram) %1$s, gateway.total(s.turns) %1$s)';
+    percentiles constant text := case when is_alone then 'min(s.percentiles) %1$s'
+        else case when is_hours then 'case when count(*) %1$s = 1 then min(s.percentiles) %1$s end, ' else '' end
+            || 'gateway.latency_percentiles(gateway.total(s.histogram) %1$s, gateway.total(s.turns) %1$s)' end;
     columns constant text := (
         select string_agg(format('coalesce(%s) as %I', format(percentiles, format('filter (where s.measure = %L)', m)), m), ', ') from unnest(measures) as m);
 begin
@@ -34,7 +39,7 @@ begin
             from unnest(enum_range(null::gateway.latency_measure)) as m
             cross join generate_series(1, 4) as p)
         -- Without groups there is a row also when there is nothing.
-        || ' from f where coalesce(' || (select string_agg(format('f.%I', m), ', ') from unnest(measures) as m) || ') is not null order by 1, 2, 3, 4'
+        || ' from f where coalesce(' || (select string_agg(format('f.%I', m), ', ') from unnest(measures) as m) || ') is not null'
         using starts, ends, grain, tz, measures;
 end $$;
 
@@ -59,13 +64,15 @@ create function operator.domains(starts timestamptz, ends timestamptz, group_by 
         bucket timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint,
         first_token_p50 numeric, first_token_p95 numeric, cost bigint, unpriced_turns bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
+declare
+    measures constant text[] := array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'];
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'domain'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['domain'], array['public.coaching_domain'], group_by,
-            array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'], grain)
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz, measures), array['domain'], array['public.coaching_domain'], group_by,
+            measures, grain)
         || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4, ''{first_token}''))
         select f.bucket, f.domain, f.messages, round(f.messages / nullif(sum(f.messages) over (partition by f.bucket), 0), 4),
             round(f.confidence::numeric / nullif(f.routed, 0) / 1000000, 4), f.abstentions, l.first_token_p50, l.first_token_p95,
@@ -73,8 +80,7 @@ begin
         from f
         left join l on coalesce(l.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'')
             and coalesce(l.domain::text, '''') = coalesce(f.domain::text, '''')
-        where f.messages > 0 or f.cost_nanodollars <> 0
-        order by 1, 2'
+        where f.messages > 0 or f.cost_nanodollars <> 0'
         using starts, ends, grain, tz, group_by;
 end $$;
 
@@ -86,13 +92,15 @@ create function operator.providers(starts timestamptz, ends timestamptz, group_b
         bucket timestamptz, provider text, model text, calls bigint, errors bigint, error_share numeric,
         first_token_p50 numeric, first_token_p95 numeric, per_token_p50 numeric, whole_turn_p95 numeric, breaker text)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
+declare
+    measures constant text[] := array['calls', 'errors', 'attempts', 'failed_calls'];
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'provider', 'model'], grain, tz);
     return query execute
         'with f as materialized (' || gateway.figure_query(
-            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['provider', 'model'], array['text', 'text'], group_by,
-            array['calls', 'errors', 'attempts', 'failed_calls'], grain)
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz, measures), array['provider', 'model'], array['text', 'text'], group_by,
+            measures, grain)
         || '), l as materialized (
             select * from gateway.latency_figures($1, $2, $5, $3, $4, enum_range(null::gateway.latency_measure)))
         select f.bucket, f.provider, f.model, f.calls, f.errors + f.failed_calls,
@@ -103,8 +111,7 @@ begin
         from f
         left join l on coalesce(l.bucket, ''-infinity'') = coalesce(f.bucket, ''-infinity'')
             and coalesce(l.provider, '''') = coalesce(f.provider, '''') and coalesce(l.model, '''') = coalesce(f.model, '''')
-        where f.calls > 0 or f.attempts > 0 or f.failed_calls > 0
-        order by 1, 2, 3'
+        where f.calls > 0 or f.attempts > 0 or f.failed_calls > 0'
         using starts, ends, grain, tz, group_by;
 end $$;
 

@@ -7,10 +7,10 @@ extension Figure {
         "costs", "Tokens and cost of all users by group",
         groups: ["day", "model", "provider", "domain", "persona", "user", "tier"],
         isTraceable: true, needsUTCDays: { $0.contains("user") },
-        pageFunction: { groups in
-            if groups.contains("user") { return "user_costs" }
+        paging: { groups in
+            if groups.contains("user") { return .function("user_costs") }
             // There are more buckets than fill a page.
-            return groups.contains("day") && (groups.count > 2 || groups.contains("persona")) ? "cost_page" : nil
+            return groups.contains("day") && (groups.count > 2 || groups.contains("persona")) ? .function("cost_page") : .ofAll
         },
         columns: [
             .key("day", .time), .key("model"), .key("provider"), .key("domain", .domain), .key("persona_id", .id), .key("user_id", .id),
@@ -43,7 +43,7 @@ extension Figure {
     static let domains = Figure(
         "domains",
         "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
-        groups: ["day", "domain"], by: ["day", "domain"], isTraceable: true,
+        groups: ["day", "domain"], by: ["day", "domain"], isTraceable: true, paging: pagesOfBuckets,
         columns: joined(
             [
                 .key("day", .time), .key("domain", .domain), .measure("turns"), .measure("share", .number, isNullable: true),
@@ -54,7 +54,7 @@ extension Figure {
         "latency",
         "Milliseconds to the first token, per further token and of complete turns, by group; domain with provider or model for UTC days only",
         groups: ["day", "provider", "model", "domain"], isTraceable: true,
-        needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) },
+        needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) }, paging: pagesOfBuckets,
         columns: joined(
             [.key("day", .time), .key("provider"), .key("model"), .key("domain", .domain), .measure("turns")],
             percentiles("first_token", [50, 90, 95, 99]), percentiles("per_token", [50, 90, 95, 99]),
@@ -63,7 +63,7 @@ extension Figure {
     static let providers = Figure(
         "providers",
         "Calls, errors and latency by provider; errors that another provider's answer healed are included, and are not in the list of calls",
-        groups: ["day", "provider", "model"], by: ["provider"], isTraceable: true,
+        groups: ["day", "provider", "model"], by: ["provider"], isTraceable: true, paging: pagesOfBuckets,
         columns: joined(
             [
                 .key("day", .time), .key("provider"), .key("model"), .measure("calls"), .measure("errors"),
@@ -100,6 +100,8 @@ extension Figure {
                 "refunds", "unpriced", "mrr_unpriced",
             ].map { .measure($0) },
             [.measure("revenue_usd", .money), .measure("refunded_usd", .money), .measure("mrr_usd", .money, isNullable: true)]))
+
+    private static let pagesOfBuckets: @Sendable ([String]) -> Paging = { $0.contains("day") ? .byBuckets : .ofAll }
 
     private static func joined(_ parts: [FigureColumn]...) -> [FigureColumn] { parts.flatMap { $0 } }
 

@@ -18,19 +18,28 @@ public struct Figure: Sendable {
     public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
     /// Whether a row of a week is of the whole week, also where the period has only a part of it.
     public var countsWholeWeeks: Bool
-    /// For groups with many rows: a function of the same columns that reads a page alone, in an order of its own, with two more arguments, the
-    /// number of its rows and the keys of the row before it; by user a third one, the users. nil: `function` reads all rows.
-    public var pageFunction: @Sendable (_ groups: [String]) -> String?
+    /// How a page of the rows is read by these groups.
+    public var paging: @Sendable (_ groups: [String]) -> Paging
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
     /// Whether it is of billing events and not of the ledger: their rollups are folded apart.
     public var isOfBillingEvents: Bool
 
+    public enum Paging: Sendable {
+        /// Out of all rows, which are few.
+        case ofAll
+        /// Some buckets after the others, for as long as rows are missing: no row needs another bucket's.
+        case byBuckets
+        /// By a function of the same columns with rows in an order of its own, and with two more arguments: the number of its rows, and the keys of the
+        /// row before it. By user there is a third one, the users.
+        case function(String)
+    }
+
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [String] = [], by defaultGroups: [String] = [],
         isTraceable: Bool = false, isOfBillingEvents: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
-        pageFunction: @escaping @Sendable (_ groups: [String]) -> String? = { _ in nil }, columns: [FigureColumn]
+        paging: @escaping @Sendable (_ groups: [String]) -> Paging = { _ in .ofAll }, columns: [FigureColumn]
     ) {
         self.path = path
         self.summary = summary
@@ -41,7 +50,7 @@ public struct Figure: Sendable {
         self.isOfBillingEvents = isOfBillingEvents
         self.needsUTCDays = needsUTCDays
         self.countsWholeWeeks = countsWholeWeeks
-        self.pageFunction = pageFunction
+        self.paging = paging
         self.columns = columns
     }
 }

@@ -80,8 +80,10 @@ extension Figures {
             })
     }
 
-    fileprivate static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
-    fileprivate static let billingAsOf: Query = "(extract(epoch from gateway.subscription_figures_as_of()) * 1000000)::bigint"
+    // Subqueries, or else each row would call the function.
+    fileprivate static let asOf: Query = "(select (extract(epoch from gateway.figures_as_of()) * 1000000)::bigint)"
+    fileprivate static let billingAsOf: Query =
+        "(select (extract(epoch from gateway.subscription_figures_as_of()) * 1000000)::bigint)"
     /// For what is not kept in rollups.
     private static let present: Query = "(extract(epoch from now()) * 1000000)::bigint"
 }
@@ -92,22 +94,39 @@ extension FigureQuery {
         let after = try cursor.map { try FigureCursor(text: $0, figure) }
         var statement: Query = "select \(figure.isOfBillingEvents ? Figures.billingAsOf : Figures.asOf)"
         statement.append(Query(unsafeSQL: ", " + figure.values))
+        let paging = figure.paging(groups)
         // The rows' numbers tell a table without rows from one row of nulls.
-        statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator."))
-        let pageFunction = figure.pageFunction(groups)
-        statement.append(Query(unsafeSQL: pageFunction ?? figure.function))
+        statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral rows from (operator."))
+        statement.append(Query(unsafeSQL: paging.function ?? figure.function))
         statement.append(
             """
             (\(period.lowerBound.epoch), \(period.upperBound.epoch), \(groups)::text[], \(grain.rawValue), \
             \(timeZone)
             """)
-        if pageFunction != nil { statement.append(", \(limit + 1)::bigint, \(after?.keys)::text[]") }
+        if paging.function != nil { statement.append(", \(limit + 1)::bigint, \(after?.keys)::text[]") }
         if let users { statement.append(", \(Array(users))::uuid[]") }
-        statement.append(Query(unsafeSQL: ") with ordinality as f (\(figure.names), number) on "))
-        statement.append(pageFunction == nil ? after?.condition ?? "true" : "true")
-        statement.append(Query(unsafeSQL: " order by \(pageFunction == nil ? FigureCursor.order(figure) : "f.number") limit "))
+        if case .byBuckets = paging { statement.append(Query(unsafeSQL: ", '\(figure.function)') as (\(figure.declarations)")) }
+        statement.append(Query(unsafeSQL: ")) with ordinality as f (\(figure.names), number) on "))
+        statement.append(paging.isInOrder ? "true" : after?.condition ?? "true")
+        statement.append(Query(unsafeSQL: " order by \(paging.isInOrder ? "f.number" : FigureCursor.order(figure)) limit "))
         statement.append("\(limit + 1)::bigint")
         return statement
+    }
+}
+
+extension Figure.Paging {
+    /// That reads a page alone.
+    fileprivate var function: String? {
+        switch self {
+        case .ofAll: nil
+        case .byBuckets: "figure_page"
+        case .function(let name): name
+        }
+    }
+
+    /// Whether the function returns the page's rows in their order, and no others.
+    fileprivate var isInOrder: Bool {
+        if case .function = self { true } else { false }
     }
 }
 
@@ -146,10 +165,29 @@ extension Figure {
     /// The columns of the function by position.
     fileprivate var names: String { columns.indices.map { "c\($0)" }.joined(separator: ", ") }
 
+    /// The same with their types, for a function that returns records.
+    fileprivate var declarations: String { columns.enumerated().map { "c\($0) \($1.kind.type)" }.joined(separator: ", ") }
+
     fileprivate var values: String {
         columns.enumerated().map { index, column in
             column.kind == .time ? "(extract(epoch from f.c\(index)) * 1000000)::bigint" : "f.c\(index)"
         }.joined(separator: ", ")
+    }
+}
+
+extension FigureColumn.Kind {
+    /// In the database.
+    fileprivate var type: String {
+        switch self {
+        case .time: "timestamptz"
+        case .id: "uuid"
+        case .text: "text"
+        case .domain: "public.coaching_domain"
+        case .integer, .count, .money: "bigint"
+        case .number: "numeric"
+        case .measured: "double precision"
+        case .flag: "boolean"
+        }
     }
 }
 
@@ -165,20 +203,25 @@ extension FigureTable {
     /// `first`: the figure's first column; before it, the first column is the time of which the figures are. The column after the last is NULL when
     /// there are no rows.
     fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int) throws {
+        let measure = figure.columns.firstIndex { $0.name == "measure" }
         var table: [[FigureValue]] = []
+        table.reserveCapacity(rows.count)
         for index in 0..<rows.count where !rows.isNull(index, first + figure.columns.count) {
-            let isMoney = figure.columns.enumerated().contains { column, declared in
-                declared.name == "measure" && rows.text(index, first + column) == AlertRule.Measure.cost.rawValue
-            }
+            let isMoney = measure.map { rows.text(index, first + $0) == AlertRule.Measure.cost.rawValue } ?? false
             table.append(
-                try figure.columns.enumerated().map { column, declared in
-                    guard let text = rows.text(index, first + column) else { return declared.kind == .count ? .few : .null }
-                    // Dollars as a double, of which PostgreSQL writes small ones with an exponent.
-                    if isMoney, declared.kind == .measured, let value = FigureValue(dollars: text) { return value }
-                    guard let value = FigureValue(text, declared.kind) else {
-                        throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
+                try figure.columns.indices.map { column in
+                    let declared = figure.columns[column]
+                    return try rows.withBytes(index, first + column) { field in
+                        guard let field else { return declared.kind == .count ? .few : .null }
+                        // Dollars as a double, of which PostgreSQL writes small ones with an exponent.
+                        if isMoney, declared.kind == .measured, let value = FigureValue(dollars: String(decoding: field, as: UTF8.self)) {
+                            return value
+                        }
+                        guard let value = FigureValue(field, declared.kind) else {
+                            throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
+                        }
+                        return value
                     }
-                    return value
                 })
         }
         self.init(rows: table)
@@ -188,22 +231,23 @@ extension FigureTable {
 
 extension FigureValue {
     /// From the server's text form.
-    fileprivate init?(_ text: String, _ kind: FigureColumn.Kind) {
+    fileprivate init?(_ field: UnsafeRawBufferPointer, _ kind: FigureColumn.Kind) {
         switch kind {
         case .time:
-            guard let microseconds = Int64(text) else { return nil }
+            guard let microseconds = Int64(column: field) else { return nil }
             self = .time(Timestamp(Date(microseconds: microseconds)))
-        case .id, .text, .domain: self = .text(text)
+        case .id, .text, .domain: self = .text(String(decoding: field, as: UTF8.self))
         case .integer, .count:
-            guard let number = Int64(text) else { return nil }
+            guard let number = Int64(column: field) else { return nil }
             self = .integer(number)
         case .number, .measured:
+            let text = String(decoding: field, as: UTF8.self)
             guard let number = Double(text), number.isFinite else { return nil }
             self = .number(text)
         case .money:
-            guard let number = Int64(text) else { return nil }
+            guard let number = Int64(column: field) else { return nil }
             self = .money(Nanodollars(number))
-        case .flag: self = .flag(text == "t")
+        case .flag: self = .flag(field.first == UInt8(ascii: "t"))
         }
     }
 }

@@ -8,7 +8,7 @@ import JSON
 /// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls behind them, and users' reports. No content of messages.
 public struct FigureRoutes: Feature {
     /// Rows of an answer.
-    static let longestTable = 10_000
+    static let longestTable = 5_000
     /// Of tables with a row for each user, unless `limit` asks for more.
     static let usersOfPage = 1_000
 
@@ -100,13 +100,14 @@ public struct FigureRoutes: Feature {
     private func respond(
         _ request: Request, _ context: AuthenticatedContext, _ table: FigureTable, _ columns: [FigureColumn], trace: String? = nil
     ) -> Response {
-        .list(
+        let keys = columns.map { JSONWriter.EncodedKey($0.name) }
+        return .list(
             request, context, Page(items: table.rows, nextCursor: table.nextCursor), fields: columns.map(\.field),
             figures: FigureMeta(asOf: table.asOf.map { Timestamp($0) }, trace: trace)
         ) { row, writer in
             writer.object { writer in
-                for (column, value) in zip(columns, row) {
-                    writer.key(column.name)
+                for (key, value) in zip(keys, row) {
+                    writer.key(key)
                     value.write(to: &writer)
                 }
             }

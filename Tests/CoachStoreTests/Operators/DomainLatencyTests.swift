@@ -51,6 +51,18 @@ struct DomainLatencyTests {
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }.map { $0.split(separator: "|").map(String.init) }
     }
 
+    /// All rows of a figure by pages of some rows.
+    private func pages(_ figures: Figures, _ figure: Figure, _ query: FigureQuery, of limit: Int) async throws -> [[FigureValue]] {
+        var (rows, page) = ([[FigureValue]](), query)
+        page.limit = limit
+        repeat {
+            let table = try await figures.table(.someone(role: .operator), figure, page)
+            rows += table.rows
+            page.cursor = table.nextCursor
+        } while page.cursor != nil
+        return rows
+    }
+
     @Test("is what the rows of the ledger give, by hours, days and weeks of any time zone, and the figures of domains have it, too")
     func grains() async throws {
         let store = try await StoreFixture()
@@ -81,7 +93,28 @@ struct DomainLatencyTests {
                 #expect(
                     domains.texts(.all("domains"), ["day", "domain", "turns", "first_token_p50_ms", "first_token_p95_ms"])
                         == rows.map { Array($0.prefix(5)) }, "\(grain) \(zone) \(edge)")
+                for (figure, table) in [(Figure.all("latency"), table), (.all("domains"), domains)] {
+                    for limit in [2, 40] {
+                        #expect(try await pages(figures, figure, query, of: limit) == table.rows, "\(grain) \(zone) \(edge) \(limit)")
+                    }
+                }
+                let provided = FigureQuery(period: period, groups: ["day", "provider", "model"], grain: grain, timeZone: zone)
+                let providers = try await figures.table(admin, .all("providers"), provided)
+                #expect(!providers.rows.isEmpty)
+                #expect(try await pages(figures, .all("providers"), provided, of: 3) == providers.rows, "\(grain) \(zone) \(edge)")
             }
         }
+        // A page reads a part of the hours.
+        let period = "'2025-12-31+00', '2026-01-09+00', '{day,domain}', 'hour', 'UTC'"
+        func read(_ limit: Int) async throws -> Int {
+            try await store.operatorPages(
+                """
+                figure_page(\(period), \(limit), null, 'domains') as (
+                    day timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint,
+                    p50 numeric, p95 numeric, cost bigint, unpriced bigint)
+                """)
+        }
+        let (first, all) = (try await read(5), try await read(5_000))
+        #expect(first * 2 < all, "\(first) of \(all)")
     }
 }

@@ -230,14 +230,15 @@ struct FigureTests {
         // A period of whole hours that begins before a change of half an hour and ends after it.
         func source(_ grain: String, _ zone: String, _ groups: [String] = ["day", "model", "tier"]) async throws -> String {
             let text = try await store.value(
-                "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', \(groups)::text[], \(grain), \(zone))")
+                "select gateway.figure_source('usage', '2026-02-01 13:00+00', '2026-11-01 13:00+00', \(groups)::text[], \(grain), \(zone), null)"
+            )
             return try #require(text)
         }
         #expect(try await source("hour", "Australia/Lord_Howe") == "(select * from gateway.usage_quarters where true)")
         #expect(try await source("hour", "Europe/Berlin") == "(select * from gateway.usage_hours where true)")
         #expect(try await source("day", "Australia/Lord_Howe").contains("gateway.usage_quarters where true and bucket = any"))
         let latency: Query =
-            "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata')"
+            "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata', null)"
         let shifted = "(select * from gateway.latency_hours where shift = 30 and bucket <> all"
         #expect(try await store.value(latency)?.hasPrefix(shifted) == true)
         #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from ledger.key_hours_others where key = 'model')")

@@ -20,6 +20,7 @@ struct OperatorTests {
     private static let calls: [String] = [
         "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.user_costs(now(), now(), '{user}', 'day', 'UTC', 1, null)",
         "operator.cost_page(now(), now(), '{day,model,tier}', 'day', 'UTC', 1, null)",
+        "operator.figure_page(now(), now(), '{day}', 'day', 'UTC', 1, null, 'latency') as (day timestamptz)",
         "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
         "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
         "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",

@@ -14,6 +14,9 @@ from .workloads import Workload
 
 PREFIX = "/api/v1/operator/"
 READS = 10
+# Routes that are read in all formats.
+SLOWEST = 10
+JSON = "application/json"
 # Rows of a page without a limit of its own, where there may be one for each user.
 USERS_OF_PAGE = 1000
 # Billing events.
@@ -71,7 +74,7 @@ def requests(document, user, persona):
                 yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
 
-def read(port, path, longest):
+def read(port, path, longest, accept):
     """Milliseconds of each read after the first, which warms, and the status of the last. Each has another limit below `longest`, because operators
     who read the same table within two seconds share it."""
     # Each operator's requests are limited.
@@ -81,7 +84,7 @@ def read(port, path, longest):
         for number in range(READS + 1):
             limited = path if longest is None else f"{path}&limit={longest - number}"
             began = time.perf_counter()
-            connection.request("GET", PREFIX + limited, headers={"Authorization": f"Bearer {token}", "Accept": "application/json"})
+            connection.request("GET", PREFIX + limited, headers={"Authorization": f"Bearer {token}", "Accept": accept})
             answer = connection.getresponse()
             answer.read()
             times.append((time.perf_counter() - began) * 1e3)
@@ -102,23 +105,33 @@ def study(testbed, kinds):
     persona = testbed.sql(
         "select persona_id from gateway.key_days where key = 'persona_id' and persona_id is not null group by 1 order by abs(sum(calls) - 90) limit 1")[0]
     user = testbed.sql("select id from public.users limit 1")[0]
-    peer, body, refused = peers.Gateway(testbed), [], {}
+    peer, body, refused, reads = peers.Gateway(testbed), [], {}, {}
     try:
         peer.start(Workload("operators", "reads of operators", 1, 0, 1, ramp=0))
         document = json.loads(machine.get(peer.port, "/openapi.json")[1])
-        for path, days, longest in requests(document, user, persona):
-            times, status = read(peer.port, path, longest)
+
+        def note(path, days, longest, accept):
+            times, status = read(peer.port, path, longest, accept)
             if status != 200:
                 refused[path] = status
                 progress(f"  {status} {path}")
             shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d[^&]*&?", "", path).replace(user, "…").replace(persona, "…").rstrip("?&")
-            body.append([f"`{shown}`", "–" if days is None else days, quantile(times, 0.5), max(times)])
+            kind = "" if accept == JSON else f" as {accept}"
+            body.append([f"`{shown}`{kind}", "–" if days is None else days, quantile(times, 0.5), max(times)])
+            return max(times)
+
+        for route in requests(document, user, persona):
+            reads[route] = note(*route, JSON)
+        # The longest in other formats, too.
+        for route in sorted(reads, key=reads.get)[-SLOWEST:]:
+            for accept in ("text/csv", "application/jsonl"):
+                note(*route, accept)
     finally:
         peer.stop()
     body.sort(key=lambda line: -line[3])
     slowest = body[0]
     text = (
-        f"**operators**: {len(body)} reads of every GET of operators, {READS} times each, one after the other; ledger: {ledger}, and {stored:,} billing events; the longest "
+        f"**operators**: {len(body)} reads of every GET of operators, {READS} times each, one after the other, the {SLOWEST} slowest also as CSV and JSON Lines; ledger: {ledger}, and {stored:,} billing events; the longest "
         f"{report.number(slowest[3])} ms ({slowest[0]}), goal {goal(rows)} ms; {sum(line[3] > goal(rows) for line in body)} above it, "
         f"{len(refused)} refused\n\n" + report.rows(["route", "days", "p50 ms", "longest ms"], body))
     return {
