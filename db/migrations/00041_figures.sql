@@ -32,7 +32,8 @@ begin atomic
                 case grain when 'hour' then interval '15 minutes' else interval '1 hour' end))
             -- The last bucket may be shorter than a step.
             union all
-            select ends - interval '1 microsecond' where starts < ends) as t (t)
+            select ends - interval '1 microsecond') as t (t)
+        where starts < ends
         group by 1) as b;
 end;
 

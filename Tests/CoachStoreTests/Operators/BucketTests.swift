@@ -24,5 +24,6 @@ struct BucketTests {
                 }
             }
         }
+        #expect(try await store.value("select edges::text from gateway.buckets('2026-03-01+00', '2026-03-01+00', 'day', 'UTC')") == nil)
     }
 }
