@@ -67,10 +67,6 @@ create function gateway.rebuild_day(day date) returns void
 declare
     starts constant timestamptz := day::timestamp at time zone 'UTC';
     half_past constant timestamptz := starts - interval '30 minutes';
-    monday constant date := date_trunc('week', day::timestamp)::date;
-    measures constant text[] := (
-        select array_agg(a.attname::text order by a.attnum) from pg_attribute a
-        where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped);
     ends constant timestamptz := starts + interval '1 day';
     state gateway.rollup_state;
     name text;
@@ -104,13 +100,6 @@ begin
     select 30, date_bin('1 hour', q.bucket, half_past) as hour, q.domain, q.measure, sum(q.turns), gateway.total(q.histogram)
     from gateway.domain_latency_quarters q where q.bucket >= half_past and q.bucket < ends + interval '30 minutes'
     group by hour, q.domain, q.measure;
-    -- The week, from its days.
-    delete from gateway.key_weeks w where w.key in ('persona_tier', 'persona_model', 'persona_domain') and w.week = monday;
-    execute format(
-        'insert into gateway.key_weeks (week, key, tier, provider, model, domain, persona_id, %1$s) '
-        'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
-        'where d.key in (''persona_tier'', ''persona_model'', ''persona_domain'') and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
-        array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday;
 end $$;
 
 -- Makes the activity of days and the retention anew from the days of accounts: they depend on days before.
@@ -142,13 +131,34 @@ begin
     group by 1, 2;
 end $$;
 
--- Notes that a day's rollups were made, and with the last one makes what depends on several days: a rebuild that is broken off before is seen to be.
+-- Makes a week anew, of a Monday, from its days.
+create function gateway.rebuild_week(monday date) returns void
+    language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
+declare
+    measures constant text[] := (
+        select array_agg(a.attname::text order by a.attnum) from pg_attribute a
+        where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped);
+begin
+    delete from gateway.key_weeks w where w.key in ('persona_tier', 'persona_model', 'persona_domain') and w.week = monday;
+    execute format(
+        'insert into gateway.key_weeks (week, key, tier, provider, model, domain, persona_id, %1$s) '
+        'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
+        'where d.key in (''persona_tier'', ''persona_model'', ''persona_domain'') and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
+        array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday;
+end $$;
+
+-- Notes that a day's rollups were made, and with the last one of a week, or of all, makes what depends on several days: a rebuild that is broken off before
+-- is seen to be.
 create function gateway.end_rebuild(day date) returns void
     language plpgsql set search_path = '' as $$
 declare
+    monday constant date := date_trunc('week', day::timestamp)::date;
     state gateway.rollup_state;
 begin
     update gateway.rollup_state s set pending = array_remove(s.pending, day) returning s.* into state;
+    if not exists (select from unnest(state.pending) as p where p >= monday and p < monday + 7) then
+        perform gateway.rebuild_week(monday);
+    end if;
     if state.pending = '{}' then
         perform gateway.rebuild_activity();
     end if;
@@ -173,5 +183,7 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 revoke all on procedure gateway.rebuild_rollups() from public, anon, authenticated, coach_gateway;
-revoke all on function gateway.begin_rebuild(), gateway.rebuild_day(date), gateway.end_rebuild(date), gateway.rebuild_activity() from coach_gateway;
+revoke all on function
+    gateway.begin_rebuild(), gateway.rebuild_day(date), gateway.rebuild_week(date), gateway.end_rebuild(date), gateway.rebuild_activity()
+    from coach_gateway;
 grant execute on function gateway.detach_usage_partition(integer) to coach_gateway;

@@ -29,7 +29,7 @@ extension Figure {
             .init(
                 "limit", in: .query,
                 .integer(1...FigureRoutes.longestTable).described(
-                    "\(FigureRoutes.longestTable) unless given, of costs by user \(FigureRoutes.usersOfPage)")),
+                    "\(FigureRoutes.longestTable) unless given, of costs by user or persona \(FigureRoutes.rowsOfManyKeys)")),
             .init("cursor", in: .query, .text),
         ]
     }

@@ -26,8 +26,8 @@ extension FigureQuery {
         if isByDays, grain == .hour, names.contains("day") {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
-        let limit =
-            try request.integer("limit") ?? (names.contains("user") ? FigureRoutes.usersOfPage : FigureRoutes.longestTable)
+        let hasManyKeys = names.contains("user") || names.contains("persona")
+        let limit = try request.integer("limit") ?? (hasManyKeys ? FigureRoutes.rowsOfManyKeys : FigureRoutes.longestTable)
         guard (1...FigureRoutes.longestTable).contains(limit) else {
             throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
         }

@@ -16,9 +16,9 @@ PREFIX = "/api/v1/operator/"
 READS = 10
 # Routes that are read in all formats.
 SLOWEST = 10
-JSON = "application/json"
-# Rows of a page without a limit of its own, where there may be one for each user.
-USERS_OF_PAGE = 1000
+FORMATS = ("application/json", "text/csv", "application/jsonl")
+# Rows of a page without a limit of its own, where there may be one for each user or persona.
+ROWS_OF_MANY_KEYS = 1000
 # Billing events.
 STORED = 200_000
 # Days of a period.
@@ -70,7 +70,7 @@ def requests(document, user, persona):
                         yield f"{path}?{variant.format(hour=hour, persona=persona)}", "an hour", parameters["limit"]["maximum"]
                     continue
                 variant = variant.format(persona=persona)
-                longest = USERS_OF_PAGE if "user" in variant else parameters.get("limit", {}).get("maximum")
+                longest = ROWS_OF_MANY_KEYS if re.search("user|persona", variant) and name == "costs" else parameters.get("limit", {}).get("maximum")
                 yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
 
@@ -82,7 +82,7 @@ def read(port, path, longest, accept):
     connection, times = http.client.HTTPConnection("127.0.0.1", port, timeout=120), []
     try:
         for number in range(READS + 1):
-            limited = path if longest is None else f"{path}&limit={longest - number}"
+            limited = path if longest is None else f"{path}&limit={longest - number - FORMATS.index(accept) * (READS + 1)}"
             began = time.perf_counter()
             connection.request("GET", PREFIX + limited, headers={"Authorization": f"Bearer {token}", "Accept": accept})
             answer = connection.getresponse()
@@ -116,15 +116,15 @@ def study(testbed, kinds):
                 refused[path] = status
                 progress(f"  {status} {path}")
             shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d[^&]*&?", "", path).replace(user, "…").replace(persona, "…").rstrip("?&")
-            kind = "" if accept == JSON else f" as {accept}"
+            kind = "" if accept == FORMATS[0] else f" as {accept}"
             body.append([f"`{shown}`{kind}", "–" if days is None else days, quantile(times, 0.5), max(times)])
             return max(times)
 
         for route in requests(document, user, persona):
-            reads[route] = note(*route, JSON)
+            reads[route] = note(*route, FORMATS[0])
         # The longest in other formats, too.
         for route in sorted(reads, key=reads.get)[-SLOWEST:]:
-            for accept in ("text/csv", "application/jsonl"):
+            for accept in FORMATS[1:]:
                 note(*route, accept)
     finally:
         peer.stop()
