@@ -10,7 +10,8 @@ public struct JSONKey: Sendable {
 
     /// Whether the name is exactly this literal.
     public static func == (key: JSONKey, literal: StaticString) -> Bool {
-        key.utf8.elementsEqual(literal.utf8)
+        // Readers compare each name with several literals, of which most differ in length.
+        key.utf8.count == literal.utf8CodeUnitCount && key.utf8.elementsEqual(literal.utf8)
     }
 
     /// Matches the literal in a `switch`.

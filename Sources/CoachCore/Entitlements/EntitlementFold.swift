@@ -59,10 +59,12 @@ public struct EntitlementFold: Equatable, Sendable {
     public func isSame(_ a: SubscriberID, _ b: SubscriberID) -> Bool { identities.root(a) == identities.root(b) }
 
     private static func ordered(_ events: some Sequence<BillingEvent>) -> [BillingEvent] {
+        let events = Array(events)
+        // Their places are sorted, because to move an event costs more than to compare two.
+        let positions = events.map(\.position)
         var seen: Set<BillingEvent.Key> = []
-        return events.map { (position: $0.position, event: $0) }
-            .sorted { $0.position < $1.position }
-            .compactMap { seen.insert($0.event.key).inserted ? $0.event : nil }
+        return positions.indices.sorted { positions[$0] < positions[$1] }
+            .compactMap { seen.insert(events[$0].key).inserted ? events[$0] : nil }
     }
 
     private mutating func link(_ event: BillingEvent) {
@@ -256,7 +258,8 @@ extension EntitlementFold {
     }
 
     private mutating func remove(of owner: SubscriberID, where isObsolete: (Purchase) -> Bool) {
-        purchases = purchases.filter { !(isSame($0.owner, owner) && isObsolete($0)) }
+        guard purchases.contains(where: isObsolete) else { return }
+        purchases = purchases.filter { !(isObsolete($0) && isSame($0.owner, owner)) }
     }
 
     /// A change of product that begins a new subscription at the store ends the former one (Play).

@@ -16,10 +16,8 @@ struct SubscriberIdentities: Equatable {
 
     /// Records that all ids belong to one subscriber.
     mutating func link(_ ids: [SubscriberID]) {
-        for id in ids {
-            insert(id)
-            union(root(ids[0]), root(id))
-        }
+        for id in ids { insert(id) }
+        for id in ids.dropFirst() { union(root(ids[0]), root(id)) }
     }
 
     /// Records that all ids belong to one subscriber, except for those by which two users would become one. The result depends on the order.
