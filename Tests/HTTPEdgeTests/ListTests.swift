@@ -65,4 +65,21 @@ struct ListTests {
     func cells(name: String, cell: String) {
         #expect(CSVWriter.row(Row.fields.map(\.name), of: Row(name: name).write) == Array("\(cell),-1,\r\n".utf8))
     }
+
+    @Test("CSV has numbers as JSON has them, and each member in the cell of its name")
+    func numbers() {
+        let row = CSVWriter.row(["share", "isNew", "missing", "tags"]) { json in
+            json.object { json in
+                json.key("tags")
+                json.array { json in json.string("a,b") }
+                json.key("isNew")
+                json.bool(true)
+                json.key("other")
+                json.integer(3)
+                json.key("share")
+                json.raw("0.5000".utf8)
+            }
+        }
+        #expect(row == Array("0.5000,true,,\"[\"\"a,b\"\"]\"\r\n".utf8))
+    }
 }

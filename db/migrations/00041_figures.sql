@@ -16,14 +16,15 @@ begin
     perform now() at time zone tz;
 end $$;
 
--- The buckets of a period in their order: their names, which are the times at which they begin, and where they begin in the period. Some time zones repeat
--- the hour after midnight once a year: that day is called by the second one.
+-- The buckets of a period in their order: the times by which they are called (labels), and the first quarter of an hour of the period that is in each
+-- (edges). The two differ for a bucket that began before the period, and where clocks change in its first hour: a zone that repeats the hour after
+-- midnight calls the day by the second one.
 create function gateway.buckets(starts timestamptz, ends timestamptz, grain text, tz text, out labels timestamptz[], out edges timestamptz[])
     language sql stable set search_path = ''
 begin atomic
     select array_agg(b.label order by b.label), array_agg(b.edge order by b.label)
     from (
-        -- An hour begins with one of the times, a day or week with one or, where the time zone has half hours, between two.
+        -- Days and weeks are searched by hours. They begin with one of these, or between two in zones that are not whole hours from UTC.
         select date_trunc(grain, t.t, tz) as label,
             case grain when 'hour' then min(t.t) else greatest(starts, least(date_trunc(grain, t.t, tz), min(t.t))) end as edge
         from (
@@ -51,7 +52,11 @@ begin atomic
     select case when count(*) = 1 and min(s.shift) in (0, 30) then min(s.shift) end
     from (
         select distinct (60 - extract(minute from t at time zone tz)::integer) % 60 as shift
-        from generate_series(date_trunc('hour', starts, 'UTC'), ends, interval '1 day') as t) as s;
+        -- The end, too: clocks may change within less than a day.
+        from (
+            select generate_series(date_trunc('hour', starts, 'UTC'), ends, interval '1 day')
+            union all
+            select date_trunc('hour', ends - interval '1 microsecond', 'UTC')) as s (t)) as s;
 end;
 
 -- The hours, beginning at this shift, within which the period begins or ends, or a day of the time zone where days are grouped by. No bucket of days or
@@ -150,6 +155,8 @@ declare
         when keys <@ array['persona', 'tier'] then 'persona_tier'
         when keys <@ array['persona', 'provider', 'model'] then 'persona_model'
         when keys <@ array['persona', 'domain'] then 'persona_domain' end;
+    -- While some days are made anew, weeks are not the sums of their days.
+    is_rebuilt constant boolean := pair is not null and exists (select from gateway.rollup_state s where s.pending <> '{}');
     rollup constant text := case when key is not null then 'key' when family = 'usage' and 'persona' = any (keys) then 'persona' else family end;
     condition constant text := case when key is not null then format('key = %L', key) else 'true' end;
     days constant text := gateway.rollup_table(case when pair is not null then 'key' else rollup end || '_days', coalesce(pair, key));
@@ -162,7 +169,7 @@ begin
     if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
         period := gateway.period_rows(
             gateway.rollup_table(rollup || '_quarters', key), condition, days,
-            case when pair is not null then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), measures, starts,
+            case when pair is not null and not is_rebuilt then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), measures, starts,
             ends);
         if period is not null then
             return period;

@@ -1,16 +1,15 @@
--- Rows of another figure of this schema by `day`, from the bucket of the row before (`after`: its keys) on: at least `at_most` of the buckets after that one,
--- if there are so many. Read are some buckets after the others, so that a page takes as long as its rows and not as the period. For figures of which no
--- row needs another bucket's.
+-- Rows of another figure of this schema by `day`: all of the bucket of the row before (`after`: its keys), and at least `at_most` of those after it, if there
+-- are so many. It reads some buckets after the others, so that a page takes as long as its rows and not as the period. For figures of which no row needs
+-- another bucket's. The gateway declares the columns, sorts the rows and leaves out those up to `after`.
 create function operator.figure_page(
     starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[], figure text)
     returns setof record
     language plpgsql stable security definer set search_path = '' as $$
 declare
     former constant timestamptz := timestamptz 'epoch' + after[1]::bigint * interval '1 microsecond';
-    -- Their names, and where they begin.
     labels timestamptz[];
     edges timestamptz[];
-    first integer := 1;
+    first integer;
     -- Eight rows in each: the coaching domains and the generic answer.
     length integer := greatest(1, at_most / 8);
     part integer;
@@ -21,12 +20,14 @@ begin
     if figure not in ('domains', 'latency', 'providers') then
         raise exception 'unknown figure' using errcode = 'invalid_parameter_value';
     end if;
-    select b.labels, b.edges into labels, edges from gateway.buckets(greatest(starts, former), ends, grain, tz) b;
+    -- Of the whole period: a bucket of a page has the edge that it has in all others.
+    select b.labels, b.edges into labels, edges from gateway.buckets(starts, ends, grain, tz) b;
+    first := 1 + (select count(*) from unnest(labels) as l where l < former);
     while first <= cardinality(edges) and missing > 0 loop
         -- The bucket of the page before may be nearly all in it: it does not count.
         part := case when labels[first] = former then 1 else length end;
         return query execute format('select * from operator.%I($1, $2, $3, $4, $5)', figure)
-            using greatest(starts, edges[first]), coalesce(edges[first + part], ends), group_by, grain, tz;
+            using edges[first], coalesce(edges[first + part], ends), group_by, grain, tz;
         get diagnostics returned = row_count;
         if labels[first] is distinct from former then
             missing := missing - returned;
@@ -36,8 +37,8 @@ begin
     end loop;
 end $$;
 
--- Tokens and cost by day and by many other keys: rows like those of operator.costs, a page of them, as in operator.user_costs. Summed up are some buckets
--- after the others until the page is full, so `day` is among the keys.
+-- Tokens and cost by day and by many other keys: rows like those of operator.costs, a page of them, as in operator.user_costs. It sums up some buckets after
+-- the others until the page is full, so `day` is among the keys.
 create function operator.cost_page(
     starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[])
     returns table (
@@ -46,7 +47,6 @@ create function operator.cost_page(
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' set jit = off as $$
 declare
     former constant timestamptz := timestamptz 'epoch' + after[1]::bigint * interval '1 microsecond';
-    -- Their names, and where they begin.
     labels timestamptz[];
     edges timestamptz[];
     -- The keys by their places in `after`, and those that are grouped by: rows of a bucket are in the order of their bytes, NULL after all others.
@@ -64,7 +64,7 @@ declare
             string_agg(format('coalesce($6[%s], chr(1114111))', p), ', ' order by p))
         from unnest(places) as p
         having count(*) > 0);
-    first integer := 1;
+    first integer;
     length integer := 1;
     calls_of_row numeric := 1;
     part_calls numeric;
@@ -78,16 +78,17 @@ declare
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
-    select b.labels, b.edges into labels, edges from gateway.buckets(greatest(starts, former), ends, grain, tz) b;
+    select b.labels, b.edges into labels, edges from gateway.buckets(starts, ends, grain, tz) b;
+    first := 1 + (select count(*) from unnest(labels) as l where l < former);
     while first <= cardinality(edges) and missing > 0 loop
-        part_start := greatest(starts, edges[first]);
+        part_start := edges[first];
         -- Hours, which are fewer than quarters: one may belong to two buckets, and counts for the first.
         select min(h.bucket) into next_call
         from gateway.key_hours h where h.key = 'tier' and h.calls > 0 and h.bucket > part_start - interval '1 hour' and h.bucket < ends;
         exit when next_call is null;
         first := greatest(first, width_bucket(next_call, edges));
-        part_start := greatest(starts, edges[first]);
-        -- As many buckets as fill the page. At first a row for each call, which is the least that there can be; then as many as in the parts before.
+        part_start := edges[first];
+        -- As many buckets as fill the page, at first as if each call had a row of its own, then with as many rows as the parts before had.
         select greatest(1, max(c.bucket) - first + 1), max(c.calls) into length, part_calls
         from (
             select width_bucket(h.bucket, edges) as bucket, sum(sum(h.calls)) over w as calls, sum(sum(h.calls)) over w - sum(h.calls) as before
@@ -110,13 +111,13 @@ begin
                     k.unpriced_turns
                 from k
                 where k.calls > 0 and ($6 is null or coalesce(k.bucket, $5) > $7 or $sql$ || coalesce(is_later, 'false') || $sql$)
-                order by $sql$ || concat_ws(', ', case when length > 1 then 'k.bucket' end, ranks) || ' limit $8'
+                order by $sql$ || concat_ws(', ', case when length > 1 then 'k.bucket' end, ranks, '1') || ' limit $8'
             using part_start, part_end, grain, tz, labels[first], after, former, missing;
         get diagnostics returned = row_count;
         missing := missing - returned;
         first := first + length;
         -- The bucket of the page before may be nearly all in it.
-        if former is null or part_start > former then
+        if labels[first - length] is distinct from former then
             calls_of_row := least(8 * calls_of_row, greatest(1, part_calls / greatest(1, returned)));
         end if;
     end loop;

@@ -60,8 +60,8 @@ begin
     return days;
 end $$;
 
--- Makes the rollups of a day anew from its rows below the watermark. Nothing is folded meanwhile. Days of weeks that are not neighbours can be made beside
--- each other, when nobody begins another rebuild and gateway.end_rebuild is called after all of them: the benchmark does so.
+-- Makes the rollups of a day anew from its rows below the watermark, but for those of weeks. Nothing is folded meanwhile. Days that are not neighbours can
+-- be made beside each other, when nobody begins another rebuild and gateway.end_rebuild is called after all of them: the benchmark does so.
 create function gateway.rebuild_day(day date) returns void
     language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
 declare
@@ -164,7 +164,8 @@ begin
     end if;
 end $$;
 
--- Makes the rollups anew from the ledger, for the owner of the tables, a day at a time: each is committed, and read by operators from then on. One that was
+-- Makes the rollups anew from the ledger, for the owner of the tables, a day at a time: each is committed, and read by operators from then on; a week with
+-- its last day. One that was
 -- broken off is to be called again. Without settings of its own, because it commits.
 create procedure gateway.rebuild_rollups()
     language plpgsql as $$

@@ -10,7 +10,7 @@ extension FigureQuery {
     init(_ request: Request, _ figure: Figure, now: Date) throws {
         let query = request.uri.queryParameters
         let period = try FigurePeriod(request, now: now).range
-        let names = query["group_by"].map { $0.split(separator: ",").map(String.init) } ?? figure.defaultGroups
+        let names = query["group_by"].map { Array(Set($0.split(separator: ",").map(String.init))).sorted() } ?? figure.defaultGroups
         guard names.allSatisfy(figure.groups.contains) else {
             throw GatewayError(.invalidInput, "group_by has an unknown group").naming(field: "group_by")
         }

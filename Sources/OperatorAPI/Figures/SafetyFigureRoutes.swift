@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `GET /api/v1/operator/safety/report`: counts of crisis events in a year. They lead to no turn and no user.
+/// `GET /api/v1/operator/safety/report`: counts of turns in which danger was found, in a year. They lead to no turn and no user.
 public struct SafetyFigureRoutes: Feature {
     private let reports: SafetyReports
     private let now: @Sendable () -> Date

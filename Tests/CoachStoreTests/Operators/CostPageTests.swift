@@ -4,7 +4,7 @@ import Testing
 @Suite("Costs by many keys")
 struct CostPageTests {
     /// A ledger of some days with each combination of keys, and its rollups.
-    private func ledger(days: Int = 4) async throws -> StoreFixture {
+    private func ledger(from first: String = "2031-03-01", days: Int = 4) async throws -> StoreFixture {
         let store = try await StoreFixture()
         try await store.admin.execute(
             """
@@ -16,7 +16,7 @@ struct CostPageTests {
                 case n % 3 when 0 then 'paid' else 'free' end, case n % 6 when 5 then 'Two' else 'one' end, case n % 2 when 0 then 'small' else 'Large' end,
                 n, 1, case when n % 9 > 0 then n / 1e9 end, (n % 9 = 0)::integer,
                 (d.day + interval '1 minute' * (n * 577 % 1440)) at time zone 'UTC'
-            from generate_series(0, 599) as n cross join lateral (select '2031-03-01'::date + n * \(days) / 600 as day) as d
+            from generate_series(0, 599) as n cross join lateral (select \(first)::date + n * \(days) / 600 as day) as d
             """)
         try await store.admin.execute("call gateway.rebuild_rollups()")
         // What was booked beside a transaction that still ran is left to the fold.
@@ -81,6 +81,52 @@ struct CostPageTests {
                 ("2031-03-01 10:15+00", "2031-03-04 20:15+00"), ("2031-03-01 12:30+00", "2031-03-04 00:15+00"),
             ] {
                 try await compare(store, groups, grain, tz, starts, ends, sizes: grain == "week" ? [1, 7, 40, 10_000] : [7, 40, 10_000])
+            }
+        }
+    }
+
+    @Test(
+        "so are those of days and hours in which clocks change, and the pages of other figures are the whole of them",
+        arguments: [
+            // Repeats the hour after midnight; changes by half an hour; leaves out the hour after midnight.
+            ("America/Havana", "2031-11-01"), ("Australia/Lord_Howe", "2031-10-03"), ("Africa/Cairo", "2031-04-23"),
+            ("Europe/Berlin", "2031-10-25"),
+        ])
+    func clockChanges(zone: String, first: String) async throws {
+        let store = try await ledger(from: first, days: 3)
+        let dates = "'\(first) 08:00+00', '\(first)'::date + interval '2 days 20 hours'"
+        let ends = try #require(try await store.value("select (\(first)::date + interval '2 days 20 hours' || '+00')"))
+        for grain in ["hour", "day"] {
+            try await compare(store, "day,domain,tier", grain, zone, "\(first) 08:00+00", ends, sizes: [1, 5, 17])
+            for (figure, keys, columns) in [
+                (
+                    "domains", "domain",
+                    "turns bigint, share numeric, confidence numeric, abstentions bigint, a numeric, b numeric, cost bigint, c bigint"
+                ),
+                (
+                    "providers", "provider,model",
+                    "calls bigint, errors bigint, c numeric, d numeric, e numeric, f numeric, g numeric, breaker text"
+                ),
+            ] {
+                let period = "\(dates), '{day,\(keys)}', '\(grain)', '\(zone)'"
+                let typed = keys.split(separator: ",").map { $0 == "domain" ? "domain public.coaching_domain" : "\($0) text" }.joined(
+                    separator: ", ")
+                let whole = try await store.operatorRows("\(figure)(\(period)) order by bucket, \(keys)")
+                #expect(whole.count > 6)
+                for size in [1, 5, 17] {
+                    var pages: [[String?]] = []
+                    while true {
+                        let after = pages.last.map { StoreFixture.after($0 + [nil, nil, nil, nil, nil, nil]) } ?? "null"
+                        let rows = try await store.operatorRows(
+                            "figure_page(\(period), \(size), \(after), '\(figure)') as (bucket timestamptz, \(typed), \(columns)) order by bucket, \(keys)"
+                        )
+                        // Those up to the last one are left out by the gateway.
+                        let later = pages.last.flatMap { last in rows.firstIndex(of: last).map { rows[($0 + 1)...] } } ?? rows[...]
+                        pages += later.prefix(size)
+                        if later.count < size { break }
+                    }
+                    #expect(pages == whole, "\(figure) by pages of \(size): \(grain) \(zone)")
+                }
             }
         }
     }

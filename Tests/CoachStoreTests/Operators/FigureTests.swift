@@ -237,6 +237,10 @@ struct FigureTests {
         #expect(try await source("hour", "Australia/Lord_Howe") == "(select * from gateway.usage_quarters where true)")
         #expect(try await source("hour", "Europe/Berlin") == "(select * from gateway.usage_hours where true)")
         #expect(try await source("day", "Australia/Lord_Howe").contains("gateway.usage_quarters where true and bucket = any"))
+        // One of less than a day, within which clocks change by half an hour.
+        let change: Query =
+            "select gateway.figure_source('latency', '2026-10-03 13:30+00', '2026-10-03 18:00+00', '{day}', 'hour', 'Australia/Lord_Howe', null)"
+        #expect(try await store.value(change) == "(select * from gateway.latency_quarters where true)")
         let latency: Query =
             "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata', null)"
         let shifted = "(select * from gateway.latency_hours where shift = 30 and bucket <> all"

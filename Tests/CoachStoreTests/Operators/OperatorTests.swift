@@ -20,7 +20,11 @@ struct OperatorTests {
     private static let calls: [String] = [
         "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.user_costs(now(), now(), '{user}', 'day', 'UTC', 1, null)",
         "operator.cost_page(now(), now(), '{day,model,tier}', 'day', 'UTC', 1, null)",
-        "operator.figure_page(now(), now(), '{day}', 'day', 'UTC', 1, null, 'latency') as (day timestamptz)",
+        """
+        operator.figure_page(now() - interval '1 hour', now(), '{day}', 'day', 'UTC', 1, null, 'domains') as (
+            day timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint, a numeric,
+            b numeric, cost bigint, c bigint)
+        """,
         "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
         "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
         "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",
