@@ -169,8 +169,8 @@ begin
     if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
         period := gateway.period_rows(
             gateway.rollup_table(rollup || '_quarters', key), condition, days,
-            case when pair is not null and not is_rebuilt then gateway.rollup_table('key_weeks', pair) end, of_pair, array_replace(keys, 'persona', 'persona_id'), measures, starts,
-            ends);
+            case when pair is not null and not is_rebuilt then gateway.rollup_table('key_weeks', pair) end, of_pair,
+            array_replace(keys, 'persona', 'persona_id'), measures, starts, ends);
         if period is not null then
             return period;
         end if;
