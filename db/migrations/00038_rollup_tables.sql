@@ -42,8 +42,8 @@ create table gateway.usage_days (
     like gateway.figures including defaults,
     unique nulls not distinct (day, tier, provider, model, domain));
 -- The same by one key alone, which `key` names: tier, model (with its provider), domain or persona_id; the others are NULL. Most figures need one
--- key at most, and the combinations of all keys are many times more rows. By days and weeks (from Monday, UTC) also by a persona and one key more:
--- persona_tier, persona_model or persona_domain. By hours that would be nearly a row for each turn.
+-- key at most, and the combinations of all keys are many times more rows. By days also by a persona and one key more: persona_tier, persona_model or
+-- persona_domain. By hours that would be nearly a row for each turn. By weeks (from Monday, UTC) all that have personas.
 --
 -- A partition for each key with personas, in schema ledger as those of the ledger itself: their rows are a hundred times as many as the others, which
 -- would lie scattered among them.
@@ -69,10 +69,8 @@ declare
     name text;
 begin
     foreach size in array array['quarters', 'hours', 'days', 'weeks'] loop
-        foreach name in array case size
-            when 'weeks' then array['persona_tier', 'persona_model', 'persona_domain']
-            when 'days' then array['persona_id', 'persona_tier', 'persona_model', 'persona_domain']
-            else array['persona_id'] end
+        foreach name in array case
+            when size in ('quarters', 'hours') then array['persona_id'] else array['persona_id', 'persona_tier', 'persona_model', 'persona_domain'] end
         loop
             execute format('create table ledger.%I partition of gateway.%I for values in (%L)', 'key_' || size || '_' || name, 'key_' || size, name);
         end loop;
@@ -96,10 +94,16 @@ create table gateway.account_usage_days (
     day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (account_id, day, tier, provider, model, domain, persona_id)) with (fillfactor = 90);
+    -- With what operator.user_costs sums up, because each of an account's rows is on another page of the table.
+    unique nulls not distinct (account_id, day, tier, provider, model, domain, persona_id) include (
+        calls, turns, input_tokens, input_known, cached_input_tokens, cached_input_known, output_tokens, output_known, cost_nanodollars, priced_calls,
+        unpriced_turns));
 -- A row for each day on which an account had a turn; gateway.nobody is among the accounts.
 create table gateway.account_days (
-    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 90);
+    account_id uuid not null, day date not null, like gateway.figures including defaults,
+    primary key (account_id, day) include (
+        calls, turns, input_tokens, input_known, cached_input_tokens, cached_input_known, output_tokens, output_known, cost_nanodollars, priced_calls,
+        unpriced_turns));
 create index idx_account_days_day on gateway.account_days (day);
 
 -- Conversations with a turn on a day, and the persona they had in it.
@@ -112,6 +116,11 @@ create index idx_account_usage_days_day on gateway.account_usage_days (day);
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
 create index idx_conversation_days_day on gateway.conversation_days (day);
+create index idx_key_weeks_persona on gateway.key_weeks (persona_id, week);
+-- With what operator.persona_costs sums up, for the same reason.
+create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (
+    tier, provider, model, domain, calls, turns, input_tokens, input_known, cached_input_tokens, cached_input_known, output_tokens, output_known,
+    cost_nanodollars, priced_calls, unpriced_turns);
 create index idx_key_days_persona on ledger.key_days_persona_id (persona_id, day) include (key, turns, preview_turns);
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.

@@ -14,17 +14,18 @@ declare
     sums constant text := (select string_agg(format('sum(d.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
     any_change constant text := (select string_agg(format('sum(d.%I) <> 0', m), ' or ') from unnest(measures) as m);
     updates constant text := (select string_agg(format('%1$I = t.%1$I + excluded.%1$I', m), ', ') from unnest(measures) as m);
-    -- %1$s: table, %2$s: its keys, %3$s: what they are made of, %4$s: of what. Into empty tables nothing conflicts.
+    -- %1$s: table, %2$s: its keys, %3$s: what they are made of, %4$s: of what. Into empty tables nothing conflicts; rows of a time come to stand together, as
+    -- they do when they are folded one time after the other.
     upsert constant text := format(
         'insert into gateway.%%1$I as t (%%2$s, %1$s) select %%3$s, %2$s from %%4$s d group by %%3$s having %3$s', list, sums, any_change)
-        || case when is_rebuild then '' else format(' on conflict (%%2$s) do update set %1$s', updates) end;
+        || case when is_rebuild then ' order by %3$s' else format(' on conflict (%%2$s) do update set %1$s', updates) end;
     -- The same for other tables: their keys, and a column that is counted.
     add constant text := case when is_rebuild then '' else ' on conflict (%1$s) do update set %2$I = t.%2$I + excluded.%2$I' end;
     -- The same for histograms of `latency`: table, its keys, what they are made of, and of what more.
     add_histograms constant text :=
         'insert into gateway.%1$I as t (%2$s, turns, histogram) select %3$s, sum(l.sign), gateway.total(l.histogram) from latency l %4$s '
         'group by %3$s having gateway.total(l.histogram) <> 0'
-        || case when is_rebuild then ''
+        || case when is_rebuild then ' order by %3$s'
             else ' on conflict (%2$s) do update set turns = t.turns + excluded.turns, histogram = t.histogram + excluded.histogram' end;
     -- The hours of both shifts; a rebuild adds up those that begin at half past from quarters.
     shifts constant text := format('cross join unnest(%L::smallint[]) as h (shift)', case when is_rebuild then '{0}' else '{0, 30}' end);
@@ -127,10 +128,11 @@ begin
             group by d.day, d.bucket, grouping sets ((d.tier), (d.provider, d.model), (d.domain), (d.persona_id))
         ), pair_delta as materialized (
             select case
-                    when grouping(d.tier) = 0 then 'persona_tier' when grouping(d.model) = 0 then 'persona_model' else 'persona_domain' end as key,
+                    when grouping(d.tier) = 0 then 'persona_tier' when grouping(d.model) = 0 then 'persona_model'
+                    when grouping(d.domain) = 0 then 'persona_domain' else 'persona_id' end as key,
                 d.day, d.tier, d.provider, d.model, d.domain, d.persona_id, $sql$ || sums || $sql$
             from delta d
-            group by d.day, d.persona_id, grouping sets ((d.tier), (d.provider, d.model), (d.domain))
+            group by d.day, d.persona_id, grouping sets ((d.tier), (d.provider, d.model), (d.domain), ())
         ),
         $sql$ || format(
             'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), pair_days as (%s),
@@ -144,7 +146,7 @@ begin
             format(upsert, 'key_hours', 'key, bucket, tier, provider, model, domain, persona_id',
                 'key, date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain, persona_id', 'key_delta'),
             format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
-                'key, day, tier, provider, model, domain, persona_id', 'key_delta'),
+                'key, day, tier, provider, model, domain, persona_id', '(select * from key_delta where key <> ''persona_id'')'),
             format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
                 'key, day, tier, provider, model, domain, persona_id', 'pair_delta'),
             format(upsert, 'persona_quarters', 'bucket, tier, provider, model, domain, persona_id',

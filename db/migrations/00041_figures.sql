@@ -59,22 +59,6 @@ begin atomic
             select date_trunc('hour', ends - interval '1 microsecond', 'UTC')) as s (t)) as s;
 end;
 
--- The hours, beginning at this shift, within which the period begins or ends, or a day of the time zone where days are grouped by. No bucket of days or
--- weeks has the whole of them, while each of the others is within one.
-create function gateway.split_hours(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, shift integer) returns timestamptz[]
-    language sql stable set search_path = ''
-    return array(
-        select distinct h.hour
-        from (
-            select unnest(array[starts, ends]) as edge
-            union all
-            select d at time zone tz
-            from generate_series(date_trunc('day', starts at time zone tz), ends at time zone tz, interval '1 day') as d
-            where 'day' = any (group_by) and grain <> 'hour') as e
-        cross join lateral (select date_bin('1 hour', e.edge, timestamptz 'epoch' + shift * interval '1 minute') as hour) as h
-        where e.edge <> h.hour
-        order by 1);
-
 -- The table of a rollup's rows by this key (NULL: by all keys), with its schema: a partition where there are some. PostgreSQL gathers statistics of
 -- partitions by itself, and none of the whole.
 create function gateway.rollup_table(rollup text, key text) returns text
@@ -128,65 +112,144 @@ begin
     return '(' || array_to_string(parts, ' union all ') || ')';
 end $$;
 
+-- The parts of UTC days by which the buckets of a period differ from these days: each day that is whole in the period belongs to the bucket of its noon,
+-- and a part of it that lies in another bucket is added there and subtracted at `noon`. Of days that are not whole in the period all is added, and `noon`
+-- is NULL. edges: of gateway.buckets.
+create function gateway.parts_of_days(starts timestamptz, ends timestamptz, edges timestamptz[])
+    returns table (noon timestamptz, from_time timestamptz, to_time timestamptz)
+    language sql stable set search_path = ''
+begin atomic
+    select d.noon, p.from_time, p.to_time
+    from generate_series(date_trunc('day', starts, 'UTC'), ends - interval '1 microsecond', interval '24 hours') as t
+    cross join lateral (
+        select case when t >= starts and t + interval '24 hours' <= ends then t + interval '12 hours' end as noon,
+            greatest(starts, t) as first, least(ends, t + interval '24 hours') as last) as d
+    cross join lateral (select width_bucket(coalesce(d.noon, d.first), edges) as place) as b
+    cross join lateral (values
+        (d.first, case when d.noon is null then least(edges[b.place + 1], d.last) else edges[b.place] end),
+        (edges[b.place + 1], d.last)) as p (from_time, to_time)
+    where p.from_time < p.to_time;
+end;
+
+-- The rows of a figure by day or week, as text for a query: those of UTC days, and the sums of the parts by which its buckets differ from them. A bucket is
+-- called by a time that is in it. keys and measures are columns of all tables; hours: NULL where none are kept.
+create function gateway.day_rows(
+    days text, day_condition text, hours text, hour_condition text, quarters text, condition text, keys text[], measures text[],
+    starts timestamptz, ends timestamptz, edges timestamptz[]) returns text
+    language plpgsql stable set search_path = '' as $$
+declare
+    columns constant text := (select string_agg(quote_ident(c), ', ') from unnest(keys || measures) as c);
+    groups constant text := concat_ws(', ', 'noon', 'from_time', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k));
+    sums constant text := concat_ws(
+        ', ', groups, (select string_agg(format('gateway.total(%1$I) as %1$I', m), ', ') from unnest(measures) as m));
+    negative constant text := concat_ws(
+        ', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k), (select string_agg(format('-%I', m), ', ') from unnest(measures) as m));
+    -- Parts of days that begin and end with an hour, and others.
+    parts text[];
+begin
+    select array_agg(s.rows) into parts
+    from (
+        select format(
+            'select p.noon, p.from_time, r.* from unnest(%L::timestamptz[], %L::timestamptz[], %L::timestamptz[]) as p (noon, from_time, to_time) '
+            -- One part after the other, where the planner would read the whole table.
+            'cross join lateral (select %s from %s where %s and bucket >= p.from_time and bucket < p.to_time offset 0) as r',
+            array_agg(p.noon), array_agg(p.from_time), array_agg(p.to_time), columns,
+            case when p.is_hours then hours else quarters end, case when p.is_hours then hour_condition else condition end) as rows
+        from (
+            select d.noon, h.from_time, h.to_time, h.is_hours
+            from gateway.parts_of_days(starts, ends, edges) as d
+            cross join lateral (
+                select case when hours is null then d.to_time else date_bin('1 hour', d.from_time + interval '45 minutes', 'epoch') end as first,
+                    date_bin('1 hour', d.to_time, 'epoch') as last) as w
+            cross join lateral (values
+                (d.from_time, least(w.first, d.to_time), false),
+                (w.first, w.last, true),
+                (greatest(w.first, w.last), d.to_time, false)) as h (from_time, to_time, is_hours)
+            where h.from_time < h.to_time) as p
+        group by p.is_hours) as s;
+    return concat(
+        '(', 'with part as materialized (select ' || sums || ' from (' || array_to_string(parts, ' union all ') || ') as r group by ' || groups || ') ',
+        'select (day + time ''12:00'') at time zone ''UTC'' as bucket, ', columns, ' from ', days, ' where ', day_condition,
+        format(' and day >= %L and day < %L',
+            (date_trunc('day', starts + interval '24 hours' - interval '1 microsecond', 'UTC') at time zone 'UTC')::date,
+            (date_trunc('day', ends, 'UTC') at time zone 'UTC')::date),
+        case when parts is not null then format(
+            ' union all select from_time, %s from part union all select noon, %s from part where noon is not null', columns, negative) end,
+        ')');
+end $$;
+
 -- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
--- that the arguments allow. Days are read from hours, and from quarters where an hour is split; a period without them from the nearest UTC days. measures:
--- those of usage that are wanted.
+-- that the arguments allow; a period without days from the nearest UTC days. measures: those of usage, or of latency, that are wanted.
 create function gateway.figure_source(
     family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, measures text[]) returns text
     language plpgsql stable set search_path = '' as $$
 declare
     is_latency constant boolean := family like '%latency';
+    is_by_day constant boolean := 'day' = any (group_by);
+    is_by_hour constant boolean := is_by_day and grain = 'hour';
     -- Latency alone is kept by hours of two shifts.
     zone_shift constant integer := gateway.hour_shift(starts, ends, tz);
-    shift constant integer := case when is_latency then coalesce(zone_shift, 0) else 0 end;
-    is_by_day constant boolean := 'day' = any (group_by);
-    is_whole_days constant boolean := gateway.is_whole_days(starts, ends, group_by, grain, tz);
-    split constant timestamptz[] := gateway.split_hours(starts, ends, group_by, grain, tz, shift);
-    keys constant text[] := array(select distinct k from unnest(array_remove(group_by, 'day')) as k);
+    shift constant integer := case when is_latency and is_by_hour then coalesce(zone_shift, 0) else 0 end;
+    first_hour constant timestamptz := timestamptz 'epoch' + shift * interval '1 minute';
+    last_hour constant timestamptz := date_bin('1 hour', ends, first_hour);
+    keys constant text[] := array(
+        select distinct case k when 'persona' then 'persona_id' else k end from unnest(array_remove(group_by, 'day')) as k);
     key constant text := case
         when family <> 'usage' then null
         when keys <@ array['tier'] then 'tier'
         when keys <@ array['provider', 'model'] then 'model'
         when keys <@ array['domain'] then 'domain'
-        when keys <@ array['persona'] then 'persona_id' end;
+        when keys <@ array['persona_id'] then 'persona_id' end;
     -- Of days and weeks alone.
     pair constant text := case
         when family <> 'usage' or key is not null then null
-        when keys <@ array['persona', 'tier'] then 'persona_tier'
-        when keys <@ array['persona', 'provider', 'model'] then 'persona_model'
-        when keys <@ array['persona', 'domain'] then 'persona_domain' end;
+        when keys <@ array['persona_id', 'tier'] then 'persona_tier'
+        when keys <@ array['persona_id', 'provider', 'model'] then 'persona_model'
+        when keys <@ array['persona_id', 'domain'] then 'persona_domain' end;
+    -- Kept by weeks, too.
+    weekly constant text := case when 'persona_id' = any (keys) then coalesce(pair, key) end;
     -- While some days are made anew, weeks are not the sums of their days.
-    is_rebuilt constant boolean := pair is not null and exists (select from gateway.rollup_state s where s.pending <> '{}');
-    rollup constant text := case when key is not null then 'key' when family = 'usage' and 'persona' = any (keys) then 'persona' else family end;
-    condition constant text := case when key is not null then format('key = %L', key) else 'true' end;
-    days constant text := gateway.rollup_table(case when pair is not null then 'key' else rollup end || '_days', coalesce(pair, key));
-    of_pair constant text := case when pair is not null then format('key = %L', pair) else condition end;
-    quarters constant text := format('select * from %s where %s', gateway.rollup_table(rollup || '_quarters', key), condition);
-    hours constant text := format(
-        'select * from %s where %s', gateway.rollup_table(rollup || '_hours', key), case when is_latency then format('shift = %s', shift) else condition end);
+    is_rebuilt constant boolean := weekly is not null and exists (select from gateway.rollup_state s where s.pending <> '{}');
+    rollup constant text := case
+        when key is not null then 'key' when family = 'usage' and 'persona_id' = any (keys) then 'persona' else family end;
+    condition constant text := case
+        when key is not null then format('key = %L', key)
+        when is_latency then format('measure = any (%L) and turns <> 0', measures) else 'true' end;
+    -- Latency by domain is kept by days with all keys.
+    days constant text := gateway.rollup_table(
+        case when pair is not null then 'key' when is_latency then 'latency' else rollup end || '_days', coalesce(pair, key));
+    day_condition constant text := case when pair is not null then format('key = %L', pair) else condition end;
+    quarters constant text := gateway.rollup_table(rollup || '_quarters', key);
+    hours constant text := case when rollup not in ('persona', 'error') then gateway.rollup_table(rollup || '_hours', key) end;
+    hour_condition constant text := case when is_latency then format('shift = %s and %s', shift, condition) else condition end;
     period text;
 begin
-    if family = 'usage' and not is_by_day and (pair is not null or not is_whole_days) then
+    if family = 'usage' and not is_by_day and (weekly is not null or not gateway.is_whole_days(starts, ends, group_by, grain, tz)) then
         period := gateway.period_rows(
-            gateway.rollup_table(rollup || '_quarters', key), condition, days,
-            case when pair is not null and not is_rebuilt then gateway.rollup_table('key_weeks', pair) end, of_pair,
-            array_replace(keys, 'persona', 'persona_id'), measures, starts, ends);
+            quarters, condition, days, case when weekly is not null and not is_rebuilt then gateway.rollup_table('key_weeks', weekly) end, day_condition,
+            keys, measures, starts, ends);
         if period is not null then
             return period;
         end if;
     end if;
-    if is_whole_days then
-        return format('(select * from %s where %s)', days, of_pair);
-    elsif rollup in ('persona', 'error') or is_by_day and grain = 'hour' and shift is distinct from zone_shift then
-        return '(' || quarters || ')';
-    elsif split = '{}' then
-        return '(' || hours || ')';
+    if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
+        return format('(select * from %s where %s)', days, day_condition);
+    elsif not is_by_hour then
+        return gateway.day_rows(
+            days, day_condition, hours, hour_condition, quarters, condition, keys || case when is_latency then array['measure'] else '{}' end,
+            case when is_latency then array['turns', 'histogram'] when family = 'error' then array['errors'] else measures end,
+            starts, ends, case when is_by_day then (select b.edges from gateway.buckets(starts, ends, grain, tz) b) else array[starts] end);
+    elsif hours is null or shift is distinct from zone_shift then
+        return format('(select * from %s where %s)', quarters, condition);
+    elsif starts = date_bin('1 hour', starts, first_hour) and ends = last_hour then
+        return format('(select * from %s where %s)', hours, hour_condition);
     end if;
+    -- Hours that are split by the period's begin or end.
     return format(
-        '(%s and bucket <> all (%L::timestamptz[]) union all %s and bucket = any (%L::timestamptz[]))', hours, split,
+        '(select * from %s where %s and bucket < %L union all select * %s from %s where %s and (bucket < %L or bucket >= %3$L))', hours, hour_condition,
+        last_hour,
         -- Quarters have no percentiles, and no shift.
-        case when is_latency then replace(quarters, '*', '*, null, null') else quarters end,
-        array(select h + n * interval '15 minutes' from unnest(split) as h cross join generate_series(0, 3) as n));
+        case when is_latency then ', null, null' end, quarters, condition, date_bin('1 hour', starts + interval '59 minutes', first_hour));
 end $$;
 
 -- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by), sums of measures, and `more`: aggregates over its rows `s`. The query's

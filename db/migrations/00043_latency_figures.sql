@@ -13,8 +13,8 @@ declare
     family constant text := case
         when 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then 'domain_latency'
         else 'latency' end;
-    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz, null);
-    is_hours constant boolean := source like '%\_hours%';
+    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz, measures::text[]);
+    is_hours constant boolean := source like '(select * from %\_hours where %';
     -- Whether each of its rows is alone in a group.
     is_alone constant boolean := 'day' = any (group_by) and grain = 'hour' and is_hours and source not like '%\_quarters%'
         and case family when 'latency' then array['provider', 'model'] else array['domain'] end <@ group_by;
@@ -31,7 +31,7 @@ begin
     return query execute
         'with f as materialized (' || gateway.figure_query(
             source, array['provider', 'model', 'domain'], array['text', 'text', 'public.coaching_domain'], group_by, '{}', grain,
-            's.measure = any ($5) and s.turns > 0',
+            'true',
             'coalesce(gateway.total(s.turns) filter (where s.measure = ''first_token''), 0) as turns, ' || columns)
         || ') select f.bucket, f.provider, f.model, f.domain, f.turns, '
         || (select string_agg(
@@ -40,7 +40,7 @@ begin
             cross join generate_series(1, 4) as p)
         -- Without groups there is a row also when there is nothing.
         || ' from f where coalesce(' || (select string_agg(format('f.%I', m), ', ') from unnest(measures) as m) || ') is not null'
-        using starts, ends, grain, tz, measures;
+        using starts, ends, grain, tz;
 end $$;
 
 create function operator.latency(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)

@@ -84,19 +84,14 @@ begin
         select c.bucket, c.tier, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
             case when c.replaced >= 5 then c.replaced end
         from (
-            select case when 'day' = any (group_by) then w.bucket end as bucket,
+            select case when 'day' = any (group_by) then w.labels[width_bucket(e.bucket, w.edges)] end as bucket,
                 case when 'tier' = any (group_by) then e.tier::bigint end as tier,
                 case when 'category' = any (group_by) then e.category end as category,
                 case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction,
                 count(*) filter (where e.action <> 'replaced') as referrals, count(*) filter (where e.action = 'replaced') as replaced
-            -- There are far fewer quarters to be put into buckets than there are events.
-            from (
-                select b as part, date_trunc(grain, b, tz) as bucket
-                from generate_series(starts, ends - interval '15 minutes', interval '15 minutes') as b
-                offset 0) as w
-            join gateway.crisis_events e on e.bucket = w.part and e.is_counted
-            group by 1, 2, 3, 4) as c
-        order by 1, 2, 3, 4;
+            from gateway.buckets(starts, ends, grain, tz) w
+            join gateway.crisis_events e on e.bucket >= starts and e.bucket < ends and e.is_counted
+            group by 1, 2, 3, 4) as c;
 end $$;
 
 -- The figures of a calendar year (UTC) for a yearly report, exact, by jurisdiction, category and tier.

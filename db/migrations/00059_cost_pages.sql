@@ -10,14 +10,14 @@ declare
     labels timestamptz[];
     edges timestamptz[];
     first integer;
-    -- Eight rows in each: the coaching domains and the generic answer.
-    length integer := greatest(1, at_most / 8);
+    -- Eight rows in each by one key, as there are domains; many more by several.
+    length integer := greatest(1, at_most / 8 ^ cardinality(array_remove(group_by, 'day')));
     part integer;
     missing bigint := at_most;
     returned bigint;
 begin
     perform operator.require_operator();
-    if figure not in ('domains', 'latency', 'providers') then
+    if figure not in ('domains', 'latency', 'providers', 'safety') then
         raise exception 'unknown figure' using errcode = 'invalid_parameter_value';
     end if;
     -- Of the whole period: a bucket of a page has the edge that it has in all others.
@@ -118,13 +118,70 @@ begin
         first := first + length;
         -- The bucket of the page before may be nearly all in it.
         if labels[first - length] is distinct from former then
-            calls_of_row := least(8 * calls_of_row, greatest(1, part_calls / greatest(1, returned)));
+            calls_of_row := least(64 * calls_of_row, greatest(1, part_calls / greatest(1, returned)));
         end if;
+    end loop;
+end $$;
+
+-- Tokens and cost by persona and other keys, but not by day: rows like those of operator.costs, a page of them, as in operator.user_costs, in the order of
+-- persona (NULL after all others), then of the other keys. It sums up some personas after the others until the page is full.
+create function operator.persona_costs(
+    starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, at_most bigint, after text[])
+    returns table (
+        bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
+        turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' set jit = off as $$
+declare
+    source constant text := gateway.figure_source('usage', starts, ends, group_by, grain, tz, gateway.cost_measures());
+    -- Texts in the order of bytes.
+    ranks constant text := (
+        select string_agg(format('coalesce(k.%I::text, chr(1114111)) collate "C"', k), ', ')
+        from unnest(array['persona_id', 'model', 'provider', 'domain', 'tier']) as k);
+    -- The first persona of the part; those of the page before come again up to the last one.
+    first uuid := coalesce(after[5]::uuid, '00000000-0000-0000-0000-000000000000');
+    personas uuid[];
+    -- Personas of a part: few at first, because one may have hundreds of rows.
+    length bigint := greatest(1, at_most / 100);
+    missing bigint := at_most;
+    returned bigint;
+begin
+    perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
+    while missing > 0 and personas is distinct from '{}' loop
+        -- One look into an index for each, where the planner would read all rows.
+        personas := array(
+            with recursive persona as (
+                (select d.persona_id as id from ledger.key_days_persona_id d where d.persona_id >= first order by 1 limit 1)
+                union all
+                select n.id from persona p cross join lateral (
+                    select d.persona_id as id from ledger.key_days_persona_id d where d.persona_id > p.id order by 1 limit 1) as n)
+            select p.id from persona p where after is null or after[5] is not null limit length + 1);
+        return query execute
+            'with k as materialized (' || gateway.figure_query(
+                source, array['model', 'provider', 'domain', 'persona_id', 'tier'], array['text', 'text', 'public.coaching_domain', 'uuid', 'text'],
+                array_replace(group_by, 'persona', 'persona_id'), gateway.cost_measures(), grain,
+                case personas when '{}' then 's.persona_id is null' else format('s.persona_id = any (%L)', personas[:length]) end)
+            || format(
+                $sql$)
+                select null::timestamptz, k.model, k.provider, k.domain, k.persona_id, null::uuid, k.tier, k.turns,
+                    case when k.input_known > 0 then k.input_tokens end, case when k.cached_input_known > 0 then k.cached_input_tokens end,
+                    case when k.output_known > 0 then k.output_tokens end, case when k.priced_calls > 0 then k.cost_nanodollars end,
+                    k.unpriced_turns
+                from k
+                where k.calls > 0 and ($5 is null or (%1$s) > (coalesce($5[5], chr(1114111)), coalesce($5[2], chr(1114111)),
+                    coalesce($5[3], chr(1114111)), coalesce($5[4], chr(1114111)), coalesce($5[7], chr(1114111))))
+                order by %1$s limit $6$sql$, ranks)
+            using starts, ends, grain, tz, after, missing;
+        get diagnostics returned = row_count;
+        missing := missing - returned;
+        first := coalesce(personas[length + 1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+        length := greatest(1, least(8 * length, missing * length / greatest(1, returned)));
     end loop;
 end $$;
 
 revoke all on all functions in schema operator from public, anon, authenticated;
 grant execute on function
     operator.figure_page(timestamptz, timestamptz, text[], text, text, bigint, text[], text),
-    operator.cost_page(timestamptz, timestamptz, text[], text, text, bigint, text[])
+    operator.cost_page(timestamptz, timestamptz, text[], text, text, bigint, text[]),
+    operator.persona_costs(timestamptz, timestamptz, text[], text, text, bigint, text[])
     to coach_gateway;

@@ -135,16 +135,17 @@ end $$;
 create function gateway.rebuild_week(monday date) returns void
     language plpgsql set search_path = '' set work_mem = '128MB' set jit = off as $$
 declare
+    keys constant text[] := array['persona_id', 'persona_tier', 'persona_model', 'persona_domain'];
     measures constant text[] := (
         select array_agg(a.attname::text order by a.attnum) from pg_attribute a
         where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped);
 begin
-    delete from gateway.key_weeks w where w.key in ('persona_tier', 'persona_model', 'persona_domain') and w.week = monday;
+    delete from gateway.key_weeks w where w.key = any (keys) and w.week = monday;
     execute format(
         'insert into gateway.key_weeks (week, key, tier, provider, model, domain, persona_id, %1$s) '
         'select $1, d.key, d.tier, d.provider, d.model, d.domain, d.persona_id, %2$s from gateway.key_days d '
-        'where d.key in (''persona_tier'', ''persona_model'', ''persona_domain'') and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
-        array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday;
+        'where d.key = any ($2) and d.day >= $1 and d.day < $1 + 7 group by 2, 3, 4, 5, 6, 7',
+        array_to_string(measures, ', '), (select string_agg(format('gateway.total(d.%I)', m), ', ') from unnest(measures) as m)) using monday, keys;
 end $$;
 
 -- Notes that a day's rollups were made, and with the last one of a week, or of all, makes what depends on several days: a rebuild that is broken off before

@@ -9,8 +9,9 @@ extension Figure {
         isTraceable: true, needsUTCDays: { $0.contains("user") },
         paging: { groups in
             if groups.contains("user") { return .function("user_costs") }
-            // There are more buckets than fill a page.
-            return groups.contains("day") && (groups.count > 2 || groups.contains("persona")) ? .function("cost_page") : .ofAll
+            if groups.contains("persona"), !groups.contains("day"), groups.count > 1 { return .function("persona_costs") }
+            // There may be more buckets than fill a page.
+            return groups.contains("day") && groups.count > 1 ? .function("cost_page") : .ofAll
         },
         columns: [
             .key("day", .time), .key("model"), .key("provider"), .key("domain", .domain), .key("persona_id", .id), .key("user_id", .id),
@@ -83,7 +84,7 @@ extension Figure {
         "safety",
         "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; by whole UTC days; counts under 5 are \"<5\"",
         groups: ["day", "tier", "category", "jurisdiction"], by: ["day", "tier", "category", "jurisdiction"],
-        needsUTCDays: { _ in true },
+        needsUTCDays: { _ in true }, paging: pagesOfBuckets,
         columns: [
             .key("day", .time), .key("tier", .integer), .key("category"), .key("jurisdiction"), .measure("referrals", .count),
             .measure("replaced", .count),

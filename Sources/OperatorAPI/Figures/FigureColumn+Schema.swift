@@ -28,8 +28,7 @@ extension Figure {
                         + "answers of one page")),
             .init(
                 "limit", in: .query,
-                .integer(1...FigureRoutes.longestTable).described(
-                    "\(FigureRoutes.longestTable) unless given, of costs by user or persona \(FigureRoutes.rowsOfManyKeys)")),
+                .integer(1...FigureRoutes.longestTable).described("\(FigureRoutes.usualTable) unless given")),
             .init("cursor", in: .query, .text),
         ]
     }

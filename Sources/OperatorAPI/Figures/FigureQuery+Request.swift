@@ -26,8 +26,7 @@ extension FigureQuery {
         if isByDays, grain == .hour, names.contains("day") {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
-        let hasManyKeys = names.contains("user") || names.contains("persona")
-        let limit = try request.integer("limit") ?? (hasManyKeys ? FigureRoutes.rowsOfManyKeys : FigureRoutes.longestTable)
+        let limit = try request.integer("limit") ?? FigureRoutes.usualTable
         guard (1...FigureRoutes.longestTable).contains(limit) else {
             throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
         }

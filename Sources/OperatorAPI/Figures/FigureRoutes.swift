@@ -9,8 +9,8 @@ import JSON
 public struct FigureRoutes: Feature {
     /// Rows of an answer.
     static let longestTable = 5_000
-    /// Of tables with a row for each user or persona, unless `limit` asks for more.
-    static let rowsOfManyKeys = 1_000
+    /// Unless `limit` asks for more.
+    static let usualTable = 1_000
 
     private let figures: Figures
     private let now: @Sendable () -> Date

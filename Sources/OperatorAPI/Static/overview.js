@@ -2,8 +2,7 @@ import { h, card, empty } from "./dom.js";
 import { figure, figureCard, notAvailable, asOf, traceLink } from "./figures.js";
 import { stateOf, table } from "./table.js";
 import * as format from "./format.js";
-
-const range = ({ from, to }) => ({ from, to });
+import { range } from "./period.js";
 
 /** `answer`: the one that the figure is from, whose calls are linked. */
 function tile(name, value, note, answer) {

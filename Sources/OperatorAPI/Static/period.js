@@ -18,6 +18,9 @@ function describe(from, to, days) {
   return { from, to, days, grain: length <= 2 ? "hour" : length <= 100 ? "day" : "week", isRunning: to >= daysAgo(0) };
 }
 
+/** The period as parameters of a figure, with as many rows as an answer may have: unless asked for more it has 1,000. */
+export const range = ({ from, to }) => ({ from, to, limit: 5000 });
+
 /** Buttons and dates; `change` gets the new parameters of the address. */
 export function periodPicker(period, change) {
   const from = h("input", { type: "date", value: period.from, required: true });

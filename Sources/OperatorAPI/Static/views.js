@@ -7,8 +7,8 @@ import { users } from "./users.js";
 import { h, askReason, card } from "./dom.js";
 import { figure, figureCard, grainLengths, notAvailable } from "./figures.js";
 import { count, day, share } from "./format.js";
+import { range } from "./period.js";
 
-const range = ({ from, to }) => ({ from, to });
 const grouped = (...groups) => (period) => ({ ...range(period), group_by: groups.join(",") });
 const byDay = (...groups) => (period) => ({ ...range(period), group_by: ["day", ...groups].join(","), grain: period.grain });
 
@@ -17,8 +17,8 @@ const costGroups = [["model", "model", "Model"], ["provider", "provider", "Provi
   ["persona", "persona_id", "Persona"], ["tier", "tier", "Tier"], ["user", "user_id", "User"]];
 const costGroup = (parameters) => costGroups.find(([name]) => name === parameters.get("by")) ?? costGroups[0];
 const isByUser = (parameters) => costGroup(parameters)[0] === "user";
-/** As many personas as an answer may have; unless asked for more it has 1,000 rows. */
-const limit = (parameters) => (costGroup(parameters)[0] === "persona" ? { limit: 5000 } : {});
+/** The period; of users there may be too many for one answer. */
+const costRange = (period, parameters) => (isByUser(parameters) ? { ...range(period), limit: 1000 } : range(period));
 
 /** Makes a view of cards that stand below one another. */
 const cards = (...specs) => async (period, parameters) =>
@@ -27,9 +27,9 @@ const cards = (...specs) => async (period, parameters) =>
 const costs = cards(
   {
     title: (parameters) => `By ${costGroup(parameters)[2].toLowerCase()}`, route: "costs", totals: true, sort: "cost_usd", first: [...costGroups.map(([, key]) => key), "turns", "cost_usd"],
-    query: (period, parameters) => ({ ...range(period), group_by: costGroup(parameters)[0], ...limit(parameters) }),
+    query: (period, parameters) => ({ ...costRange(period, parameters), group_by: costGroup(parameters)[0] }),
     // Of users there would be too many days.
-    chartQuery: (period, parameters) => (isByUser(parameters) ? null : { ...byDay(costGroup(parameters)[0])(period), ...limit(parameters) }),
+    chartQuery: (period, parameters) => (isByUser(parameters) ? null : byDay(costGroup(parameters)[0])(period)),
     chart: (parameters) => ({
       type: "bar", y: "cost_usd", unit: "money", ...(isByUser(parameters) ? { x: "user_id" } : { stacked: true, by: costGroup(parameters)[1] }),
     }),

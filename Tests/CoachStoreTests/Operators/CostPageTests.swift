@@ -43,21 +43,23 @@ struct CostPageTests {
     ) async throws {
         let period = "'\(starts)', '\(ends)', '{\(groups)}', '\(grain)', '\(tz)'"
         let sums = expected(Set(groups.split(separator: ",").map(String.init)), grain, tz, starts, ends)
+        let isByDay = groups.hasPrefix("day")
         let whole = try await store.admin.query(
             Query(
                 unsafeSQL: """
                     select * from (\(sums)) as f (day, model, provider, domain, persona, account, tier)
-                    order by day, model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
+                    order by day, \(isByDay ? "" : "persona,") model collate "C", provider collate "C", domain collate "C", persona, tier collate "C"
                     """)
         ) { rows in (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } } }
         #expect(!whole.isEmpty)
         let table = try await store.operatorRows("costs(\(period))")
         #expect(table.count == whole.count && Set(table) == Set(whole), "\(period)")
-        guard groups.hasPrefix("day") else { return }
+        guard isByDay || groups.hasPrefix("persona,") else { return }
         for size in sizes {
             var pages: [[String?]] = []
             while true {
-                let page = try await store.operatorRows("cost_page(\(period), \(size), \(StoreFixture.after(pages.last)))")
+                let page = try await store.operatorRows(
+                    "\(isByDay ? "cost_page" : "persona_costs")(\(period), \(size), \(StoreFixture.after(pages.last)))")
                 pages += page
                 if page.count < size { break }
             }
@@ -72,8 +74,11 @@ struct CostPageTests {
             ("day,persona,model", "day", "UTC"), ("day,persona,model,provider", "day", "Asia/Kolkata"),
             ("day,model,domain,tier", "hour", "UTC"), ("day,persona", "week", "Europe/Berlin"),
             ("day,persona,domain", "hour", "Asia/Kathmandu"), ("persona,tier", "day", "UTC"), ("persona,domain", "day", "UTC"),
-            ("persona,model", "day", "UTC"), ("persona,domain,tier", "day", "UTC"), ("domain", "day", "UTC"), ("domain,tier", "day", "UTC"),
-            ("", "day", "UTC"),
+            ("persona,model", "day", "UTC"), ("persona,domain,tier", "day", "UTC"), ("persona,model,provider,tier", "day", "UTC"),
+            ("domain", "day", "UTC"), ("domain,tier", "day", "UTC"), ("", "day", "UTC"),
+            // Days and weeks of zones to the east and to the west of UTC, with and without rollups by hours.
+            ("day,domain", "day", "Asia/Kolkata"), ("day,tier", "week", "Pacific/Kiritimati"), ("day", "day", "America/St_Johns"),
+            ("day,model,tier", "day", "Pacific/Pago_Pago"), ("day,persona,domain,tier", "day", "Asia/Kathmandu"),
         ] {
             // Whole days, and periods that begin and end within hours, or soon after the beginning of the last hour or day.
             for (starts, ends) in [

@@ -236,14 +236,20 @@ struct FigureTests {
         }
         #expect(try await source("hour", "Australia/Lord_Howe") == "(select * from gateway.usage_quarters where true)")
         #expect(try await source("hour", "Europe/Berlin") == "(select * from gateway.usage_hours where true)")
-        #expect(try await source("day", "Australia/Lord_Howe").contains("gateway.usage_quarters where true and bucket = any"))
+        // Days, with the hours and quarters by which the zone's differ from them.
+        let byDay = try await source("day", "Australia/Lord_Howe")
+        #expect(["from gateway.usage_days", "from gateway.usage_hours", "from gateway.usage_quarters"].allSatisfy(byDay.contains))
         // One of less than a day, within which clocks change by half an hour.
         let change: Query =
-            "select gateway.figure_source('latency', '2026-10-03 13:30+00', '2026-10-03 18:00+00', '{day}', 'hour', 'Australia/Lord_Howe', null)"
-        #expect(try await store.value(change) == "(select * from gateway.latency_quarters where true)")
+            """
+            select gateway.figure_source(
+                'latency', '2026-10-03 13:30+00', '2026-10-03 18:00+00', '{day}', 'hour', 'Australia/Lord_Howe', '{first_token}')
+            """
+        let firstToken = "measure = any ('{first_token}') and turns <> 0"
+        #expect(try await store.value(change) == "(select * from gateway.latency_quarters where \(firstToken))")
         let latency: Query =
-            "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata', null)"
-        let shifted = "(select * from gateway.latency_hours where shift = 30 and bucket <> all"
+            "select gateway.figure_source('latency', '2026-02-01+00', '2026-03-01 18:30+00', '{day}', 'hour', 'Asia/Kolkata', '{first_token}')"
+        let shifted = "(select * from gateway.latency_hours where shift = 30 and \(firstToken) and bucket < "
         #expect(try await store.value(latency)?.hasPrefix(shifted) == true)
         #expect(try await source("hour", "UTC", ["day", "provider"]) == "(select * from ledger.key_hours_others where key = 'model')")
     }

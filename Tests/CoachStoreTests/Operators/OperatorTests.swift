@@ -20,6 +20,7 @@ struct OperatorTests {
     private static let calls: [String] = [
         "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.user_costs(now(), now(), '{user}', 'day', 'UTC', 1, null)",
         "operator.cost_page(now(), now(), '{day,model,tier}', 'day', 'UTC', 1, null)",
+        "operator.persona_costs(now(), now(), '{persona,tier}', 'day', 'UTC', 1, null)",
         """
         operator.figure_page(now() - interval '1 hour', now(), '{day}', 'day', 'UTC', 1, null, 'domains') as (
             day timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint, a numeric,

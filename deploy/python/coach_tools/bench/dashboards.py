@@ -21,8 +21,8 @@ CONNECTIONS = 6
 DAYS = 90
 # What the overview reads (Sources/OperatorAPI/Static/overview.js), for its default period of 30 days.
 FIGURES = (
-    "costs?{period}&compare=previous", "usage?{period}", "latency?{period}", "alerts?state=firing&limit=5",
-    "costs?{period}&group_by=day%2Cmodel&grain=day", "domains?{period}&group_by=domain", "providers?{period}&group_by=provider%2Cmodel",
+    "costs?{period}&limit=5000&compare=previous", "usage?{period}&limit=5000", "latency?{period}&limit=5000", "alerts?state=firing&limit=5",
+    "costs?{period}&limit=5000&group_by=day%2Cmodel&grain=day", "domains?{period}&limit=5000&group_by=domain", "providers?{period}&limit=5000&group_by=provider%2Cmodel",
     "audit?limit=6")
 
 

@@ -17,8 +17,8 @@ READS = 10
 # Routes that are read in all formats.
 SLOWEST = 10
 FORMATS = ("application/json", "text/csv", "application/jsonl")
-# Rows of a page without a limit of its own, where there may be one for each user or persona.
-ROWS_OF_MANY_KEYS = 1000
+# Rows of a page of a figure, unless more are asked for.
+USUAL_ROWS = 1000
 # Billing events.
 STORED = 200_000
 # Days of a period.
@@ -31,13 +31,19 @@ VARIANTS = {
         "group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=user,model", "group_by=day,model&grain=hour", "compare=previous",
         "group_by=user&compare=previous", "group_by=user,day&compare=previous", "group_by=day,model,domain,tier&grain=hour",
         "group_by=persona,model", "group_by=day,persona,model", "group_by=day,persona,model&tz=Asia/Kolkata",
-        "group_by=day,persona,domain&tz=Europe/Berlin", "group_by=day,persona,tier&grain=hour&tz=Asia/Kolkata"),
-    "domains": ("group_by=day,domain&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata"),
+        "group_by=day,persona,domain&tz=Europe/Berlin", "group_by=day,persona,tier&grain=hour&tz=Asia/Kolkata", "group_by=persona,domain",
+        "group_by=persona,model,domain", "group_by=persona,model,domain,tier&tz=Asia/Kolkata", "group_by=user,persona,model,domain,tier",
+        "group_by=day,provider,tier&tz=Asia/Kolkata", "group_by=day,model,domain,tier&tz=Asia/Kolkata",
+        "group_by=day,model,domain&grain=week&tz=Asia/Kolkata"),
+    "domains": (
+        "group_by=day,domain&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata", "group_by=day&grain=hour&tz=Asia/Kolkata"),
     "errors": ("group_by=day,code&grain=hour",),
     "latency": (
         "group_by=day,model", "group_by=day,model&tz=Asia/Kolkata", "group_by=day,domain", "group_by=day,domain&tz=Asia/Kolkata",
-        "group_by=day,domain&grain=hour", "group_by=day,model&grain=hour&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata"),
-    "providers": ("group_by=provider,model",),
+        "group_by=day,domain&grain=hour", "group_by=day,model&grain=hour&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata",
+        "group_by=day,model,domain", "group_by=day&grain=hour&tz=Asia/Kolkata"),
+    "providers": ("group_by=provider,model", "group_by=day&grain=hour&tz=Asia/Kolkata"),
+    "safety": ("group_by=day,tier,category,jurisdiction&grain=week", "group_by=jurisdiction"),
     "subscriptions": ("grain=hour&tz=Asia/Kolkata",),
     "usage": ("grain=week",),
 }
@@ -70,7 +76,7 @@ def requests(document, user, persona):
                         yield f"{path}?{variant.format(hour=hour, persona=persona)}", "an hour", parameters["limit"]["maximum"]
                     continue
                 variant = variant.format(persona=persona)
-                longest = ROWS_OF_MANY_KEYS if re.search("user|persona", variant) and name == "costs" else parameters.get("limit", {}).get("maximum")
+                longest = min(USUAL_ROWS, parameters.get("limit", {}).get("maximum", USUAL_ROWS))
                 yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
 
