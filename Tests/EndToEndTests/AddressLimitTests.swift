@@ -34,6 +34,10 @@ struct AddressLimitTests {
         #expect(try await statuses(gateway, "/openapi.json", from: client, times: 1) == [429])
         #expect(try await statuses(gateway, "/nowhere", from: client, times: 1) == [429])
         #expect(try await statuses(gateway, "/healthz", from: client) == [200, 200, 200, 200])
+        // Nobody in danger is turned away.
+        for path in ["/api/v1/resources?country=DE", "/.well-known/safety-protocol"] {
+            #expect(try await statuses(gateway, path, from: client) == [200, 200, 200, 200])
+        }
         #expect(try await statuses(gateway, "/p/unknown", from: "203.0.113.77") == [404, 404, 404, 429])
         let user = try await gateway.testUser().browser.send("GET", "/api/v1/conversations", headers: ["X-Forwarded-For": client])
         #expect(user.status == 200 && user.headers["ratelimit-policy"] == #""user";q=600;w=60"#)

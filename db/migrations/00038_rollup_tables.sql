@@ -116,8 +116,11 @@ create index idx_account_usage_days_day on gateway.account_usage_days (day);
 create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
     where persona_id is not null;
 create index idx_conversation_days_day on gateway.conversation_days (day);
+-- For operator.persona_costs: some personas after the others, and with what it sums up where each of a persona's rows is on another page of the table.
 create index idx_key_weeks_persona on gateway.key_weeks (persona_id, week);
--- With what operator.persona_costs sums up, for the same reason.
+create index idx_key_days_persona_tier on ledger.key_days_persona_tier (persona_id, day);
+create index idx_key_days_persona_model on ledger.key_days_persona_model (persona_id, day);
+create index idx_key_days_persona_domain on ledger.key_days_persona_domain (persona_id, day);
 create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (
     tier, provider, model, domain, calls, turns, input_tokens, input_known, cached_input_tokens, cached_input_known, output_tokens, output_known,
     cost_nanodollars, priced_calls, unpriced_turns);

@@ -126,7 +126,8 @@ begin
                 d.day, d.bucket, d.tier, d.provider, d.model, d.domain, d.persona_id, $sql$ || sums || $sql$
             from delta d
             group by d.day, d.bucket, grouping sets ((d.tier), (d.provider, d.model), (d.domain), (d.persona_id))
-        ), pair_delta as materialized (
+        ), persona_delta as materialized (
+            -- Of days and weeks: the rollups of key_delta by a persona are those of quarters and hours alone.
             select case
                     when grouping(d.tier) = 0 then 'persona_tier' when grouping(d.model) = 0 then 'persona_model'
                     when grouping(d.domain) = 0 then 'persona_domain' else 'persona_id' end as key,
@@ -135,7 +136,7 @@ begin
             group by d.day, d.persona_id, grouping sets ((d.tier), (d.provider, d.model), (d.domain), ())
         ),
         $sql$ || format(
-            'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), pair_days as (%s),
+            'quarters as (%s), hours as (%s), days as (%s), key_quarters as (%s), key_hours as (%s), key_days as (%s), persona_key_days as (%s),
             persona_quarters as (%s), persona_days as (%s), account_usage as (%s), account_day as (%s',
             format(upsert, 'usage_quarters', 'bucket, tier, provider, model, domain', 'bucket, tier, provider, model, domain', 'delta'),
             format(upsert, 'usage_hours', 'bucket, tier, provider, model, domain',
@@ -148,7 +149,7 @@ begin
             format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
                 'key, day, tier, provider, model, domain, persona_id', '(select * from key_delta where key <> ''persona_id'')'),
             format(upsert, 'key_days', 'key, day, tier, provider, model, domain, persona_id',
-                'key, day, tier, provider, model, domain, persona_id', 'pair_delta'),
+                'key, day, tier, provider, model, domain, persona_id', 'persona_delta'),
             format(upsert, 'persona_quarters', 'bucket, tier, provider, model, domain, persona_id',
                 'bucket, tier, provider, model, domain, persona_id', 'delta'),
             format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id',
@@ -191,9 +192,9 @@ begin
             format(add_histograms, 'domain_latency_quarters', 'bucket, domain, measure', 'bucket, domain, measure', ''),
             format(add_histograms, 'domain_latency_hours', 'shift, bucket, domain, measure', 'shift, ' || hour || ', domain, measure', shifts),
             format(add_histograms, 'latency_days', 'day, provider, model, domain, measure', 'day, provider, model, domain, measure', ''))
-        || case when is_rebuild then '' else ', pair_weeks as ('
+        || case when is_rebuild then '' else ', persona_weeks as ('
             || format(upsert, 'key_weeks', 'key, week, tier, provider, model, domain, persona_id',
-                'key, date_trunc(''week'', day::timestamp)::date, tier, provider, model, domain, persona_id', 'pair_delta') || $sql$)
+                'key, date_trunc(''week'', day::timestamp)::date, tier, provider, model, domain, persona_id', 'persona_delta') || $sql$)
         , new_day as materialized (
             -- Days on which an account writes, which it did not before. This statement does not see its own changes of account_days.
             select d.account_id, d.day from delta d where d.account_id <> gateway.nobody() group by d.account_id, d.day

@@ -132,7 +132,7 @@ begin atomic
 end;
 
 -- The rows of a figure by day or week, as text for a query: those of UTC days, and the sums of the parts by which its buckets differ from them. A bucket is
--- called by a time that is in it. keys and measures are columns of all tables; hours: NULL where none are kept.
+-- labelled by a time that is in it. keys and measures are columns of all tables; hours: NULL where none are kept.
 create function gateway.day_rows(
     days text, day_condition text, hours text, hour_condition text, quarters text, condition text, keys text[], measures text[],
     starts timestamptz, ends timestamptz, edges timestamptz[]) returns text

@@ -10,7 +10,7 @@ declare
     labels timestamptz[];
     edges timestamptz[];
     first integer;
-    -- Eight rows in each by one key, as there are domains; many more by several.
+    -- As if each bucket had eight rows by one key, as there are domains, 64 by two, and so on.
     length integer := greatest(1, at_most / 8 ^ cardinality(array_remove(group_by, 'day')));
     part integer;
     missing bigint := at_most;
@@ -118,6 +118,7 @@ begin
         first := first + length;
         -- The bucket of the page before may be nearly all in it.
         if labels[first - length] is distinct from former then
+            -- A part with few calls says little of the next ones.
             calls_of_row := least(64 * calls_of_row, greatest(1, part_calls / greatest(1, returned)));
         end if;
     end loop;
@@ -132,13 +133,19 @@ create function operator.persona_costs(
         turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced_turns bigint)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set work_mem = '32MB' set jit = off as $$
 declare
-    source constant text := gateway.figure_source('usage', starts, ends, group_by, grain, tz, gateway.cost_measures());
     -- Texts in the order of bytes.
     ranks constant text := (
         select string_agg(format('coalesce(k.%I::text, chr(1114111)) collate "C"', k), ', ')
         from unnest(array['persona_id', 'model', 'provider', 'domain', 'tier']) as k);
-    -- The first persona of the part; those of the page before come again up to the last one.
-    first uuid := coalesce(after[5]::uuid, '00000000-0000-0000-0000-000000000000');
+    -- Rows of the weeks that the period touches, or of its days while weeks are made anew.
+    next_personas constant text := case when exists (select from gateway.rollup_state s where s.pending <> '{}')
+        then 'select distinct d.persona_id from ledger.key_days_persona_id d where d.day >= $2::date and d.day <= $3'
+        else 'select distinct d.persona_id from ledger.key_weeks_persona_id d where d.week >= date_trunc(''week'', $2)::date and d.week <= $3' end
+        || ' and d.persona_id >= $1 order by 1 limit $4';
+    source text;
+    -- The first persona of the part. The last one of the page before comes again.
+    first uuid := after[5];
+    is_of_personas boolean := after is null or first is not null;
     personas uuid[];
     -- Personas of a part: few at first, because one may have hundreds of rows.
     length bigint := greatest(1, at_most / 100);
@@ -147,15 +154,15 @@ declare
 begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
-    while missing > 0 and personas is distinct from '{}' loop
-        -- One look into an index for each, where the planner would read all rows.
-        personas := array(
-            with recursive persona as (
-                (select d.persona_id as id from ledger.key_days_persona_id d where d.persona_id >= first order by 1 limit 1)
-                union all
-                select n.id from persona p cross join lateral (
-                    select d.persona_id as id from ledger.key_days_persona_id d where d.persona_id > p.id order by 1 limit 1) as n)
-            select p.id from persona p where after is null or after[5] is not null limit length + 1);
+    source := gateway.figure_source('usage', starts, ends, group_by, grain, tz, gateway.cost_measures());
+    first := coalesce(first, '00000000-0000-0000-0000-000000000000');
+    loop
+        if is_of_personas then
+            execute 'select array(' || next_personas || ')' into personas
+                using first, starts at time zone 'UTC', (ends at time zone 'UTC')::date, length + 1;
+        else
+            personas := '{}';
+        end if;
         return query execute
             'with k as materialized (' || gateway.figure_query(
                 source, array['model', 'provider', 'domain', 'persona_id', 'tier'], array['text', 'text', 'public.coaching_domain', 'uuid', 'text'],
@@ -174,7 +181,9 @@ begin
             using starts, ends, grain, tz, after, missing;
         get diagnostics returned = row_count;
         missing := missing - returned;
-        first := coalesce(personas[length + 1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+        exit when missing <= 0 or personas = '{}';
+        first := personas[length + 1];
+        is_of_personas := first is not null;
         length := greatest(1, least(8 * length, missing * length / greatest(1, returned)));
     end loop;
 end $$;

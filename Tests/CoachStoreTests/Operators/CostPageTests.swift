@@ -140,6 +140,29 @@ struct CostPageTests {
         #expect(source?.contains("key_weeks") == true && source?.contains("-calls as calls") == true)
     }
 
+    @Test("the first page of personas reads a part of them, and those without a call in the period cost little")
+    func personas() async throws {
+        let store = try await ledger()
+        let all = "'2031-03-01+00', '2031-03-05+00', '{persona,domain,model,tier}', 'day', 'UTC'"
+        let first = try await store.operatorPages("persona_costs(\(all), 2, null)")
+        let whole = try await store.operatorPages("persona_costs(\(all), 10000, null)")
+        #expect(first * 2 < whole, "\(first) of \(whole)")
+        let hour = "'2031-03-02 10:00+00', '2031-03-02 11:00+00', '{persona,model}', 'day', 'UTC'"
+        let before = try await store.operatorPages("persona_costs(\(hour), 10000, null)")
+        for table in ["key_days", "key_weeks"] {
+            let time = table == "key_days" ? "day" : "week"
+            try await store.admin.execute(
+                Query(
+                    unsafeSQL: """
+                        insert into gateway.\(table) (\(time), key, persona_id, calls)
+                        select '2030-01-07', 'persona_id', md5('outside ' || n)::uuid, 1 from generate_series(1, 20000) as n
+                        """))
+        }
+        try await store.admin.execute("vacuum analyze gateway.key_days, gateway.key_weeks")
+        let after = try await store.operatorPages("persona_costs(\(hour), 10000, null)")
+        #expect(after < before + 1_000, "\(after), \(before) without them")
+    }
+
     @Test("the first page of many hours reads a part of them")
     func pages() async throws {
         let store = try await ledger()

@@ -71,7 +71,8 @@ struct DomainLatencyTests {
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         for (grain, zone) in [
             (FigureQuery.Grain.hour, "UTC"), (.day, "UTC"), (.week, "UTC"), (.hour, "Asia/Kolkata"), (.day, "Asia/Kolkata"),
-            (.hour, "Europe/Berlin"), (.day, "Europe/Berlin"), (.week, "America/New_York"),
+            (.hour, "Europe/Berlin"), (.day, "Europe/Berlin"), (.week, "America/New_York"), (.day, "America/St_Johns"),
+            (.week, "Pacific/Kiritimati"),
         ] {
             // Also periods that begin and end within days and hours.
             for edge in [0, 5_400, 6_300] as [TimeInterval] {

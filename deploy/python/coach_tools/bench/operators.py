@@ -34,7 +34,9 @@ VARIANTS = {
         "group_by=day,persona,domain&tz=Europe/Berlin", "group_by=day,persona,tier&grain=hour&tz=Asia/Kolkata", "group_by=persona,domain",
         "group_by=persona,model,domain", "group_by=persona,model,domain,tier&tz=Asia/Kolkata", "group_by=user,persona,model,domain,tier",
         "group_by=day,provider,tier&tz=Asia/Kolkata", "group_by=day,model,domain,tier&tz=Asia/Kolkata",
-        "group_by=day,model,domain&grain=week&tz=Asia/Kolkata"),
+        "group_by=day,model,domain&grain=week&tz=Asia/Kolkata",
+        # The largest that the dashboard asks for.
+        "group_by=day,persona&limit=5000", "group_by=persona&limit=5000"),
     "domains": (
         "group_by=day,domain&tz=Asia/Kolkata", "group_by=day,domain&grain=hour&tz=Asia/Kolkata", "group_by=day&grain=hour&tz=Asia/Kolkata"),
     "errors": ("group_by=day,code&grain=hour",),
@@ -76,7 +78,11 @@ def requests(document, user, persona):
                         yield f"{path}?{variant.format(hour=hour, persona=persona)}", "an hour", parameters["limit"]["maximum"]
                     continue
                 variant = variant.format(persona=persona)
-                longest = min(USUAL_ROWS, parameters.get("limit", {}).get("maximum", USUAL_ROWS))
+                longest = parameters.get("limit", {}).get("maximum", USUAL_ROWS)
+                if "&limit=" in variant:
+                    variant = variant.split("&limit=")[0]
+                else:
+                    longest = min(USUAL_ROWS, longest)
                 yield f"{path}?" + "&".join(filter(None, (period, variant))), days, longest
 
 
@@ -123,7 +129,7 @@ def study(testbed, kinds):
                 refused[path] = status
                 progress(f"  {status} {path}")
             shown = re.sub(r"(from|to)=\d{4}-\d\d-\d\d[^&]*&?", "", path).replace(user, "…").replace(persona, "…").rstrip("?&")
-            kind = "" if accept == FORMATS[0] else f" as {accept}"
+            kind = ("" if accept == FORMATS[0] else f" as {accept}") + (f", {longest} rows" if longest and longest > USUAL_ROWS else "")
             body.append([f"`{shown}`{kind}", "–" if days is None else days, quantile(times, 0.5), max(times)])
             return max(times)
 
