@@ -110,7 +110,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", .argumentParser], swiftSettings: strict),
+            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", "JSON", "OpenSSLCrypto", .argumentParser],
+            swiftSettings: strict),
 
         // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
         .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/TestSupport", swiftSettings: strict),

@@ -38,7 +38,7 @@ private let mayImport: [String: Set<String>] = [
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes", "NIOPosix"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
-    "coach-bench": ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", "ArgumentParser"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "JSON", "OpenSSLCrypto", "ArgumentParser"],
     "ProviderSimulator": ["BinaryFormats", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
