@@ -21,8 +21,8 @@ public enum DevelopmentTokens {
 
     /// Creates an HS256 token in Supabase's format. A nil `role` is a user without a role.
     public static func mint(
-        user: UserID, role: Role?, ttl: Duration, secret: SharedSecret, audience: String = "authenticated", issuer: String? = nil,
-        inProduction: Bool, now: Date
+        user: UserID, role: Role?, ttl: Duration, secret: SharedSecret, audience: String = TokenPolicy.defaultAudience,
+        issuer: String? = nil, inProduction: Bool, now: Date
     ) throws(CreationError) -> String {
         guard !inProduction else { throw .production }
         guard ttl >= .seconds(1), ttl <= .seconds(366 * 86_400) else { throw .lifetime }
@@ -35,7 +35,7 @@ public enum DevelopmentTokens {
                 json.member("exp", issuedAt + ttl.components.seconds)
                 json.member("iat", issuedAt)
                 if let issuer { json.member("iss", issuer) }
-                json.member("role", "authenticated")
+                json.member("role", DatabaseClaims.userRole)
                 json.member("sub", "\(user)")
             }
         }

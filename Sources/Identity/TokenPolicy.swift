@@ -3,6 +3,9 @@ import Foundation
 
 /// The requirements for the claims of a token whose signature is valid.
 public struct TokenPolicy: Sendable {
+    /// The `aud` that Supabase writes.
+    public static let defaultAudience = "authenticated"
+
     /// The audience that the token's `aud` must contain.
     public var audience: String
     /// The issuer that the token's `iss` must equal; nil accepts any issuer, so that only the key decides.
@@ -11,7 +14,7 @@ public struct TokenPolicy: Sendable {
     public var leeway: TimeInterval
 
     /// Defaults: Supabase's audience, any issuer, 30 s.
-    public init(audience: String = "authenticated", issuer: String? = nil, leeway: TimeInterval = 30) {
+    public init(audience: String = TokenPolicy.defaultAudience, issuer: String? = nil, leeway: TimeInterval = 30) {
         self.audience = audience
         self.issuer = issuer
         self.leeway = leeway
@@ -26,7 +29,7 @@ public struct TokenPolicy: Sendable {
         if let notBefore = claims.notBefore, seconds < notBefore - leeway { throw .notYetValid }
         // Checked before audience and subject, which Supabase's anonymous and service keys do not have: the error for those keys must say
         // that they do not belong to a user, not that they are malformed.
-        guard claims.role == "authenticated" else { throw .forbidden }
+        guard claims.role == DatabaseClaims.userRole else { throw .forbidden }
         if let issuer, claims.issuer != issuer { throw .issuer }
         guard claims.audience.contains(audience) else { throw .audience }
         guard let user = claims.subject.flatMap({ UserID(validating: $0) }) else { throw .subject }

@@ -3,21 +3,26 @@ extension JSONWriter {
     ///
     /// Escapes `"`, `\`, U+0000–U+001F, and U+0085, U+2028, U+2029, at which line readers of some platforms split. Everything else is
     /// written as UTF-8.
-    public static func appendString(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
+    /// - Parameter escapesLineSeparators: false: U+0085, U+2028 and U+2029 are written as UTF-8, too, which RFC 8259 §7 permits.
+    public static func appendString(_ utf8: some Sequence<UInt8>, to output: inout [UInt8], escapesLineSeparators: Bool = true) {
         output.append(Byte.quote)
-        appendEscaped(utf8, to: &output)
+        appendEscaped(utf8, to: &output, escapesLineSeparators)
         output.append(Byte.quote)
     }
 
     /// Appends an escaped string without quotes, so that a string can be written in pieces. No piece may end inside a character.
     public static func appendEscaped(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
-        let inPlace: Void? = utf8.withContiguousStorageIfAvailable { escape($0, to: &output) }
-        if inPlace == nil { Array(utf8).withUnsafeBufferPointer { escape($0, to: &output) } }
+        appendEscaped(utf8, to: &output, true)
+    }
+
+    private static func appendEscaped(_ utf8: some Sequence<UInt8>, to output: inout [UInt8], _ escapesLineSeparators: Bool) {
+        let inPlace: Void? = utf8.withContiguousStorageIfAvailable { escape($0, to: &output, escapesLineSeparators) }
+        if inPlace == nil { Array(utf8).withUnsafeBufferPointer { escape($0, to: &output, escapesLineSeparators) } }
     }
 
     /// The same for a buffer. Not generic, so that calls from other modules need no specialisation.
     public static func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        escape(utf8, to: &output)
+        escape(utf8, to: &output, true)
     }
 
     /// Appends an integer in decimal digits.
@@ -50,7 +55,7 @@ extension JSONWriter {
 
     /// Copies each run that needs no escape at once.
     // SAFETY: `index` is compared with `text.count` in each iteration and advances by lengths that `UTF8Scan` has checked.
-    private static func escape(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+    private static func escape(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8], _ escapesLineSeparators: Bool) {
         var runStart = 0
         var index = 0
         func flush() {
@@ -71,7 +76,7 @@ extension JSONWriter {
             }
             switch UTF8Scan.step(text, at: index) {
             case .scalar(let length):
-                guard let separator = lineSeparator(text, at: index, length: length) else {
+                guard escapesLineSeparators, let separator = lineSeparator(text, at: index, length: length) else {
                     index += length
                     continue
                 }

@@ -37,6 +37,7 @@ public final class AuthenticationKey: Sendable {
     }
 }
 
+/// Comparison of codes and digests whose time does not tell an attacker how much of a guess is right.
 public enum ConstantTime {
     /// Whether two codes or digests are equal; false when one has another length than SHA-256's. The time does not depend on where they differ.
     public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Encodes and decodes PostgreSQL's text form of a one-dimensional array, `{a,"b c",NULL}` (PostgreSQL manual, 8.15.2 and 8.15.6).
 enum ArrayLiteral {
     static func encode(_ elements: [QueryParameter]) -> String {
@@ -74,36 +76,11 @@ enum ArrayLiteral {
 
 /// Encodes and decodes PostgreSQL's text form of `bytea`, `\x00ff` (PostgreSQL manual, 8.4.1).
 enum HexLiteral {
-    static func encode(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text = Array("\\x".utf8)
-        text.reserveCapacity(2 + 2 * bytes.count)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    static func encode(_ bytes: [UInt8]) -> String { "\\x" + Hexadecimal.encode(bytes) }
 
     /// Nil when the text is not in this form.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard text.count >= 2, text.count.isMultiple(of: 2), text[0] == UInt8(ascii: "\\"), text[1] == UInt8(ascii: "x") else {
-            return nil
-        }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 2 - 1)
-        for index in stride(from: 2, to: text.count, by: 2) {
-            guard let high = digit(text[index]), let low = digit(text[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        default: nil
-        }
+        guard text.starts(with: "\\x".utf8) else { return nil }
+        return Hexadecimal.decode(UnsafeRawBufferPointer(rebasing: text[2...]))
     }
 }

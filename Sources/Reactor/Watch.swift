@@ -24,6 +24,7 @@ public protocol ReadinessHandler: AnyObject {
     func ready(_ readiness: Readiness)
 }
 
+/// Calls a closure, for descriptors that are not ready for each token.
 final class ClosureHandler: ReadinessHandler {
     private let body: (Readiness) -> Void
 

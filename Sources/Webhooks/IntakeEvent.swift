@@ -45,7 +45,7 @@ public struct IntakeEvent: Hashable, Sendable {
 
     /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.
     static func contentID(_ body: [UInt8]) -> String {
-        "sha256:" + SHA256.hash(body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        "sha256:" + Hexadecimal.encode(SHA256.hash(body))
     }
 }
 

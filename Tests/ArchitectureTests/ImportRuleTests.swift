@@ -38,8 +38,8 @@ private let mayImport: [String: Set<String>] = [
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes", "NIOPosix"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
-    "coach-bench": ["CGatewayShims", "CLibSSL", "OpenSSLCrypto", "ArgumentParser"],
-    "ProviderSimulator": ["BinaryFormats", "JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "JSON", "OpenSSLCrypto", "ArgumentParser"],
+    "ProviderSimulator": ["BinaryFormats", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
 /// Modules that are part of every toolchain.
@@ -68,6 +68,16 @@ struct ImportRuleTests {
                     #expect(allowed.contains(module), "\(file.lastPathComponent) of \(target) imports \(module)")
                 }
             }
+        }
+    }
+
+    @Test("a file of each target imports each target of this package that Package.swift declares for it")
+    func usedDeclarations() throws {
+        for target in try Package.dump().targets {
+            let folder = target.path ?? (target.type == "test" ? "Tests/" : "Sources/") + target.name
+            let imported = try Set(Package.swiftFiles(under: folder).flatMap(Package.imports(of:)))
+            let unused = target.ownDependencies.filter { !imported.contains($0.replacing("-", with: "_")) }
+            #expect(unused.isEmpty, "\(target.name) declares \(unused) and imports none of them")
         }
     }
 

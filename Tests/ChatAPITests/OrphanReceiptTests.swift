@@ -39,7 +39,7 @@ struct OrphanReceiptTests {
         #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
     }
 
-    @Test("danger is recorded for it, without the versions of the instance that died")
+    @Test("danger is recorded for it, without the versions of the instance that crashed")
     func danger() {
         var facts = TurnFacts.sample
         facts.risk = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: ["model.abuse"])

@@ -30,6 +30,13 @@ struct JSONWriterTests {
         #expect(text(bytes) == "\"\\\"\\\\/\\n\\r\\t\\b\\f\\u0000\\u001f\u{7F}\\u0085\u{84}\u{2027}\\u2028\\u2029é🫶🏽\"")
     }
 
+    @Test("line separators can be left as they are")
+    func lineSeparators() {
+        var bytes: [UInt8] = []
+        JSONWriter.appendString("\n\u{85}\u{2028}\u{2029}é".utf8, to: &bytes, escapesLineSeparators: false)
+        #expect(text(bytes) == "\"\\n\u{85}\u{2028}\u{2029}é\"")
+    }
+
     @Test("malformed UTF-8 becomes U+FFFD as Swift's own decoder does it")
     func malformed() {
         let samples: [[UInt8]] = [

@@ -71,7 +71,7 @@ create table public.turns (
 
 create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
 
--- Running attempts, with everything that another instance needs to finish one after its owner died. A row is added by begin_turn, removed by
+-- Running attempts, with everything that another instance needs to finish one after its owner crashed. A row is added by begin_turn, removed by
 -- finish_turn and changed in between without touching an index, so frequent queries read a small table.
 create table gateway.running_turns (
     user_id uuid not null,

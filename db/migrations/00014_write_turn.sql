@@ -199,7 +199,7 @@ begin
         begun := gateway.insert_turn(uid, request, risk, fingerprint, plan);
     end if;
     perform gateway.start_attempt(uid, $7, begun, plan);
-    -- The state is raised here already, in case the caller dies; once for each message.
+    -- The state is raised here already, in case the caller crashes; once for each message.
     if risk.tier > 0 and request ->> 'retry_of' is null then
         perform gateway.raise_safety(uid, plan.persona_id, risk.tier, true, plan.moment);
     elsif request ? 'earlier_concern' then

@@ -38,8 +38,8 @@ create function gateway.begun_answer(
 --
 -- Three requests begin a turn: a new message; the same request again (idempotency_key) when its turn failed, which is the turn's next attempt; and
 -- `retry_of`, which is a new turn on the message of an ended one and supersedes its answer. Only the latest turn of the latest message can be
--- retried, because later messages depend on it: any other is `not_found`. A running turn of a dead owner blocks its conversation until recovery
--- finalizes it, within about a second of noticing the death.
+-- retried, because later messages depend on it: any other is `not_found`. A running turn whose owner crashed blocks its conversation until
+-- recovery finalizes it, about a second after the owner has expired.
 --
 -- request: {
 --   message, conversation_id?, persona_id?, persona_slug?, share_token?, domain?, idempotency_key?, locale?, country?,

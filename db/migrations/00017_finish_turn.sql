@@ -152,7 +152,7 @@ begin
     end if;
 end $$;
 
--- A receipt for an attempt that is not running: of an owner that counted as dead, or one that was delivered before.
+-- A receipt for an attempt that is not running: of an owner that had expired, or one that was delivered before.
 create function gateway.finish_late(
     uid uuid, turn_id uuid, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz) returns text
     language plpgsql as $$

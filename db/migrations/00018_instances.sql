@@ -18,7 +18,7 @@ alter table gateway.instances enable row level security;
 grant select, insert, update, delete on gateway.instances to coach_gateway;
 create policy instances_gateway on gateway.instances to coach_gateway using (true) with check (true);
 
--- Time on the instances' clock after which an instance without renewal counts as dead: noticed within 10 s.
+-- Time on the instances' clock after which an instance without renewal has expired: noticed within 10 s.
 create function gateway.lease() returns interval language sql immutable
     return interval '7 seconds';
 
@@ -48,7 +48,7 @@ begin atomic
 end;
 
 -- Registers an epoch of an instance, unless a higher one is stored; returns the stored one. A process chooses its epoch itself, so that a
--- delayed statement registers nothing again: neither a repeated one, nor one of a dead process.
+-- delayed statement registers nothing again: neither a repeated one, nor one of an earlier process.
 create function gateway.register_instance(instance uuid, epoch bigint) returns bigint
     language plpgsql set search_path = '' as $$
 declare
@@ -104,9 +104,9 @@ begin
     return next;
 end $$;
 
--- Whether an instance's epoch is dead, as seen by the calling instance. A later epoch of the same instance proves it at once. Otherwise it has not
+-- Whether an instance's epoch has expired, as seen by the calling instance. A later epoch of the same instance proves it at once. Otherwise it has not
 -- renewed for a lease, while the caller has, and no instance has just returned from an outage; or not for the whole grace, in any case.
-create function gateway.is_dead(owner uuid, owner_epoch bigint, observer uuid, observer_epoch bigint, moment timestamptz) returns boolean
+create function gateway.has_expired(owner uuid, owner_epoch bigint, observer uuid, observer_epoch bigint, moment timestamptz) returns boolean
     language plpgsql stable set search_path = '' as $$
 begin
     return exists (select from gateway.instances i where i.id = owner and i.epoch > $2)
@@ -127,5 +127,5 @@ revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.lease(), gateway.silence(), gateway.grace(), gateway.read_clock(timestamptz),
     gateway.register_instance(uuid, bigint), gateway.renew_lease(uuid, bigint),
-    gateway.is_dead(uuid, bigint, uuid, bigint, timestamptz)
+    gateway.has_expired(uuid, bigint, uuid, bigint, timestamptz)
     to coach_gateway;

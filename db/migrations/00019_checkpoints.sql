@@ -132,7 +132,7 @@ begin
             from reader r)) as released on released.turn_id = p.turn_id;
 end $$;
 
--- Removes text of ended attempts that their owner did not remove, because it died or a checkpoint was in flight at the end.
+-- Removes text of ended attempts that their owner did not remove, because it crashed or a checkpoint was in flight at the end.
 create function gateway.sweep_checkpoints() returns bigint
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
@@ -144,7 +144,7 @@ begin
     return removed;
 end $$;
 
--- Turns of dead owners, as seen by the calling instance, oldest first and without those of `tried`, with everything that was saved of them:
+-- Turns of expired owners, as seen by the calling instance, oldest first and without those of `tried`, with everything that was saved of them:
 --   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, calls?, prompt_tokens, duration_ms}]
 -- Without a checkpoint there are no facts, and the risk is that of the message. Sweeps about once a minute when called once a second.
 create function gateway.orphans(instance uuid, epoch bigint, at_most integer, tried uuid[]) returns jsonb
@@ -159,13 +159,14 @@ begin
         with owners as materialized (
             select distinct r.owner_instance as id, r.owner_epoch as epoch from gateway.running_turns r
         ),
-        dead as materialized (
-            select o.id, o.epoch from owners o where gateway.is_dead(o.id, o.epoch, instance, $2, moment)
+        expired as materialized (
+            select o.id, o.epoch from owners o where gateway.has_expired(o.id, o.epoch, instance, $2, moment)
         ),
         orphan as (
             select r.* from gateway.running_turns r
             where r.turn_id <> all (tried) and (
-                exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
+                exists (
+                    select from expired e where e.id is not distinct from r.owner_instance and e.epoch is not distinct from r.owner_epoch)
                 -- Begun by the caller, which did not learn of it: the result of begin_turn was lost, or came after the request's deadline. Turns
                 -- that it runs have a checkpoint long before this.
                 or (r.owner_instance = instance and r.owner_epoch = $2 and r.saved_at is null

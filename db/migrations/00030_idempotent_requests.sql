@@ -31,7 +31,7 @@ begin
     insert into gateway.idempotent_requests as r (user_id, key, request_hash) values ($1, $2, hash)
     on conflict on constraint idempotent_requests_pkey do update
         set request_hash = excluded.request_hash, claimed_at = now(), status = null, data = null,
-            -- Executed again because its process died: what it has created is found by its id.
+            -- Executed again because its process crashed: what it has created is found by its id.
             resource_id = case when r.status is null and r.request_hash = excluded.request_hash then r.resource_id else excluded.resource_id end
         where r.claimed_at < now() - interval '1 day'
             or (r.status is null and r.request_hash = excluded.request_hash and r.claimed_at < now() - interval '1 minute')
@@ -64,7 +64,7 @@ begin
     if created_nothing then
         delete from gateway.idempotent_requests r where r.user_id = $1 and r.key = $2 and r.status is null;
     else
-        -- As if its process had died a minute ago.
+        -- As if its process had crashed a minute ago.
         update gateway.idempotent_requests r set claimed_at = now() - interval '61 seconds'
         where r.user_id = $1 and r.key = $2 and r.status is null;
     end if;

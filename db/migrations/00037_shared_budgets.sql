@@ -1,5 +1,5 @@
 -- Budgets that many users share: of the installation, of a tier, of a persona. Instances take slices in advance and spend them in memory, so a row
--- is written once for many turns. The sum of the slices is never above the limit; a slice of an instance that died stays taken.
+-- is written once for many turns. The sum of the slices is never above the limit; a slice of an instance that crashed stays taken.
 
 create table gateway.shared_budgets (
     scope text not null check (scope in ('installation', 'tier', 'persona')),

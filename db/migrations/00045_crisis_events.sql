@@ -26,7 +26,7 @@ create table gateway.crisis_events (
     action gateway.crisis_action not null,
     -- ISO 3166-1, as it chose the resources; NULL: unknown.
     jurisdiction text,
-    -- {model?, grammar, guard, resources}; NULL when the instance that ran the turn died.
+    -- {model?, grammar, guard, resources}; NULL when the instance that ran the turn crashed.
     versions jsonb,
     created_at timestamptz not null default clock_timestamp(),
     -- The quarter of an hour, within the day.

@@ -1,7 +1,7 @@
 -- Rolling summaries: when a conversation no longer fits into a prompt, a model summarises its older messages, after the turn and by a job. The messages
 -- stay. The job's calls are in the ledger under the turn that caused it, with purpose `summary`.
 
--- Enqueues the summary of a conversation. The key allows one job until the summary has moved, and another one ten turns later, in case the job died.
+-- Enqueues the summary of a conversation. The key allows one job until the summary has moved, and another one ten turns later, in case the job is dead.
 create function gateway.request_summary(uid uuid, conversation_id uuid, turn_id uuid, attempt integer, tokens integer) returns void
     language plpgsql set search_path = '' as $$
 declare
@@ -24,7 +24,7 @@ begin atomic
     select coalesce((u.consents ->> 'memory')::boolean, not $2) from public.users u where u.id = gateway.user_id();
 end;
 
--- Summaries of which a model call is due or runs: what is reserved for it in the user's budgets, and what is billed when its process dies.
+-- Summaries of which a model call is due or runs: what is reserved for it in the user's budgets, and what is billed when its process crashes.
 create table gateway.running_summaries (
     user_id uuid not null references public.users (id) on delete cascade,
     -- Of the call in the ledger.
@@ -125,7 +125,7 @@ begin
         'summary', conversation.summary, 'messages', past);
 end $$;
 
--- Saves what a summary that has begun is billed when its process dies. False: it has ended meanwhile, and its request must not leave.
+-- Saves what a summary that has begun is billed when its process crashes. False: it has ended meanwhile, and its request must not leave.
 create function gateway.estimate_summary(uid uuid, turn_id uuid, attempt integer, day date, call integer, bill jsonb) returns boolean
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 begin

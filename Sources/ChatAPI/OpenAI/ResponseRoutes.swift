@@ -172,7 +172,7 @@ public struct ResponseRoutes: Feature {
         return .json(list)
     }
 
-    /// Clients of this protocol take the answer to a cancellation for the final state. An owner that died is noticed within 10 s.
+    /// Clients of this protocol take the answer to a cancellation for the final state. An owner that crashed is noticed within 10 s.
     private static let cancellation = Duration.seconds(15)
 
     private func cancel(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {

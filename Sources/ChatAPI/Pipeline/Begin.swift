@@ -32,32 +32,4 @@ extension TurnPipeline {
         }
         return try await begin()
     }
-
-    /// The client error for a request that could not be decided on, with crisis resources when the message is at risk tier 2 or above, or the user was
-    /// in danger lately.
-    func failure(_ error: any Error, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
-        var error = errors.clientError(for: error, requestID: http.context.requestID)
-        let recent = recentDanger.state(of: http.caller.userID)
-        error.safety = coaching.crisisResources(risk, stored: recent.level, in: http.region(request, profile: recent.region))
-        return error
-    }
-
-    /// The error for a rejection by the database, with crisis resources when the message or the stored safety level requires them.
-    func rejected(
-        _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
-    ) -> GatewayError {
-        var error = GatewayError(rejection)
-        if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
-        error.offerUpgrade(after: rejection, in: tiers.current)
-        error.rate = rate
-        error.safety = coaching.crisisResources(
-            coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,
-            in: http.region(request, profile: rejection.region))
-        return error
-    }
-}
-
-extension TurnRequest {
-    /// The field that names the persona.
-    fileprivate var personaField: String { source == .openai ? "model" : shareToken != nil ? "share_token" : "persona_id" }
 }

@@ -46,7 +46,7 @@ extension TurnPipeline {
     }
 
     /// A turn of another instance, with its owner's decisions, which come with its first checkpoint: without them a stream would have no card. An owner
-    /// that died before it is not waited for longer than a second.
+    /// that crashed before it is not waited for longer than a second.
     private func tail(_ known: KnownTurn) async -> LiveTurn {
         var known = known
         for _ in 0..<10 where !known.isDecided {

@@ -8,11 +8,11 @@ import TokenRelay
 
 extension TurnPipeline {
     /// The most live streams of one turn besides that of the request that began it (CONTRACT §4).
-    private static let maximumFollowers = 16
+    private static let maximumAdditionalStreams = 16
     /// The most streams of repeated requests beyond that; they get the text at the turn's end.
-    private static let maximumFollowersAtEnd = 256
+    private static let maximumAdditionalStreamsAtEnd = 256
 
-    /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many followers.
+    /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many streams.
     func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
         let turn = subscription.turn
         return try relay(
@@ -24,10 +24,10 @@ extension TurnPipeline {
         _ subscription: TurnSubscription, from cursor: Cursor, as format: any StreamFormat, _ http: TurnHTTPRequest
     ) throws(GatewayError) -> Response {
         let turn = subscription.turn
-        var subscriber = Subscriber(isFollower: subscription.request != .began)
-        if !turn.add(subscriber, limit: Self.maximumFollowers) {
+        var subscriber = Subscriber(beganTurn: subscription.request == .began)
+        if !turn.add(subscriber, limit: Self.maximumAdditionalStreams) {
             subscriber = Subscriber(deliversAtEnd: subscription.request == .repeats)
-            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumFollowersAtEnd) else {
+            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumAdditionalStreamsAtEnd) else {
                 throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1, limit: .streams), subscription)
             }
         }

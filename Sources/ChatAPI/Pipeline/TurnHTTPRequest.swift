@@ -35,7 +35,7 @@ struct TurnSubscription: Sendable {
     var turn: LiveTurn
     /// The caller's rate limit; nil when the middleware counted the request and writes the headers.
     var rate: RateLimit?
-    var request = Request.follows
+    var request = Request.resumes
 
     enum Request {
         /// It began the turn.
@@ -43,7 +43,7 @@ struct TurnSubscription: Sendable {
         /// It repeats the one that began the turn, by its idempotency key.
         case repeats
         /// It asks for the rest of the turn.
-        case follows
+        case resumes
     }
 }
 

@@ -111,8 +111,7 @@ public struct TurnFinalizer: Sendable {
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> SaveResult {
         var handle = kept
-        var attempt = 0
-        var rejections = 0
+        var attempts = ReceiptAttempts(pauses: pauses)
         var isReported = false
         while true {
             do {
@@ -120,26 +119,21 @@ public struct TurnFinalizer: Sendable {
                 if let handle { await NIOThreadPool.singleton.runToEnd { [spool] in spool.discard(handle) } }
                 return .written(outcome)
             } catch {
-                if attempt == 0 {
+                if attempts.failures == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
                     if handle == nil { handle = await keep(receipt, requestID) }
                 }
-                attempt += 1
-                if case StoreFault.unexpected? = error as? StoreFault {
-                    rejections += 1
-                    if rejections >= Self.maximumRejections { return await fail(receipt, requestID, error) }
+                if attempts.failed(error) {
+                    if attempts.rejections >= ReceiptAttempts.maximumRejections { return await fail(receipt, requestID, error) }
                 } else if !isReported {
                     onDelay(handle != nil)
                     isReported = true
                 }
                 if Task.isCancelled || (handle != nil && isClosing()) { return .leftOnDisk }
-                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
+                await attempts.pause()
             }
         }
     }
-
-    /// The number of attempts to save a receipt that the database rejects.
-    private static let maximumRejections = 5
 
     /// Ends a turn as failed because the database rejects its receipt: with further attempts the turn and its conversation would be blocked
     /// for ever. The receipt stays on disk. The failure is written as by recovery, so that the receipt replaces it if a later version can
@@ -148,23 +142,18 @@ public struct TurnFinalizer: Sendable {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
         TurnMetrics.refusedReceipts.increment()
         var failures = receipt.failures[...]
-        var attempt = 0
-        var rejections = 0
+        var attempts = ReceiptAttempts(pauses: pauses)
         while let failure = failures.first {
             do {
                 _ = try await repository.finish(failure)
                 return .refused
             } catch {
-                attempt += 1
-                if case StoreFault.unexpected? = error as? StoreFault {
-                    rejections += 1
-                    if rejections.isMultiple(of: Self.maximumRejections) {
-                        logger.critical("a turn cannot be saved as failed", metadata: naming(receipt, requestID, error))
-                        failures.removeFirst()
-                    }
+                if attempts.failed(error), attempts.rejections.isMultiple(of: ReceiptAttempts.maximumRejections) {
+                    logger.critical("a turn cannot be saved as failed", metadata: naming(receipt, requestID, error))
+                    failures.removeFirst()
                 }
                 if Task.isCancelled || isClosing() { return .leftOnDisk }
-                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
+                await attempts.pause()
             }
         }
         // Not awaited: clients are told of the failure, however long this takes. Ends by itself, and is never cancelled.

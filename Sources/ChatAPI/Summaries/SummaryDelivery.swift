@@ -15,24 +15,20 @@ struct SummaryDelivery: Sendable {
         self.pauses = pauses
     }
 
-    /// The number of attempts to save a receipt that the database rejects.
-    private static let maximumRejections = 5
-
     /// Returns what `SummaryRepository.finish` returns. A job that is cancelled, because its lease was lost in an outage or its instance ends, tries
     /// once more; a receipt that is not saved then is billed by the estimate of `SummaryRepository.estimate`. Throws what the last attempt threw.
     func finish(_ userID: UserID, _ receipt: SummaryReceipt) async throws -> Bool {
-        var (attempt, rejections) = (0, 0)
+        var attempts = ReceiptAttempts(pauses: pauses)
         while true {
             let isLast = Task.isCancelled
             do {
                 // A task of its own, which is not cancelled with the job. It ends with the statement's timeout.
                 return try await Task { try await save(userID, receipt) }.value
             } catch {
-                if case StoreFault.unexpected? = error as? StoreFault { rejections += 1 }
-                if isLast || rejections == Self.maximumRejections { throw error }
+                _ = attempts.failed(error)
+                if isLast || attempts.rejections == ReceiptAttempts.maximumRejections { throw error }
             }
-            try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
-            attempt += 1
+            await attempts.pause()
         }
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A key belongs to one user and is kept for a day. Closures throw `StoreFault`.
 public struct IdempotentRequests: Sendable {
-    /// Claims the key before the creation begins. A claim that was neither completed nor released expires after a minute: its process died, and
+    /// Claims the key before the creation begins. A claim that was neither completed nor released expires after a minute: its process crashed, and
     /// whether it created the resource is unknown.
     public var claim: @Sendable (Caller, IdempotentRequest) async throws -> IdempotencyClaim
     /// Saves the answer of a claimed request, which later claims with the same request return.

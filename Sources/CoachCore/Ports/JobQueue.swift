@@ -33,6 +33,7 @@ public struct JobKind: RawRepresentable, Hashable, Sendable, CustomStringConvert
     public var description: String { rawValue }
 }
 
+/// The number of a job in the durable queue.
 public struct JobID: Hashable, Sendable, CustomStringConvertible {
     public let raw: Int64
     public init(_ raw: Int64) { self.raw = raw }

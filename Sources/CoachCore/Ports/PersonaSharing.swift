@@ -1,6 +1,6 @@
 import Foundation
 
-/// Subject of `Identifier`; without values.
+/// What a `ShareLinkID` identifies; without values.
 public enum ShareLinkSubject: Sendable {}
 /// A link by which a creator shares a persona.
 public typealias ShareLinkID = Identifier<ShareLinkSubject>

@@ -4,7 +4,7 @@ public struct SummaryRepository: Sendable {
     /// are not allowed, or a budget of the user is used up.
     public var begin: @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?
     /// Saves what is billed for the task when this process ends before `finish`. Call it before the request leaves; false: the task has been ended
-    /// meanwhile, because this process counted as dead, and no request may leave.
+    /// meanwhile, because the lease of this process expired, and no request may leave.
     public var estimate: @Sendable (UserID, SummaryRequest, SummaryTask, TurnBill) async throws -> Bool
     /// Gives back the reserve, books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
     public var finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool

@@ -11,13 +11,13 @@ public struct TurnRecovery: Sendable {
     /// The current state of the user's turn, with its text when it has ended; nil when it does not exist, belongs to another user, or its
     /// conversation was deleted.
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
-    /// Checkpointed text of turns on other instances after a read position. Omits ended turns, which `load` returns. A turn of a dead owner
+    /// Checkpointed text of turns on other instances after a read position. Omits ended turns, which `load` returns. A turn of an expired owner
     /// counts as running until it is finalized. The caller bounds the turns: each may have 64 KiB.
     public var tail: @Sendable ([TurnCursor]) async throws -> [TurnTail]
     /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
-    /// Turns of dead owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
-    /// shortly after an outage of the database, when live owners cannot have renewed their leases. The caller finalizes them; concurrent
+    /// Turns of expired owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
+    /// shortly after an outage of the database, when running owners cannot have renewed their leases. The caller finalizes them; concurrent
     /// callers are safe. A lot of the oldest without those of `tried`, because each may have 64 KiB of text: call again until it is empty.
     public var orphans: @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
     /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
@@ -143,7 +143,7 @@ public struct TurnTail: Sendable, Equatable {
     }
 }
 
-/// A turn of a dead instance, from its checkpoints.
+/// A turn of an expired owner, from its checkpoints.
 public struct OrphanedTurn: Sendable, Equatable {
     /// Without a checkpoint the domain is abstained and the risk is that of the message alone.
     public var facts: TurnFacts

@@ -20,7 +20,7 @@ public enum FinishReason: String, Sendable, CaseIterable {
 public enum Finalizer: String, Sendable, CaseIterable {
     /// The instance that ran the turn.
     case owner
-    /// An instance or restarted process that ended the turn of a dead owner; the bill is an estimate.
+    /// An instance or restarted process that ended the turn of an expired owner; the bill is an estimate.
     case recovery
 }
 

@@ -25,11 +25,17 @@ extension Identifier: JSONReadable {
 }
 
 // Subjects of `Identifier`; without values.
+/// What a `UserID` identifies.
 public enum UserSubject: Sendable {}
+/// What a `TurnID` identifies.
 public enum TurnSubject: Sendable {}
+/// What a `ConversationID` identifies.
 public enum ConversationSubject: Sendable {}
+/// What a `MessageID` identifies.
 public enum MessageSubject: Sendable {}
+/// What a `PersonaID` identifies.
 public enum PersonaSubject: Sendable {}
+/// What a `ReportID` identifies.
 public enum ReportSubject: Sendable {}
 
 /// A user of the coach; the `sub` of their token.

@@ -10,7 +10,7 @@ enum Claims {
 
     /// A call as role `coach_gateway`, bound to a user without their token, for work after the request, such as saving a receipt.
     static func gateway(for userID: UserID, calling call: Query) -> Query {
-        gateway(claims: #"{"role":"authenticated","sub":"\#(userID)"}"#, subject: userID, calling: call)
+        gateway(claims: DatabaseClaims.json(user: userID, role: nil), subject: userID, calling: call)
     }
 
     /// The first statement of a batch that runs as role `authenticated` with the caller's claims, as behind PostgREST.

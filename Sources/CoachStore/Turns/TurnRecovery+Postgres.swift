@@ -44,7 +44,7 @@ extension TurnRecovery {
     }
 }
 
-/// Up to 4 MiB of text in one value. A statement reads all checkpoints of the dead owners, 0.15 s for 2,000 turns, so that small lots cost more.
+/// Up to 4 MiB of text in one value. A statement reads all checkpoints of the expired owners, 0.15 s for 2,000 turns, so that small lots cost more.
 private let orphansAtOnce = 64
 
 extension PostgresClient {

@@ -1,6 +1,6 @@
 extension MessageResource: WireResource {
     public static let schemaName = "Message"
-    // Values of `MessageRole` and `MessageRecord.Status`; `MessageSchemaTests` compares them.
+    // Values of `MessageRole` and `MessageRecord.Status`; `WireValueTests` compares them.
     public static let fields: [Schema.Field] = [
         .init("id", .id), .init("role", .values(["user", "assistant"])), .init("content", .text),
         .init("status", .values(["complete", "stopped", "interrupted", "failed", "superseded"])), .init("domain", .text.nullable),

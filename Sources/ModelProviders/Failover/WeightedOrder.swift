@@ -7,10 +7,10 @@ extension [ModelChoice] {
         var run: [ModelChoice] = []
         func draw() {
             while !run.isEmpty {
-                var ticket = Int.random(in: 0..<run.reduce(0) { $0 + ($1.weight ?? 0) }, using: &random)
+                var remainder = Int.random(in: 0..<run.reduce(0) { $0 + ($1.weight ?? 0) }, using: &random)
                 let index = run.firstIndex { choice in
-                    ticket -= choice.weight ?? 0
-                    return ticket < 0
+                    remainder -= choice.weight ?? 0
+                    return remainder < 0
                 }
                 result.append(run.remove(at: index ?? 0))
             }

@@ -1,5 +1,4 @@
 import CoachCore
-import Foundation
 import GatewayAPI
 import HTTPEdge
 import Hummingbird
@@ -28,6 +27,6 @@ extension AuditEntryResource {
         self.init(
             sequence: entry.sequence, actorID: entry.actor?.uuid, actorRole: entry.actorRole, action: entry.action, target: entry.target,
             beforeVersion: entry.beforeVersion, afterVersion: entry.afterVersion, reason: entry.reason, requestID: entry.requestID,
-            createdAt: Timestamp(entry.createdAt), hash: entry.hash.map { String(format: "%02x", $0) }.joined())
+            createdAt: Timestamp(entry.createdAt), hash: Hexadecimal.encode(entry.hash))
     }
 }

@@ -1,5 +1,6 @@
 import HTTPEdge
 import Hummingbird
+import JSON
 import OpenSSLCrypto
 
 /// The scripts and style sheets of a page, under an address that has their version: browsers load them once for each release.
@@ -13,7 +14,7 @@ struct PageAssets: Sendable {
         self.folder = folder
         self.files = files
         let content = files.sorted { $0.key < $1.key }.flatMap { name, file in Array(name.utf8) + file.bytes }
-        version = SHA256.hash(content).prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        version = Hexadecimal.encode(SHA256.hash(content).prefix(8))
     }
 
     func path(_ name: String) -> String { "\(folder)/\(version)/\(name)" }

@@ -32,8 +32,8 @@ enum OTLPEncoding {
     private static func write(_ span: RecordedSpan.Record, to json: inout JSONWriter) {
         json.object { json in
             field("traceId", span.trace.traceID.text, &json)
-            field("spanId", Hexadecimal.text(span.trace.spanID), &json)
-            if let parent = span.parent { field("parentSpanId", Hexadecimal.text(parent), &json) }
+            field("spanId", Hexadecimal.encode(span.trace.spanID), &json)
+            if let parent = span.parent { field("parentSpanId", Hexadecimal.encode(parent), &json) }
             if let state = span.trace.state { field("traceState", state, &json) }
             field("name", span.name, &json)
             json.key("kind")

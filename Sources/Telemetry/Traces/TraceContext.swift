@@ -1,3 +1,4 @@
+import JSON
 import Tracing
 
 /// The position of a span in its trace, as W3C Trace Context (level 1) passes it between services in the header `traceparent`.
@@ -7,7 +8,7 @@ struct TraceContext: Hashable, Sendable {
         var low: UInt64
 
         /// 32 hexadecimal digits in lower case.
-        var text: String { Hexadecimal.text(high) + Hexadecimal.text(low) }
+        var text: String { Hexadecimal.encode(high) + Hexadecimal.encode(low) }
     }
 
     var traceID: TraceID
@@ -24,13 +25,19 @@ struct TraceContext: Hashable, Sendable {
     /// nil for what the standard tells receivers to ignore: malformed text, version ff, ids of zeros only.
     init?(traceparent: String, state: String? = nil) {
         let fields = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-        guard fields.count >= 4, fields[0].utf8.count == 2, let version = Hexadecimal.value(fields[0]), version != 0xFF,
-            version > 0 || fields.count == 4, fields[1].utf8.count == 32, let high = Hexadecimal.value(fields[1].prefix(16)),
-            let low = Hexadecimal.value(fields[1].suffix(16)), fields[2].utf8.count == 16, let span = Hexadecimal.value(fields[2]),
-            fields[3].utf8.count == 2, let flags = Hexadecimal.value(fields[3]), high != 0 || low != 0, span != 0
+        guard fields.count >= 4, fields[0].utf8.count == 2, let version = Self.number(fields[0]), version != 0xFF,
+            version > 0 || fields.count == 4, fields[1].utf8.count == 32, let high = Self.number(fields[1].prefix(16)),
+            let low = Self.number(fields[1].suffix(16)), fields[2].utf8.count == 16, let span = Self.number(fields[2]),
+            fields[3].utf8.count == 2, let flags = Self.number(fields[3]), high != 0 || low != 0, span != 0
         else { return nil }
         self.init(traceID: TraceID(high: high, low: low), spanID: span, isSampled: flags & 1 == 1)
         if let state, state.utf8.count <= Self.longestState { self.state = state }
+    }
+
+    /// A number of the header: lower case only. The caller has checked the length.
+    private static func number(_ digits: Substring) -> UInt64? {
+        guard digits.unicodeScalars.allSatisfy({ ("0"..."9").contains($0) || ("a"..."f").contains($0) }) else { return nil }
+        return UInt64(digits, radix: 16)
     }
 
     init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
@@ -50,24 +57,7 @@ struct TraceContext: Hashable, Sendable {
 
     private static func randomID() -> UInt64 { .random(in: 1 ... .max) }
 
-    var traceparent: String { "00-\(traceID.text)-\(Hexadecimal.text(spanID))-\(isSampled ? "01" : "00")" }
-}
-
-/// Numbers of the header: lower case only, of fixed length.
-enum Hexadecimal {
-    static func text(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }
-
-    static func value(_ text: Substring) -> UInt64? {
-        guard
-            text.utf8.allSatisfy({
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-            })
-        else { return nil }
-        return UInt64(text, radix: 16)
-    }
+    var traceparent: String { "00-\(traceID.text)-\(Hexadecimal.encode(spanID))-\(isSampled ? "01" : "00")" }
 }
 
 extension ServiceContext {

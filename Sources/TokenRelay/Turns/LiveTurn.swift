@@ -176,10 +176,12 @@ public final class LiveTurn: Sendable {
 
     // MARK: The subscribers' side
 
-    /// Adds a subscriber. False, without an effect, when it is a follower and the turn has `limit` of them with the same `deliversAtEnd`.
+    /// Adds a subscriber. False, without an effect, when it did not begin the turn and the turn has `limit` others with the same
+    /// `deliversAtEnd` that did not either.
     public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
-            if subscriber.isFollower, state.subscribers.followers(deliveringAtEnd: subscriber.deliversAtEnd) >= limit { return false }
+            let others = state.subscribers.additionalSubscribers(deliveringAtEnd: subscriber.deliversAtEnd)
+            guard subscriber.beganTurn || others < limit else { return false }
             state.subscribers.append(subscriber)
             return true
         }

@@ -23,13 +23,13 @@ public final class Subscriber: Sendable {
     }
 
     private let state = Mutex(State())
-    /// False of the client whose request began the turn: it counts against no limit.
-    public let isFollower: Bool
+    /// Whether its client's request began the turn: it counts against no limit.
+    public let beganTurn: Bool
     /// Delivered only at the end; has a separate, higher limit.
     public let deliversAtEnd: Bool
 
-    public init(isFollower: Bool = true, deliversAtEnd: Bool = false) {
-        self.isFollower = isFollower
+    public init(beganTurn: Bool = false, deliversAtEnd: Bool = false) {
+        self.beganTurn = beganTurn
         self.deliversAtEnd = deliversAtEnd
     }
 
@@ -62,9 +62,9 @@ struct Subscribers: Sendable {
 
     var isEmpty: Bool { first == nil }
 
-    /// The number of followers with this `deliversAtEnd`.
-    func followers(deliveringAtEnd deliversAtEnd: Bool) -> Int {
-        ([first].compactMap(\.self) + others).count { $0.isFollower && $0.deliversAtEnd == deliversAtEnd }
+    /// The number of subscribers with this `deliversAtEnd`, without the one that began the turn.
+    func additionalSubscribers(deliveringAtEnd deliversAtEnd: Bool) -> Int {
+        ([first].compactMap(\.self) + others).count { !$0.beganTurn && $0.deliversAtEnd == deliversAtEnd }
     }
 
     mutating func append(_ subscriber: Subscriber) {

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import OpenSSLCrypto
 
 /// The secrets of one sender: verify and sign bodies by HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
@@ -30,9 +31,7 @@ public struct WebhookSignature: Sendable {
 
     /// The header that signs the body at this time, with every secret.
     public func header(of body: [UInt8], unixSeconds now: Int64) -> String {
-        let codes = secrets.map { secret in
-            "v1=" + Self.code(of: body, at: "\(now)", secret).map { String(format: "%02x", $0) }.joined()
-        }
+        let codes = secrets.map { "v1=" + Hexadecimal.encode(Self.code(of: body, at: "\(now)", $0)) }
         return (["t=\(now)"] + codes).joined(separator: ",")
     }
 
@@ -55,7 +54,9 @@ public struct WebhookSignature: Sendable {
                 switch pair[0].trimmingCharacters(in: .whitespaces) {
                 case "t": times.append(String(pair[1]))
                 case "v1":
-                    if let bytes = hexadecimal(pair[1].trimmingCharacters(in: .whitespaces)) { signatures.append(bytes) }
+                    if let bytes = Hexadecimal.decode(pair[1].trimmingCharacters(in: .whitespaces).utf8), bytes.count == SHA256.byteCount {
+                        signatures.append(bytes)
+                    }
                 default: break
                 }
             }
@@ -68,11 +69,4 @@ public struct WebhookSignature: Sendable {
             self.signatures = signatures
         }
     }
-}
-
-private func hexadecimal(_ text: String) -> [UInt8]? {
-    let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard digits.count == SHA256.byteCount * 2, !digits.contains(nil) else { return nil }
-    let values = digits.compactMap { $0 }
-    return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
 }

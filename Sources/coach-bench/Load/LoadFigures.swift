@@ -1,4 +1,4 @@
-import Foundation
+import JSON
 
 /// The results of a load run. Histograms are in nanoseconds.
 struct LoadFigures: ~Copyable {
@@ -43,45 +43,53 @@ struct LoadFigures: ~Copyable {
 
     /// The results as one line of JSON. Times are in microseconds (`_us`).
     func json(gapLimit: UInt64, silenceLimit: UInt64) -> String {
-        var members: [String] = []
-        func put(_ name: String, _ value: Int) { members.append(#""\#(name)":\#(value)"#) }
-        func put(_ name: String, _ value: Double) { members.append(#""\#(name)":\#((value * 1000).rounded() / 1000)"#) }
-        func put(_ name: String, _ histogram: borrowing Histogram) {
-            let points = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1)].map { point, share in
-                #""\#(point)":\#(Double(histogram.quantile(share) / 100) / 10)"#
-            }
-            members.append(#""\#(name)_us":{"count":\#(histogram.total),\#(points.joined(separator: ","))}"#)
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("begun", begun)
+        json.member("complete", complete)
+        json.member("rejected", rejected)
+        json.member("incomplete", incomplete)
+        json.member("lost", lost)
+        json.member("dropped", dropped)
+        json.member("missed", missed)
+        json.member("connections", connections)
+        json.member("tokens", tokens)
+        json.member("wall_s", thousandths: wallSeconds)
+        json.member("load_cpu_s", thousandths: cpuSeconds)
+        json.member("window_s", thousandths: windowSeconds)
+        json.member("window_cpu_s", thousandths: windowCPUSeconds)
+        json.member("window_tokens", windowTokens)
+        json.member("tokens_per_s", thousandths: windowSeconds > 0 ? Double(windowTokens) / windowSeconds : 0)
+        json.member("turns_per_s", thousandths: windowSeconds > 0 ? Double(windowComplete) / windowSeconds : 0)
+        json.member("added_us", added)
+        json.member("first_token_us", firstToken)
+        json.member("begin_us", begin)
+        json.member("gap_us", gaps)
+        json.member("gaps_too_long", gapLimit > 0 ? gaps.count(above: gapLimit) : 0)
+        json.member("silence_us", silences)
+        json.member("silences_too_long", silenceLimit > 0 ? silences.count(above: silenceLimit) : 0)
+        json.member("first_rejection", firstRejection)
+        json.member("first_incomplete", firstIncomplete)
+        json.member("first_loss", firstLoss)
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, thousandths value: Double) {
+        member(name, (value * 1000).rounded() / 1000)
+    }
+
+    /// Of nanoseconds, in microseconds.
+    fileprivate mutating func member(_ name: StaticString, _ histogram: borrowing Histogram) {
+        key(literal: name)
+        beginObject()
+        member("count", histogram.total)
+        for (point, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)] {
+            key(point)
+            number(Double(histogram.quantile(share) / 100) / 10)
         }
-        func put(_ name: String, _ text: String) {
-            let quoted = (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
-            members.append(#""\#(name)":\#(quoted)"#)
-        }
-        put("begun", begun)
-        put("complete", complete)
-        put("rejected", rejected)
-        put("incomplete", incomplete)
-        put("lost", lost)
-        put("dropped", dropped)
-        put("missed", missed)
-        put("connections", connections)
-        put("tokens", tokens)
-        put("wall_s", wallSeconds)
-        put("load_cpu_s", cpuSeconds)
-        put("window_s", windowSeconds)
-        put("window_cpu_s", windowCPUSeconds)
-        put("window_tokens", windowTokens)
-        put("tokens_per_s", windowSeconds > 0 ? Double(windowTokens) / windowSeconds : 0)
-        put("turns_per_s", windowSeconds > 0 ? Double(windowComplete) / windowSeconds : 0)
-        put("added", added)
-        put("first_token", firstToken)
-        put("begin", begin)
-        put("gap", gaps)
-        put("gaps_too_long", gapLimit > 0 ? Int(gaps.count(above: gapLimit)) : 0)
-        put("silence", silences)
-        put("silences_too_long", silenceLimit > 0 ? Int(silences.count(above: silenceLimit)) : 0)
-        put("first_rejection", firstRejection)
-        put("first_incomplete", firstIncomplete)
-        put("first_loss", firstLoss)
-        return "{" + members.joined(separator: ",") + "}"
+        endObject()
     }
 }

@@ -66,7 +66,7 @@ struct SpanService: Service {
 
 /// Registers this instance in the database, then renews its lease, saves checkpoints and delivers records of model calls from disk. Receipts that
 /// an earlier process left on disk are delivered before, as far as the timeout allows: the new epoch proves to all instances that the
-/// earlier process is dead, and whichever looks first would finalize its turns without their receipts, and tell their readers that the rest is
+/// earlier process has ended, and whichever looks first would finalize its turns without their receipts, and tell their readers that the rest is
 /// lost. Throws `LeaseLost` when another process has registered as this instance.
 struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance

@@ -61,9 +61,7 @@ struct CoachingFiles {
 
     /// The ends of models' files, hexadecimal: their checksums. nil without a model.
     private func fingerprint(_ models: [String?]) -> String? {
-        let ends = models.compactMap { $0.flatMap { file($0).content } }.map { model in
-            model.suffix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
+        let ends = models.compactMap { $0.flatMap { file($0).content } }.map { Hexadecimal.encode($0.suffix(8)) }
         return ends.isEmpty ? nil : ends.joined(separator: "-")
     }
 

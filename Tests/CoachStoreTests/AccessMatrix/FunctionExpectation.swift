@@ -92,7 +92,7 @@ enum FunctionExpectation {
         "gateway.read_clock(timestamp with time zone)",
         "gateway.register_instance(uuid, bigint)",
         "gateway.renew_lease(uuid, bigint)",
-        "gateway.is_dead(uuid, bigint, uuid, bigint, timestamp with time zone)",
+        "gateway.has_expired(uuid, bigint, uuid, bigint, timestamp with time zone)",
         "gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea)",
         "gateway.checkpointed_text(gateway.read_position[])",
         "gateway.tail(jsonb)",

@@ -180,7 +180,7 @@ struct BeginTurnTests {
     }
 
     @Test("a turn whose owner crashed blocks the next one until it is finalized, so that its text is kept")
-    func deadOwner() async throws {
+    func crashedOwner() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let turns = store.turns()

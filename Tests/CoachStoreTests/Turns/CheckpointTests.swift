@@ -128,14 +128,14 @@ struct CheckpointTests {
     @Test("checkpoints of finished turns are removed, those of running turns are kept")
     func sweep() async throws {
         let store = try await StoreFixture()
-        let (peer, dead, caller, neighbour) = (
+        let (peer, owner, caller, neighbour) = (
             try await TestInstance(store), try await TestInstance(store), Caller.someone(), Caller.someone()
         )
-        let (ended, running) = (try await dead.begin(caller), try await peer.begin(neighbour))
-        _ = try await dead.turns.checkpoint([.first(ended, of: caller, "Ended")])
+        let (ended, running) = (try await owner.begin(caller), try await peer.begin(neighbour))
+        _ = try await owner.turns.checkpoint([.first(ended, of: caller, "Ended")])
         _ = try await peer.turns.checkpoint([.first(running, of: neighbour, "Running")])
         // A checkpoint that was being sent when the turn was finished.
-        try await dead.turns.finish(.complete(ended, of: caller))
+        try await owner.turns.finish(.complete(ended, of: caller))
         #expect(try await store.sweep() == 1)
         #expect(try await text(peer.turns, running, neighbour) == "Running")
         #expect(try await count(store, with: ended) == 0)

@@ -7,10 +7,10 @@ import Testing
 // Serialized: each test has its own database, and a server has a limited number of connections.
 @Suite("Instance leases and epochs", .serialized)
 struct LeaseTests {
-    /// A case of `gateway.is_dead`: how long the owner and the asking instance have not renewed, and when an instance last resumed; in
+    /// A case of `gateway.has_expired`: how long the owner and the asking instance have not renewed, and when an instance last resumed; in
     /// seconds.
     private struct Case: CustomTestStringConvertible, Sendable {
-        var isDead: Bool
+        var hasExpired: Bool
         var why: String
         var owner: Double?
         var ownerEpoch = 1
@@ -22,27 +22,27 @@ struct LeaseTests {
     private static let ground = Task { try await StoreFixture() }
 
     private static let cases = [
-        Case(isDead: false, why: "it has just renewed", owner: 0),
-        Case(isDead: false, why: "it is a little late", owner: 6.9),
-        Case(isDead: true, why: "it is too late", owner: 7.1),
-        Case(isDead: true, why: "no row", owner: nil),
-        Case(isDead: true, why: "a later epoch renews", owner: 0, ownerEpoch: 2),
-        Case(isDead: true, why: "an earlier epoch cannot own a later turn", owner: 0, ownerEpoch: 0),
-        Case(isDead: false, why: "the observer is silent too", owner: 60, observer: 4),
-        Case(isDead: false, why: "the observer is not registered", owner: 60, observer: nil),
-        Case(isDead: false, why: "somebody has just come back", owner: 10, returnedAgo: 2),
-        Case(isDead: false, why: "somebody has just come back, and there is no row", owner: nil, returnedAgo: 14.9),
-        Case(isDead: true, why: "somebody came back a while ago", owner: 10, returnedAgo: 15.1),
-        Case(isDead: true, why: "the database was there for the whole grace, though not at once", owner: 15.1, returnedAgo: 2),
-        Case(isDead: true, why: "a later epoch needs no waiting", owner: 0, ownerEpoch: 2, observer: nil, returnedAgo: 0),
+        Case(hasExpired: false, why: "it has just renewed", owner: 0),
+        Case(hasExpired: false, why: "it is a little late", owner: 6.9),
+        Case(hasExpired: true, why: "it is too late", owner: 7.1),
+        Case(hasExpired: true, why: "no row", owner: nil),
+        Case(hasExpired: true, why: "a later epoch renews", owner: 0, ownerEpoch: 2),
+        Case(hasExpired: true, why: "an earlier epoch cannot own a later turn", owner: 0, ownerEpoch: 0),
+        Case(hasExpired: false, why: "the observer is silent too", owner: 60, observer: 4),
+        Case(hasExpired: false, why: "the observer is not registered", owner: 60, observer: nil),
+        Case(hasExpired: false, why: "somebody has just come back", owner: 10, returnedAgo: 2),
+        Case(hasExpired: false, why: "somebody has just come back, and there is no row", owner: nil, returnedAgo: 14.9),
+        Case(hasExpired: true, why: "somebody came back a while ago", owner: 10, returnedAgo: 15.1),
+        Case(hasExpired: true, why: "the database was there for the whole grace, though not at once", owner: 15.1, returnedAgo: 2),
+        Case(hasExpired: true, why: "a later epoch needs no waiting", owner: 0, ownerEpoch: 2, observer: nil, returnedAgo: 0),
     ]
 
-    @Test("an epoch is dead when its lease has expired, unless no instance could renew, or when a later one registered", arguments: cases)
+    @Test("an epoch has expired when its lease has, unless no instance could renew, or when a later one registered", arguments: cases)
     private func predicate(_ it: Case) async throws {
         let store = try await Self.ground.value
         let (owner, observer) = (UUID(), UUID())
         // In a transaction that is rolled back: each case begins with an empty table, and now() is constant. The clock is at 100 s.
-        let isDead: Bool = try await store.admin.withConnection { lease in
+        let hasExpired: Bool = try await store.admin.withConnection { lease in
             try await lease.execute("begin")
             func insert(_ id: UUID, epoch: Int, silent: Double, returnedAgo: Double? = nil) async throws {
                 try await lease.execute(
@@ -55,13 +55,13 @@ struct LeaseTests {
             try await insert(UUID(), epoch: 1, silent: 0, returnedAgo: it.returnedAgo)
             if let seconds = it.owner { try await insert(owner, epoch: it.ownerEpoch, silent: seconds) }
             if let seconds = it.observer { try await insert(observer, epoch: 7, silent: seconds) }
-            let answer: Bool = try await lease.query("select gateway.is_dead(\(owner), 1, \(observer), 7, now())") { rows in
+            let answer: Bool = try await lease.query("select gateway.has_expired(\(owner), 1, \(observer), 7, now())") { rows in
                 try rows.only { row in try row.value(0) }
             }
             try await lease.execute("rollback")
             return answer
         }
-        #expect(isDead == it.isDead)
+        #expect(hasExpired == it.hasExpired)
     }
 
     @Test("each start of an instance registers a later epoch, also when its row was lost")
@@ -169,7 +169,7 @@ struct LeaseTests {
         #expect(own.turnID != identity.turnID)
     }
 
-    @Test("after a minute without the database no instance counts as dead, except one that stays silent after the grace")
+    @Test("after a minute without the database no instance has expired, except one that stays silent after the grace")
     func outage() async throws {
         let store = try await StoreFixture()
         let peers = [try await TestInstance(store), try await TestInstance(store), try await TestInstance(store)]
@@ -212,15 +212,15 @@ struct LeaseTests {
     @Test("a new instance finds orphans at once if another has renewed all along, otherwise after the grace")
     func newcomer() async throws {
         let store = try await StoreFixture()
-        let (dead, living) = (try await TestInstance(store), try await TestInstance(store))
-        _ = try await dead.begin(.someone())
-        try await store.passed(7.1, without: [dead])
+        let (crashed, running) = (try await TestInstance(store), try await TestInstance(store))
+        _ = try await crashed.begin(.someone())
+        try await store.passed(7.1, without: [crashed])
         let first = try await TestInstance(store)
         #expect(try await first.turns.orphans().count == 1)
         try await store.wasAway(60)
         let second = try await TestInstance(store)
         #expect(try await second.turns.orphans() == [])
-        try await store.passed(15.1, without: [dead, living])
+        try await store.passed(15.1, without: [crashed, running])
         #expect(try await second.turns.orphans().count == 1)
     }
 
@@ -238,7 +238,7 @@ struct LeaseTests {
         #expect(Set(try await again.turns.orphans().map(\.facts.identity.turnID)) == [own.turnID, others.turnID])
     }
 
-    @Test("a database clock set back by an hour hides no dead instance, and no running one counts as dead")
+    @Test("a database clock set back by an hour hides no expired instance, and no running one has expired")
     func clockSetBack() async throws {
         let store = try await StoreFixture()
         let (killed, survivor, other) = (try await TestInstance(store), try await TestInstance(store), try await TestInstance(store))
@@ -261,7 +261,7 @@ struct LeaseTests {
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [lost])
     }
 
-    @Test("a database clock set ahead by an hour counts as an outage, and no instance counts as dead")
+    @Test("a database clock set ahead by an hour counts as an outage, and no instance has expired")
     func clockSetAhead() async throws {
         let store = try await StoreFixture()
         let (one, other) = (try await TestInstance(store), try await TestInstance(store))

@@ -25,7 +25,7 @@ struct SubscriberTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("the seventeenth follower of a turn is rejected")
+    @Test("the seventeenth additional stream of a turn is rejected")
     func seventeen() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()

@@ -177,12 +177,12 @@ struct LiveTurnTests {
         #expect(recorders[3].signals == [.handOver])
     }
 
-    @Test("a turn accepts followers up to the limit, another after one is removed, and always the client that began it")
+    @Test("a turn accepts subscribers up to the limit, another after one is removed, and always the client that began it")
     func subscriberLimit() {
         let turn = LiveTurn(facts: .sample)
         let first = Subscriber()
         #expect(turn.add(first, limit: 1))
-        #expect(turn.add(Subscriber(isFollower: false), limit: 1))
+        #expect(turn.add(Subscriber(beganTurn: true), limit: 1))
         #expect(!turn.add(Subscriber(), limit: 1))
         turn.remove(first)
         #expect(turn.add(Subscriber(), limit: 1))

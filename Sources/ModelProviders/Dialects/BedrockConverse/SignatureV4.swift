@@ -20,13 +20,13 @@ struct SignatureV4 {
         let names = signed.map(\.0).joined(separator: ";")
         let canonical =
             "POST\n\(Self.encodedAgain(path))\n\n" + signed.map { "\($0.0):\($0.1)\n" }.joined()
-            + "\n\(names)\n\(SHA256.hash(request.body ?? []).hexadecimal)"
+            + "\n\(names)\n\(Hexadecimal.encode(SHA256.hash(request.body ?? [])))"
         let scope = "\(day)/\(region)/\(service)/aws4_request"
-        let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(SHA256.hash(Array(canonical.utf8)).hexadecimal)"
+        let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(Hexadecimal.encode(SHA256.hash(Array(canonical.utf8))))"
         let key = [String(day), region, service, "aws4_request"].reduce(Array("AWS4\(accessKey.secret)".utf8)) { key, part in
             AuthenticationKey(key).code(of: Array(part.utf8))
         }
-        let signature = AuthenticationKey(key).code(of: Array(text.utf8)).hexadecimal
+        let signature = Hexadecimal.encode(AuthenticationKey(key).code(of: Array(text.utf8)))
         let authorization = "AWS4-HMAC-SHA256 Credential=\(accessKey.id)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
         return added + [TransferHeader("Authorization", authorization)]
     }
@@ -40,13 +40,5 @@ struct SignatureV4 {
     /// The path is encoded on the wire, and once more in what is signed: `:` is `%3A`, then `%253A`.
     private static func encodedAgain(_ path: String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { Provider.percentEncoded(String($0)) }.joined(separator: "/")
-    }
-}
-
-extension [UInt8] {
-    /// In lower case.
-    fileprivate var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -3,7 +3,7 @@ import Reactor
 /// One request of the direct driver and its response, over a pooled or a new connection. Use only on the reactor's thread.
 final class DirectTransfer: ConnectionUser {
     private enum Phase {
-        case opening(ConnectionSetup)
+        case connecting(ConnectionSetup)
         /// The request was sent; with `Sending` if the connection came from the pool.
         case active(ProviderConnection, Sending?)
         /// The connection is closed. `end` is not yet called: `cancel` follows.
@@ -61,7 +61,7 @@ final class DirectTransfer: ConnectionUser {
     }
 
     func begin() {
-        guard let connection = driver.pool.take(origin) else { return open() }
+        guard let connection = driver.pool.take(origin) else { return connect() }
         send(over: connection, Sending(on: connection))
     }
 
@@ -71,21 +71,21 @@ final class DirectTransfer: ConnectionUser {
     func stop() {
         switch phase {
         case .stopped, .over: return
-        case .opening(let opening): opening.cancel()
+        case .connecting(let setup): setup.cancel()
         case .active(let connection, _): connection.close()
         }
         phase = .stopped
     }
 
-    private func open() {
-        let opening = ConnectionSetup(origin, with: driver.tools) { [self] outcome in
+    private func connect() {
+        let setup = ConnectionSetup(origin, with: driver.tools) { [self] outcome in
             switch outcome {
             case .success(let connection): send(over: connection, nil)
             case .failure(let failure): finish(.failed(failure))
             }
         }
-        phase = .opening(opening)
-        opening.begin(within: connectTimeout)
+        phase = .connecting(setup)
+        setup.begin(within: connectTimeout)
     }
 
     private func send(over connection: ProviderConnection, _ sending: Sending?) {
@@ -110,7 +110,7 @@ final class DirectTransfer: ConnectionUser {
     func secured(_ connection: ProviderConnection) {}
 
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) {
-        if case .active(_, let sending?) = phase, !reader.hasBegun, isIdempotent || sending.isUnseen(by: connection) { return open() }
+        if case .active(_, let sending?) = phase, !reader.hasBegun, isIdempotent || sending.isUnseen(by: connection) { return connect() }
         switch end {
         case .closed where reader.close(): finish(.complete)
         case .closed: finish(.failed(TransferFailure(kind: reader.hasBegun ? .cut : .unanswered)))
@@ -128,7 +128,7 @@ final class DirectTransfer: ConnectionUser {
         switch before {
         case .over: return
         case .stopped: break
-        case .opening(let opening): opening.cancel()
+        case .connecting(let setup): setup.cancel()
         case .active(let connection, _):
             if end == .complete, reader.mayReuse, connection.isQuiet {
                 driver.pool.keep(connection, within: reader.keepAlive)

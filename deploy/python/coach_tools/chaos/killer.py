@@ -80,9 +80,9 @@ class Killer:
             await self.ready(gateway)
 
     async def lose_gateway(self):
-        """Kills a gateway and restarts it after 11 s, so that the other one must detect its death."""
+        """Kills a gateway and restarts it after 11 s, so that the other one must notice the crash."""
         gateway = random.Random(f"{self.seed}/lose/{len(self.faults)}").choice(self.stage.gateways)
-        async with Fault(self, "kill -9 of a gateway that stays dead for 11 s"):
+        async with Fault(self, "kill -9 of a gateway that stays down for 11 s"):
             await gateway.kill()
             await asyncio.sleep(11)
             await gateway.start()

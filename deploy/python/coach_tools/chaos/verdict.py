@@ -3,7 +3,7 @@ import time
 from collections import Counter, defaultdict
 from datetime import datetime
 
-# After the database was away nobody is taken for dead so soon, seconds (gateway.grace() and a lease).
+# After the database was away no instance expires so soon, seconds (gateway.grace() and a lease).
 GRACE = 22.0
 
 
@@ -189,7 +189,7 @@ class Verdict:
         if row["finalized_by"] == "recovery":
             if not kills:
                 span = f"{row['started_at']} to {row['finished_at']}"
-                self.wrong("taken for dead, but its instance was not killed", turn, f"owner {turn.owner}, {span}")
+                self.wrong("finalized by recovery, but its instance was not killed", turn, f"owner {turn.owner}, {span}")
                 return
             # The first kill while it ran; when it is unknown whose it was, the earliest asks for the least.
             moment = kills[0][0]
@@ -262,7 +262,7 @@ class Verdict:
         self.figures["of these failed"] = other
 
     def check_times(self):
-        """The death of an instance is detected within 10 s while the database is available. If it was away, within 10 s and the grace
+        """A crash of an instance is noticed within 10 s while the database is available. If it was away, within 10 s and the grace
         (15 s) of available time: a second outage must not restart the wait."""
         postgres, delays, clean = self.stage.postgres, [], []
         for turn in self.acknowledged:
@@ -278,10 +278,10 @@ class Verdict:
             if not postgres.was_away(moment - GRACE, noticed):
                 clean.append(delays[-1])
                 if delays[-1] > 10:
-                    self.wrong("a death that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
+                    self.wrong("a crash that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
             elif delays[-1] - postgres.seconds_away(moment, noticed) > 25:
                 self.wrong(
-                    "a death that was not noticed within 10 s and the grace", turn,
+                    "a crash that was not noticed within 10 s and the grace", turn,
                     f"{delays[-1]:.1f} s, the database away for {postgres.seconds_away(moment, noticed):.1f} s of them")
         delays.sort()
         if self.losses:
@@ -289,6 +289,6 @@ class Verdict:
             self.figures["text lost by a kill, oldest byte"] = (
                 f"{self.losses[len(self.losses) // 2] * 1000:.0f} ms (median), {self.losses[-1] * 1000:.0f} ms (longest)")
         if delays:
-            self.figures["deaths noticed after"] = (
+            self.figures["crashes noticed after"] = (
                 f"{delays[len(delays) // 2]:.1f} s (median), {delays[-1]:.1f} s (longest) of {len(delays)} turns, "
                 f"{len(clean)} of them with the database there all the time: at most {max(clean, default=0):.1f} s")

@@ -1,0 +1,69 @@
+import CoachCore
+import HTTPEdge
+import JSON
+
+/// The errors of requests for which no turn has begun, with the crisis resources that their message calls for.
+extension TurnPipeline {
+    /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.
+    func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {
+        let rejection = GatewayError(findings)
+        guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }
+        let request = TurnRequest(message: message, region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
+        return rejected(rejection, coaching.assessor.assess(message).risk, request, http)
+    }
+
+    /// An error from before the user's profile was read, with the crisis resources that the message calls for.
+    func rejected(_ error: GatewayError, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
+        var error = error
+        error.safetyByProfile = { [coaching] profile in coaching.crisisResources(risk, in: http.region(request, profile: profile)) }
+        return error
+    }
+
+    /// Throws the error, unless the message or the stored level shows danger (CONTRACT §4). Counts the request, to read the stored level.
+    func throwUnlessInDanger(
+        _ error: GatewayError, _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
+    ) async throws {
+        let assessment = await assessment.final
+        guard assessment.risk.tier < .crisis else { return }
+        let counted: CountedRequest
+        do {
+            counted = try await counter.take(http.caller, true)
+        } catch let counted as CountedRejection {
+            throw rejected(counted.rejection, counted.rate, request, assessment, http)
+        } catch {
+            throw failure(error, assessment.risk, request, http)
+        }
+        guard counted.safetyLevel == .calm else { return }
+        var error = error
+        error.rate = counted.rate
+        throw error
+    }
+
+    /// The client error for a request that could not be decided on, with crisis resources when the message is at risk tier 2 or above, or the user was
+    /// in danger lately.
+    func failure(_ error: any Error, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
+        var error = errors.clientError(for: error, requestID: http.context.requestID)
+        let recent = recentDanger.state(of: http.caller.userID)
+        error.safety = coaching.crisisResources(risk, stored: recent.level, in: http.region(request, profile: recent.region))
+        return error
+    }
+
+    /// The error for a rejection by the database, with crisis resources when the message or the stored safety level requires them.
+    func rejected(
+        _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+    ) -> GatewayError {
+        var error = GatewayError(rejection)
+        if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
+        error.offerUpgrade(after: rejection, in: tiers.current)
+        error.rate = rate
+        error.safety = coaching.crisisResources(
+            coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,
+            in: http.region(request, profile: rejection.region))
+        return error
+    }
+}
+
+extension TurnRequest {
+    /// The field that names the persona.
+    fileprivate var personaField: String { source == .openai ? "model" : shareToken != nil ? "share_token" : "persona_id" }
+}
