@@ -49,6 +49,21 @@ struct ConfigurationTests {
         #expect(try #require(configuration, "\(findings)").transfers.idleConnections == 7)
     }
 
+    @Test("nothing is traced unless an endpoint is set")
+    func traces() throws {
+        var environment = [
+            "COACH_ENV": "development", "COACH_JWT_SECRET": tokenSecret, "DATABASE_URL": "postgres://127.0.0.1/x",
+            SettingKey.traceServiceName.name: "coach", SettingKey.tracesHeaders.name: "a=b",
+        ]
+        func endpoint() throws -> String? {
+            let (configuration, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
+            return try #require(configuration, "\(findings)").traces.endpoint
+        }
+        #expect(try endpoint() == nil)
+        environment[SettingKey.tracesEndpoint.name] = "http://127.0.0.1:4318/v1/traces"
+        #expect(try endpoint() == "http://127.0.0.1:4318/v1/traces")
+    }
+
     @Test("a proxy that cannot be used is an error at start for every URL that is called, and not for those that need no proxy")
     func proxies() throws {
         var environment = [

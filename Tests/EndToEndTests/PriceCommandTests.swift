@@ -38,6 +38,8 @@ struct PriceCommandTests {
         #expect(try await reprice().contains("changed 1 of 1 calls"))
         #expect(try await cost() == Decimal(string: "0.03"))
         #expect(try await reprice().contains("changed 0 of 1 calls"))
+        let audit = try await editor.send("GET", "/api/v1/operator/audit").list
+        #expect(audit.map { $0["action"] } == ["ledger.reprice", "document.put"] && audit.first?["actor_role"] == "system", "\(audit)")
         withExtendedLifetime(gateway) {}
         let old = try await database.row("select count(*) as count from usage_logs where cost_usd = 0.00075")
         #expect(old.number("count") == 1, "the old figure stays")

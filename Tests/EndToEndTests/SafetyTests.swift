@@ -183,7 +183,8 @@ struct SafetyTests {
     @Test("gets no forbidden sentence of a model: not in the stream, a replay or the stored message")
     func outputGuard() async throws {
         let testBed = try await TestBed.shared()
-        let testUser = testBed.testUser()
+        let gateway = try await testBed.anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let testUser = gateway.testUser()
         let said = "Good question. You can call 1-555-010-1234 for that. Shall we plan your week?"
         let answer = try await testUser.chat("Plan my week \(sim(["text": said, "pace_ms": 0]))", ["client_message_id": "k"])
         #expect(answer.eventTypes == ["start", "token", "usage", "done"])
@@ -195,6 +196,10 @@ struct SafetyTests {
         #expect(stored.map { $0["content"] } == [answer.content])
         let replay = try await testUser.chat("Plan my week \(sim(["text": said, "pace_ms": 0]))", ["client_message_id": "k"])
         #expect(replay.content == answer.content)
+        let port = try await gateway.metricsPort()
+        try await eventually("the sentence to be counted, once") {
+            try await MetricsPage(port: port).sum("coach_safety_replaced_total", #"kind="phone""#) == 1
+        }
     }
 
     @Test("is detected with any persona, and the persona comes after the safety rules in the prompt")

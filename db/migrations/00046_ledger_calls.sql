@@ -2,7 +2,8 @@
 -- order of their keys, after `after` (day, account, turn, attempt, call).
 --
 -- A call began within its ledger's day. Also the ends of attempts that no provider accepted, which count as errors and messages. filter: {model,
--- provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one, user_id: those of removed users and of the judge.
+-- provider, domain, persona_id, user_id, tier, error_code}; absent: any; JSON null: calls without one, user_id: those of removed users and of the judge;
+-- error_code "*": calls with one.
 --
 -- Nothing here tells who may be in danger (CONTRACT §5). A complete attempt without a provider is the fixed text of a crisis: it is left out, and
 -- counts in no cost. The judge is asked about suspicious messages: its calls are rows of sums, one for each of the keys of a cost, first in their
@@ -10,6 +11,8 @@
 
 -- For the judge's calls of a day.
 create index idx_usage_logs_judge on public.usage_logs (day) where purpose = 'judge';
+-- For the errors of a day, which are few of its calls.
+create index idx_usage_logs_errors on public.usage_logs (error_code, account_id, turn_id, attempt, call) where error_code is not null;
 
 create function operator.calls(starts timestamptz, ends timestamptz, filter jsonb, after text[], at_most integer)
     returns table (
@@ -25,14 +28,26 @@ declare
     known constant jsonb := filter - 'user_id';
     -- A condition by key.
     terms constant jsonb := coalesce((
-        select jsonb_object_agg(f.key, format(case when f.value is null then ' and %I is null' else ' and %I = %L' end, f.key, f.value))
+        select jsonb_object_agg(f.key, format(
+            case
+                when f.value is null then ' and %I is null' when f.key = 'error_code' and f.value = '*' then ' and %I is not null' else ' and %I = %L'
+            end, f.key, f.value))
         from jsonb_each_text(known) as f), '{}');
     condition constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms) as t), '');
-    -- Of the keys that a call's record has, too, and of those of gateway.usage_quarters.
+    -- Of the keys that a call's record has, too, of those of rollups, and of those of gateway.usage_quarters.
     of_record constant text := coalesce((
         select string_agg(t.value, '') from jsonb_each_text(terms) as t where t.key in ('persona_id', 'tier')), '');
-    of_quarter constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'persona_id') as t), '');
+    of_rollup constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'error_code') as t), '');
+    of_quarter constant text := coalesce((
+        select string_agg(t.value, '') from jsonb_each_text(terms - 'persona_id' - 'error_code') as t), '');
     has_persona constant boolean := known ->> 'persona_id' is not null;
+    has_error constant boolean := known ->> 'error_code' is not null;
+    -- Days without such an error are not read.
+    of_error_day constant text := case when has_error then $sql$
+        and exists (
+            select from (select x.day, x.code as error_code, x.provider, x.errors from gateway.error_days x) as e
+            where e.day = d::date and e.errors > 0 $sql$ || (
+                select string_agg(t.value, '') from jsonb_each_text(terms) as t where t.key in ('error_code', 'provider')) || ')' else '' end;
     of_removed constant text := case when is_removed then $sql$
         and l.account_id in (
             select d.account_id from gateway.account_days d
@@ -85,7 +100,7 @@ declare
     more integer;
 begin
     perform operator.require_operator();
-    if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier'] then
+    if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier', 'error_code'] then
         raise exception 'unknown filter' using errcode = 'invalid_parameter_value';
     end if;
     if filter ? 'user_id' and account is null and not is_removed then
@@ -94,16 +109,17 @@ begin
     for a_day in execute format(
         -- One day after the other, until the page is full.
         'select d::date from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where exists ('
-            'select from gateway.%I s where s.day = d::date and (s.calls > 0 or s.attempts > 0) and ($3 is null or %s) %s)',
+            'select from gateway.%I s where s.day = d::date and (s.calls > 0 or s.attempts > 0) and ($3 is null or %s) %s) %s',
         case when account is not null or has_persona then 'account_usage_days' when known ? 'persona_id' then 'persona_days' else 'usage_days' end,
-        case when account is null then 'true' else 's.account_id = $3' end, condition)
+        case when account is null then 'true' else 's.account_id = $3' end, of_rollup, of_error_day)
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
     loop
         day_start := a_day::timestamp at time zone 'UTC';
         day_end := day_start + interval '1 day';
         is_part := account is null and (starts > day_start or ends < day_end);
         is_small_part := false;
-        if is_part then
+        -- The errors of a day are quicker to read by their index.
+        if is_part and not has_error then
             -- Whether it is quicker to read all of it than, in their order, as many of the day's as have a page of those that fit.
             execute
                 'select p.calls * p.fitting <= 2 * $4 * (select sum(d.calls + d.attempts) from gateway.key_days d where d.key = ''tier'' and d.day = $3) '
@@ -143,7 +159,8 @@ begin
                 (select u.id from public.users u where u.account_id = k.account_id), c.conversation_id, c.persona_id, c.domain, c.tier,
                 c.provider, c.model, c.input_tokens, c.cached_input_tokens, c.output_tokens, c.cost, c.unpriced > 0, c.estimated, c.status,
                 c.error_code, c.first_token, c.duration, c.started_at, c.booked_at
-            from ($sql$ || case when is_small_part then of_time when has_persona and account is null then of_persona else of_day end || $sql$
+            from ($sql$ || case
+                    when is_small_part then of_time when has_persona and account is null and not has_error then of_persona else of_day end || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
                 select $sql$ || columns || $sql$ from public.usage_logs l

@@ -73,7 +73,7 @@ extension Figure {
 
     static let errors = Figure(
         "errors", "Attempts of turns that ended with an error, by code and day",
-        groups: ["day", "code", "provider"], by: ["day", "code"],
+        groups: ["day", "code", "provider"], by: ["day", "code"], isTraceable: true, traceFilter: ["error_code": CallQuery.anyError],
         columns: [
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
         ])

@@ -22,6 +22,8 @@ public struct Figure: Sendable {
     public var paging: @Sendable (_ groups: [String]) -> Paging
     /// Whether the rows of the ledger behind a row can be listed.
     public var isTraceable: Bool
+    /// Of that list: the calls behind all rows, where a row is not of all calls.
+    public var traceFilter: [String: String]
     /// Whether it is of billing events and not of the ledger: their rollups are folded apart.
     public var isOfBillingEvents: Bool
 
@@ -37,7 +39,7 @@ public struct Figure: Sendable {
 
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [String] = [], by defaultGroups: [String] = [],
-        isTraceable: Bool = false, isOfBillingEvents: Bool = false,
+        isTraceable: Bool = false, traceFilter: [String: String] = [:], isOfBillingEvents: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
         paging: @escaping @Sendable (_ groups: [String]) -> Paging = { _ in .ofAll }, columns: [FigureColumn]
     ) {
@@ -47,6 +49,7 @@ public struct Figure: Sendable {
         self.groups = groups
         self.defaultGroups = defaultGroups
         self.isTraceable = isTraceable
+        self.traceFilter = traceFilter
         self.isOfBillingEvents = isOfBillingEvents
         self.needsUTCDays = needsUTCDays
         self.countsWholeWeeks = countsWholeWeeks

@@ -69,7 +69,10 @@ public struct FigureQuery: Sendable, Hashable {
 public struct CallQuery: Sendable, Equatable {
     /// As in `FigureQuery`.
     public var period: Range<Date>
-    /// Columns of `Figure.costs` that have a value; nil: none.
+    /// Of `error_code`: any.
+    public static let anyError = "*"
+
+    /// Values of keys of `Figure.costs` and of `error_code`; nil: none.
     public var filter: [String: String?]
 
     public init(period: Range<Date>, filter: [String: String?]) {

@@ -4,6 +4,7 @@ import JSON
 import PostgresClient
 
 /// Computes the costs of past calls again, by the prices that are known now, and books what differs as revisions: the old figures stay in the ledger.
+/// Each booking is in the audit log.
 /// Connects as the owner of the tables, because no role of the gateway may write to the accounts of all users.
 public struct Repricing: Sendable {
     /// Counts of the calls of a day.
@@ -103,13 +104,17 @@ public struct Repricing: Sendable {
                         and l.attempt = c.attempt and l.call = c.call and l.revision = c.revision
                     on conflict do nothing
                     returning account_id, cost_usd, unpriced
+                ), spent as (
+                    update public.budgets b set spent_usd = b.spent_usd + d.cost, unpriced_turns = b.unpriced_turns + d.unpriced
+                    from (
+                        select u.id, sum(k.cost_usd) as cost, sum(k.unpriced) as unpriced
+                        from booked k join public.users u on u.account_id = k.account_id group by u.id
+                    ) d
+                    where b.user_id = d.id and b.day = \(day.description)::date
                 )
-                update public.budgets b set spent_usd = b.spent_usd + d.cost, unpriced_turns = b.unpriced_turns + d.unpriced
-                from (
-                    select u.id, sum(k.cost_usd) as cost, sum(k.unpriced) as unpriced
-                    from booked k join public.users u on u.account_id = k.account_id group by u.id
-                ) d
-                where b.user_id = d.id and b.day = \(day.description)::date
+                select gateway.append_audit(
+                    'ledger.reprice', 'ledger/' || \(day.description)::text, null, null, t.calls || ' calls, by ' || t.cost || ' USD', null)
+                from (select count(*) as calls, sum(k.cost_usd) as cost from booked k) as t where t.calls > 0
                 """)
         }
     }

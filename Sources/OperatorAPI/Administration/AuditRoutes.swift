@@ -7,17 +7,27 @@ import JSON
 /// `GET /api/v1/operator/audit`: what operators and creators changed, newest first.
 public struct AuditRoutes: Feature {
     private let log: AuditLog
+    private let now: @Sendable () -> Date
 
-    public init(log: AuditLog) { self.log = log }
+    public init(log: AuditLog, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.log = log
+        self.now = now
+    }
 
     public func register(on routes: RouteTable) {
         routes.authenticated("Operators").require(.operator).get(
             "/api/v1/operator/audit",
-            .init("List the audit log, newest first", parameters: PageQuery.cursorParameters, response: .list(AuditEntryResource.schema))
+            .init(
+                "List the audit log, newest first", parameters: PageQuery.cursorParameters,
+                response: .list(AuditEntryResource.schema).figures)
         ) { request, context in
             let page = try PageQuery.read(request)
+            // Before it is read, so that nothing older is missing.
+            let asOf = Timestamp(now())
             let entries = try await log.entries(context.caller, try page.numberCursor, page.limit + 1)
-            return .list(request, context, Page(entries, limit: page.limit, number: \.sequence), AuditEntryResource.init)
+            return .list(
+                request, context, Page(entries, limit: page.limit, number: \.sequence), figures: FigureMeta(asOf: asOf),
+                AuditEntryResource.init)
         }
     }
 }

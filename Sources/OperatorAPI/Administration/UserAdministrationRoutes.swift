@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import GatewayAPI
 import HTTPEdge
 import Hummingbird
@@ -7,8 +8,12 @@ import JSON
 /// `/api/v1/operator/users`: the state of an account, suspension and its end. Both changes are in the audit log.
 public struct UserAdministrationRoutes: Feature {
     private let users: UserAdministration
+    private let now: @Sendable () -> Date
 
-    public init(users: UserAdministration) { self.users = users }
+    public init(users: UserAdministration, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.users = users
+        self.now = now
+    }
 
     public func register(on routes: RouteTable) {
         let operators = routes.authenticated("Operators").require(.operator)
@@ -21,7 +26,8 @@ public struct UserAdministrationRoutes: Feature {
             guard let id = request.uri.queryParameters["id"].flatMap({ UserID(validating: $0) }) else {
                 throw GatewayError(.invalidInput, "id must be a UUID").naming(field: "id")
             }
-            return try await status(id, context)
+            // Before it is read, so that nothing older is missing.
+            return try await status(id, context, FigureMeta(asOf: Timestamp(now())))
         }
         let suspension = RouteDescription(
             "Suspend another user; all their requests are refused within 10 s",
@@ -49,16 +55,16 @@ public struct UserAdministrationRoutes: Feature {
     }
 
     private static let suspension = JSONBody("Suspension") { (body) throws(JSONFinding) in
-        let reason = try body.required("reason", .text(1...1000))
+        let reason = try body.reason
         if reason == UserAdministration.reservedReason { try body.report("reason", .invalid("is reserved")) }
         return reason
     }
 
-    private static let endOfSuspension = JSONBody("EndOfSuspension", mayBeEmpty: true) { (body) throws(JSONFinding) in try body.reason }
+    private static let endOfSuspension = JSONBody("EndOfSuspension") { (body) throws(JSONFinding) in try body.reason }
 
-    private func status(_ id: UserID, _ context: AuthenticatedContext) async throws -> Response {
+    private func status(_ id: UserID, _ context: AuthenticatedContext, _ figures: FigureMeta? = nil) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }
-        return .envelope(context) { AccountStatusResource(id, status).write(to: &$0) }
+        return .envelope(context, figures: figures) { AccountStatusResource(id, status).write(to: &$0) }
     }
 
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> UserID { try context.path("id", UserID.init(validating:)) }

@@ -36,9 +36,11 @@ extension FigureQuery {
             cursor: try request.cursor)
     }
 
-    /// The list of calls of the period.
-    var trace: String {
-        "/api/v1/operator/calls?from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
+    /// The list of calls behind the figure; nil without one.
+    func trace(of figure: Figure) -> String? {
+        guard figure.isTraceable else { return nil }
+        let period = "from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
+        return "/api/v1/operator/calls?" + period + figure.traceFilter.sorted { $0.key < $1.key }.map { "&\($0.key)=\($0.value)" }.joined()
     }
 }
 
@@ -52,8 +54,8 @@ extension Request {
 }
 
 extension Figure {
-    /// Parameters of the list of calls: keys of costs.
-    static let traceKeys = costs.columns.filter { $0.isKey && $0.kind != .time }.map(\.name)
+    /// Parameters of the list of calls: keys of costs, and how the attempt ended.
+    static let traceKeys: [FigureColumn] = costs.columns.filter { $0.isKey && $0.kind != .time } + [.key("error_code")]
 }
 
 extension CallQuery {
@@ -61,7 +63,7 @@ extension CallQuery {
     init(_ request: Request, now: Date) throws(GatewayError) {
         let query = request.uri.queryParameters
         var filter: [String: String?] = [:]
-        for column in Figure.costs.columns where Figure.traceKeys.contains(column.name) {
+        for column in Figure.traceKeys {
             guard let value = query[Substring(column.name)].map(String.init) else { continue }
             guard column.kind != .id || value.isEmpty || UUID(canonical: value) != nil, column.name != "domain" || Self.isDomain(value)
             else {

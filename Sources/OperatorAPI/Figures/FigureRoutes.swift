@@ -34,7 +34,7 @@ public struct FigureRoutes: Feature {
             .init(
                 Figure.calls.summary,
                 parameters: FigurePeriod.parameters + PageQuery.cursorParameters
-                    + Figure.traceKeys.map { RouteParameter($0, in: .query, .text.described("empty: calls without one")) },
+                    + Figure.traceKeys.map { RouteParameter($0.name, in: .query, .text.described(Self.meaning(of: $0))) },
                 response: .list(Figure.calls.schema).figures)
         ) { request, context in
             let query = try CallQuery(request, now: now())
@@ -71,6 +71,11 @@ public struct FigureRoutes: Feature {
         }
     }
 
+    /// Of a parameter of the list of calls.
+    private static func meaning(of key: FigureColumn) -> String {
+        key.name == "error_code" ? "empty: calls without one; \(CallQuery.anyError): calls with one" : "empty: calls without one"
+    }
+
     private enum AlertState: String, CaseIterable {
         case firing, resolved
     }
@@ -91,7 +96,7 @@ public struct FigureRoutes: Feature {
                 table.rows = comparison.rows(table, former)
                 columns = FigureComparison.columns(of: figure)
             }
-            return respond(request, context, table, columns, trace: figure.isTraceable ? query.trace : nil)
+            return respond(request, context, table, columns, trace: query.trace(of: figure))
         } catch is InvalidFigureQuery {
             throw GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
         }

@@ -25,7 +25,7 @@ export const audit = (period, parameters) =>
     only: ["created_at", "action", "target", "before_version", "after_version", "reason", "actor_role", "actor_id", "request_id"],
   });
 
-const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "user_id", "tier"];
+const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "user_id", "tier", "error_code"];
 
 /** The ledger's rows behind a figure: ids, times and counts, no content. */
 export const calls = (period, parameters) =>

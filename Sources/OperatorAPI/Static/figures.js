@@ -39,6 +39,8 @@ export function csvButton(route, query, name) {
 
 /** Columns by the names under which routes group by them. */
 const groupColumns = { persona: "persona_id", user: "user_id" };
+/** Parameters of the list of calls by the columns that they do not share a name with. */
+const callParameters = { code: "error_code" };
 export const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
 /** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket, as far as the
@@ -48,7 +50,7 @@ export function traceLink(trace, { group_by: names = "", grain = "day" }) {
   const groups = names.split(",").filter((name) => name && name !== "day").map((name) => groupColumns[name] ?? name);
   return (row) => {
     const search = new URL(trace, location.origin).searchParams;
-    for (const key of groups) if (key in row) search.set(key, row[key] ?? "");
+    for (const key of groups) if (key in row) search.set(callParameters[key] ?? key, row[key] ?? "");
     if (row.day) {
       const [from, to] = ["from", "to"].map((name) => Date.parse(search.get(name)));
       const start = Date.parse(row.day);

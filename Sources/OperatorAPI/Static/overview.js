@@ -12,6 +12,9 @@ function tile(name, value, note, answer) {
   return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
+/** The answer with the calls that ended with an error instead of all. */
+const erroneous = ({ meta }) => ({ meta: { ...meta, trace: meta.trace && `${meta.trace}&error_code=*` } });
+
 /** How a figure changed since the period before; null without one. */
 function change(now, before) {
   if (now === null || before === null || before === undefined || Number(before) === 0) return "no earlier period";
@@ -41,7 +44,7 @@ export async function overview(period) {
       people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet", usage),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),
-    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet", usage),
+    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet", erroneous(usage)),
     unpriced > 0 && tile("Turns without a price", exact(unpriced, format.count(unpriced)), "missing from the cost"));
   const cards = await Promise.all([
     figureCard({

@@ -33,7 +33,21 @@ struct CallListTests {
         #expect(mindset.allSatisfy { $0[1] == "mindset" && $0[2] == "123456" && $0[3] == caller.userID.description && $0[4] == "complete" })
         #expect(try await calls(["domain": nil]).count == 1)
         #expect(try await calls(["user_id": other.userID.description]).map { [$0[0], $0[1]] } == [[moved.turnID.description, "fitness"]])
-        #expect(try await calls([:], limit: 2).count == 6)
+        let all = try await calls([:], limit: 2)
+        #expect(all.count == 6)
+        func sums(_ calls: [[String]]) -> [String] {
+            let cost: Int = calls.compactMap { Int($0[2]) }.reduce(0, +)
+            return ["\(calls.count)", "\(cost)"]
+        }
+        let whole = try await figures.table(admin, .costs, FigureSample.query([]))
+        #expect(read(whole, .costs, ["turns", "cost_usd"]) == [sums(all)])
+        let byDomain = read(
+            try await figures.table(admin, .costs, FigureSample.query(["domain"])), .costs, ["domain", "turns", "cost_usd"])
+        #expect(Set(byDomain.map { $0[0] }) == ["-", "mindset", "fitness"])
+        for row in byDomain {
+            let domain: String? = row[0] == "-" ? nil : row[0]
+            #expect(try await sums(calls(["domain": domain])) == Array(row[1...]), "\(row[0])")
+        }
         #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
         #expect(try await calls(["user_id": nil]).isEmpty)
         await #expect(throws: InvalidCursor.self) {
@@ -61,6 +75,19 @@ struct CallListTests {
         #expect(try await calls(["user_id": nil]).map { [$0[0], $0[3]] } == [[lost.turnID.description, "-"]])
         #expect(try await calls(["user_id": nil, "provider": nil]).isEmpty)
         #expect(try await calls([:]).count == 3)
+        // As many as the figure of errors counts.
+        let errors = try await figures.table(admin, .all("errors"), FigureSample.query(["code", "provider"]))
+        #expect(read(errors, .all("errors"), ["code", "provider", "errors"]) == [["EXT_4001", "-", "1"]])
+        let fitting: [[String: String?]] = [
+            ["error_code": "EXT_4001"], ["error_code": CallQuery.anyError], ["error_code": "EXT_4001", "provider": nil],
+        ]
+        for filter in fitting {
+            #expect(try await calls(filter).map { $0[0] } == [failed.turnID.description], "\(filter)")
+        }
+        #expect(try await calls(["error_code": "EXT_4002"]).isEmpty)
+        #expect(try await calls(["error_code": "EXT_4001", "provider": "simulator"]).isEmpty)
+        #expect(try await calls(["error_code": "EXT_4001", "user_id": caller.userID.description]).count == 1)
+        #expect(try await calls(["error_code": nil]).count == 2)
         // A day on which nobody answered.
         try await store.move(failed, to: FigureSample.today.addingTimeInterval(-86_400))
         try await store.admin.execute("call gateway.rebuild_rollups()")

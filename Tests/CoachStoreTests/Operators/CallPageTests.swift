@@ -11,7 +11,7 @@ struct CallPageTests {
             account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, status, persona_id, tier, provider, model, booked_at)
         """
 
-    @Test("a page of a persona with a call a day, and one of a quarter of an hour, read few of the day's calls")
+    @Test("a page of a persona with a call a day, of a quarter of an hour, and of errors read few of the day's calls")
     func pages() async throws {
         let store = try await StoreFixture()
         // In the order of time, as turns book them.
@@ -23,6 +23,12 @@ struct CallPageTests {
                         md5(case when n = 7000 then 'rare' else 'usual' end)::uuid, 'free', 'one', 'm', d + n * interval '7 seconds'
                     from unnest(array['2031-04-01', '2031-04-02']::date[]) as d cross join generate_series(1, 12000) as n order by d, n
                     """))
+        // One of a hundred calls ends with an error.
+        try await store.admin.execute(
+            """
+            update public.usage_logs l set status = 'failed', error_code = case when n = 7100 then 'RARE' else 'USUAL' end
+            from generate_series(100, 12000, 100) as n where l.account_id = md5(n::text)::uuid
+            """)
         try await store.admin.execute("call gateway.rebuild_rollups()")
         try await store.foldRollups()
         for table in ["public.usage_logs", "gateway.account_usage_days", "gateway.key_days", "gateway.usage_quarters"] {
@@ -32,6 +38,11 @@ struct CallPageTests {
         let rare = "calls(\(days), jsonb_build_object('persona_id', md5('rare')::uuid), null, 101)"
         #expect(try await store.operatorRows(rare).count == 2)
         #expect(try await store.operatorPages(rare) < 600)
+        for (code, count, pages) in [("RARE", 2, 600), ("USUAL", 101, 2_000), ("*", 101, 2_000), ("NONE", 0, 300)] {
+            let errors = "calls(\(days), jsonb_build_object('error_code', '\(code)'), null, 101)"
+            #expect(try await store.operatorRows(errors).count == count, "\(code)")
+            #expect(try await store.operatorPages(errors) < pages, "\(code)")
+        }
         let quarter = "calls('2031-04-01 10:00+00', '2031-04-01 10:15+00', '{}', null, 101)"
         #expect(try await store.operatorRows(quarter).count == 101)
         #expect(try await store.operatorPages(quarter) < 2_000)

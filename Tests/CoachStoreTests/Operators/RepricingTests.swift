@@ -53,6 +53,11 @@ struct RepricingTests {
         #expect(try await rows(store, context.identity) == "0|-|0 1|120|0.000005000|0 2|0|0.000001000|0")
         #expect(try await rows(store, unpriced.identity) == "0|-|0 1|10|-|1 2|0|0.000000800|-1")
         #expect(try await dearer.price(context.day, books: true) == .init(calls: 2))
+        // Once, by nobody who signed in; neither the count nor the second run is a change.
+        let logged: Query = """
+            select string_agg(concat_ws('|', actor_role, actor_id, action, target, reason), ' ' order by sequence) from gateway.audit_log
+            """
+        #expect(try await store.value(logged) == "system|ledger.reprice|ledger/\(context.day)|2 calls, by 0.000001800 USD")
         let spent: Query = "select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)"
         #expect(try await store.value(spent) == "0.000006800|0")
         let known = try #require(try await turns.load(context.identity.turnID, for: caller))

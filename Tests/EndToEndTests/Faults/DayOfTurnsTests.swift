@@ -139,11 +139,13 @@ struct DayOfTurnsTests {
                 select jsonb_object_agg(g.name, g.rows)::text as rows from (
                     select f.name, jsonb_agg(f.figures) as rows from (
                         select k.name, jsonb_build_array(
-                            count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures,
+                            min(k.shown), count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures,
                             row_number() over (partition by k.name order by k.value collate "C") as place
                         from model_calls m
                         cross join lateral (
-                            values ('model', m.model), ('domain', m.domain::text), ('tier', m.tier::text), ('user', m.user_id::text)) as k (name, value)
+                            values ('model', m.model, m.model), ('domain', m.domain::text, coalesce(initcap(m.domain::text), 'General')),
+                                ('tier', m.tier, initcap(m.tier)), ('user', m.user_id::text, left(m.user_id::text, 8) || '…')
+                        ) as k (name, value, shown)
                         group by k.name, k.value) as f
                     -- More users are in the total only.
                     where f.place <= 1000

@@ -16,7 +16,7 @@ struct MetricsPage {
 
     /// Of all series of a name that have a label.
     func sum(_ name: String, _ label: String = "") -> Double {
-        lines.filter { $0.hasPrefix(name + "{") && (label.isEmpty || $0.contains(label)) }.compactMap {
+        lines.filter { ($0.hasPrefix(name + "{") || $0.hasPrefix(name + " ")) && (label.isEmpty || $0.contains(label)) }.compactMap {
             $0.split(separator: " ").last.flatMap { Double($0) }
         }
         .reduce(0, +)

@@ -13,15 +13,24 @@ struct DashboardTests {
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
         let user = gateway.testUser()
         for words in [3, 40, 200] { expectDone(try await user.chat("How do I train? \(sim(["words": words]))", ["domain": "fitness"])) }
-        let ledger = try await database.row(
-            "select sum(cost_usd)::text as cost, count(distinct turn_id) as turns from usage_logs where revision > 0")
+        // One turn is older than a week.
+        try await database.fresh.psql(
+            """
+            update usage_logs set day = day - 20, booked_at = booked_at - interval '20 days'
+            where turn_id = (select l.turn_id from usage_logs l order by l.booked_at limit 1)
+            """)
+        try await database.fresh.psql("call gateway.rebuild_rollups()")
+        func sums(_ condition: String) async throws -> [String] {
+            let row = try await database.row(
+                "select sum(cost_usd)::text as cost, count(distinct turn_id) as turns from usage_logs where revision > 0 and \(condition)")
+            return [try #require(row["cost"]), "\(try #require(row.number("turns")))"]
+        }
+        let (all, week) = (try await sums("true"), try await sums("day > (now() at time zone 'UTC')::date - 7"))
+        #expect(all[1] == "3" && week[1] == "2")
         let marker = marker()
         try await PageScript.run(
             "dashboard.py",
-            [
-                "http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), try #require(ledger["cost"]),
-                "\(try #require(ledger.number("turns")))", user.id, marker,
-            ])
+            ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken()] + all + week + [user.id, marker])
         // Live on every instance within 2 s.
         try await eventually("a turn with the edited domain") {
             expectDone(try await user.chat("How do I train? \(sim(["words": 1]))", ["domain": "fitness"]))
@@ -70,7 +79,7 @@ struct DashboardTests {
         #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/suspend", ["reason": "left"]).status == 200)
         #expect(try await there.send("GET", "/api/v1/operator/audit", headers: cookie).errorCode == "AUTH_1003")
         #expect(try await there.send("GET", "/operator", headers: cookie).text.contains("Access token"))
-        #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/unsuspend").status == 200)
+        #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/unsuspend", ["reason": "back"]).status == 200)
         #expect(try await here.send("GET", "/api/v1/operator/audit", headers: cookie).errorCode == "AUTH_1002")
         let again = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: form)
         let second = ["Cookie": String(try #require(again.headers["set-cookie"]).prefix { $0 != ";" })]
@@ -91,5 +100,24 @@ struct DashboardTests {
         #expect(asset.headers["cache-control"]?.contains("immutable") == true)
         #expect(try await browser.send("GET", "/operator/assets/older/app.js").headers["cache-control"] == "no-cache")
         #expect(try await browser.send("GET", "/operator/assets/older/none.js").status == 404)
+    }
+
+    private static let charts = "/usr/share/javascript/chart.js/chart.min.js"
+
+    @Test(
+        "the policy and the page name the hash of Debian's Chart.js, which is what is served",
+        .enabled(if: FileManager.default.isReadableFile(atPath: charts), "libjs-chart.js is not installed"))
+    func chartHash() async throws {
+        let browser = Browser(port: try await TestBed.shared().gateway.port)
+        let signedIn = try await browser.send(
+            "POST", "/operator/session", body: [], headers: ["Authorization": "Bearer \(PageScript.operatorToken())"])
+        let cookie = String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })
+        let page = try await browser.send("GET", "/operator", headers: ["Cookie": cookie])
+        let file = [UInt8](try #require(FileManager.default.contents(atPath: Self.charts)))
+        let hash = "sha256-" + Data(SHA256.hash(file)).base64EncodedString()
+        #expect(page.headers["content-security-policy"]?.contains("script-src 'self' '\(hash)';") == true, "\(page.headers)")
+        let script = try #require(page.text.firstMatch(of: /<script src="([^"]+)" integrity="([^"]+)"/), "\(page.text)")
+        #expect(script.2 == hash)
+        #expect(try await browser.send("GET", String(script.1)).body == file)
     }
 }

@@ -72,6 +72,14 @@ struct DashboardViewTests {
             from gateway.alerts where resolved_at is not null
             """),
         ExpectedTable(
+            "alerts", "Firing alerts", ["Rule", "Limit"],
+            """
+            select jsonb_build_array(upper(left(rule, 1)) || substr(translate(rule, '_.-', '   '), 2), threshold)
+            from gateway.alerts where resolved_at is null
+            """),
+        ExpectedTable(
+            "reports", "Latest reports", ["Reason", "Comment"], "select jsonb_build_array(initcap(reason::text), comment) from reports"),
+        ExpectedTable(
             "audit", "Audit log", ["Target", "Reason", "Role"],
             "select jsonb_build_array(target, coalesce(reason, ''), actor_role) from gateway.audit_log"),
     ]
@@ -96,8 +104,8 @@ struct DashboardViewTests {
         calls("latency", "By domain", by: "initcap(domain::text)"), calls("providers", "Calls", by: "provider"),
     ]
 
-    /// Events of days that have ended, of stores, and of alerts.
-    private static let history = """
+    /// Events of days that have ended, of stores, and of alerts, and a report.
+    static let history = """
         insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, category, patterns, action, jurisdiction, created_at,
             bucket, is_counted)
         select gen_random_uuid(), (now() at time zone 'UTC')::date - 2, gen_random_uuid(), 1, 'grammar', 2, 'suicide', '{}', 'card',
@@ -112,6 +120,8 @@ struct DashboardViewTests {
         select gateway.rebuild_subscription_figures();
         insert into gateway.alerts (rule, measure, severity, threshold, value, started_at, resolved_at)
         values ('tried', 'open_circuits', 'warning', 1, 3, now() - interval '1 hour', now());
+        insert into reports (user_id, persona_id, reason, comment)
+        select u.id, gen_random_uuid(), 'other', '=1+1, "not" kind' from users u limit 1;
         """
 
     @Test(
@@ -129,9 +139,34 @@ struct DashboardViewTests {
             let path = "/api/v1/operator/users/\(user.id)/\(action)"
             #expect(try await editor.send("POST", path, ["reason": "tried \(action)"]).status == 200)
         }
+        let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
+        let saved = try await editor.send(
+            "PUT", "/api/v1/operator/alert-rules", ["body": rules, "reason": "a test"], headers: ["If-Match": "*"])
+        #expect(saved.status == 200, "\(saved.text)")
+        try await database.wait(forAlert: "any-cost", isFiring: true)
         try await database.fresh.psql(Self.history)
+        try await compare(Self.expected, Self.linked, database, gateway)
+    }
+
+    @Test("errors of turns lead to the calls that ended with them", .enabled(if: PageScript.canRun, PageScript.reason))
+    func errors() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
+        let user = gateway.testUser()
+        expectDone(try await user.chat("How do I begin? \(sim(["words": 3]))"))
+        for script in [["http_error": ["status": 400]], ["cut_after_tokens": 1]] as [[String: Any]] {
+            _ = try await user.chat("How do I go on? \(sim(script))")
+        }
+        let sql = "select jsonb_build_array(error_code, count(*)) from usage_logs where error_code is not null group by error_code"
+        try await compare(
+            [ExpectedTable("usage", "Errors", ["Code", "Errors"], sql)], [Linked(view: "usage", table: "Errors", sql: sql)], database,
+            gateway)
+    }
+
+    /// Compares views with the database.
+    private func compare(_ expected: [ExpectedTable], _ linked: [Linked], _ database: Database, _ gateway: Gateway) async throws {
         var tables: [[String: Any]] = []
-        for expected in Self.expected {
+        for expected in expected {
             let rows = try await database.fresh.psql(expected.sql).split(separator: "\n")
             var table: [String: Any] = [
                 "view": expected.view, "table": expected.table, "columns": expected.columns,
@@ -141,7 +176,7 @@ struct DashboardViewTests {
             tables.append(table)
         }
         var links: [[String: Any]] = []
-        for linked in Self.linked {
+        for linked in linked {
             let rows = try await database.fresh.psql(linked.sql).split(separator: "\n")
             links.append([
                 "view": linked.view, "table": linked.table, "rows": try rows.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) },

@@ -21,7 +21,7 @@ enum PageScript {
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Pages/Scripts/\(name)").path
         let screenshots = ProcessInfo.processInfo.environment["COACH_SCREENSHOTS"].map { ["COACH_SCREENSHOTS": $0] }
         let run = try Program([script] + arguments, environment: screenshots ?? [:], executable: URL(fileURLWithPath: python))
-        let status = try await run.exit(within: 300)
+        let status = try await run.exit(within: 600)
         #expect(status == 0 && run.lines.last == "done", "\(run.output)")
     }
 }

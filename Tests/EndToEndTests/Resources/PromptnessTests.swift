@@ -10,7 +10,7 @@ struct PromptnessTests {
         try Date(try #require(text), strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true))
     }
 
-    @Test("every instance applies an edit within 2 s of its time")
+    @Test("every instance applies an edit of any document within 2 s of its time")
     func edits() async throws {
         let database = try await Database.ofItsOwn()
         let simulator = try await TestBed.shared().simulator.url
@@ -19,18 +19,28 @@ struct PromptnessTests {
             try await Gateway(database: database.gatewayURL, simulator: simulator),
         ]
         let editor = TestUser(gateway: gateways[0], role: "operator")
-        for version in 2...4 {
-            let rules: [String: Any] = ["rules": [["id": "cost", "measure": "cost_usd", "above": version, "severity": "info"]]]
-            let saved = try await editor.send("PUT", "/api/v1/operator/alert-rules", ["body": rules], headers: ["If-Match": "*"])
-            #expect(saved.status == 200 && saved.data.number("version") == version, "\(saved.text)")
-            let created = try time(saved.data["created_at"])
-            for gateway in gateways {
-                func applied() -> JSONObject? {
-                    gateway.log.first { $0["message"] == "document applied" && $0.number("version") == version }
+        let documents = [
+            "alert-rules": "alert-rules/default", "limits": "limits/default", "prices": "prices/default",
+            "domain-configs/fitness": "domain/fitness",
+        ]
+        for (path, name) in documents.sorted(by: { $0.key < $1.key }) {
+            let path = "/api/v1/operator/\(path)"
+            let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
+            let body = try #require((json?["data"] as? [String: Any])?["body"])
+            for version in 2...3 {
+                let saved = try await editor.send("PUT", path, ["body": body, "reason": "a test"], headers: ["If-Match": "*"])
+                #expect(saved.status == 200 && saved.data.number("version") == version, "\(saved.text)")
+                let created = try time(saved.data["created_at"])
+                for gateway in gateways {
+                    func applied() -> JSONObject? {
+                        gateway.log.first {
+                            $0["message"] == "document applied" && $0["document"] == name && $0.number("version") == version
+                        }
+                    }
+                    try await eventually("\(name) version \(version) to be applied") { applied() != nil }
+                    let delay = try time(applied()?["time"]).timeIntervalSince(created)
+                    #expect(delay <= 2, "\(name) version \(version)")
                 }
-                try await eventually("version \(version) to be applied") { applied() != nil }
-                let delay = try time(applied()?["time"]).timeIntervalSince(created)
-                #expect(delay <= 2, "version \(version)")
             }
         }
     }

@@ -18,10 +18,17 @@ struct TraceTests {
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces",
             "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20key", "OTEL_SERVICE_NAME": "coach",
         ])
-        let user = gateway.testUser()
+        let user = TestUser(gateway: gateway, role: "creator")
         let (trace, caller, text) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", marker())
-        let answer = try await user.chat("Help me plan \(text)", headers: ["traceparent": "00-\(trace)-\(caller)-01", "tracestate": "a=1"])
-        #expect(answer.events.last?["type"] == "done")
+        let (answered, goal, tone) = (marker(), marker(), marker())
+        let profile = try await user.send("PUT", "/api/v1/context-profile", ["goals": [goal]], headers: ["If-Match": "*"])
+        #expect(profile.status == 200, "\(profile.text)")
+        let persona = try #require(try await user.send("POST", "/api/v1/personas", ["name": "Ada", "tone": tone]).data["id"])
+        #expect(try await user.send("POST", "/api/v1/personas/\(persona)/publish").status == 200)
+        let answer = try await user.chat(
+            "Help me plan \(text) \(sim(["text": "Plan \(answered) first."]))", ["persona_id": persona],
+            headers: ["traceparent": "00-\(trace)-\(caller)-01", "tracestate": "a=1"])
+        #expect(answer.events.last?["type"] == "done" && answer.content.contains(answered), "\(answer.text)")
         // Not recorded by the caller, so not here.
         _ = try await user.chat("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
         func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) } }
@@ -40,8 +47,9 @@ struct TraceTests {
         #expect(attributes["gen_ai.provider.name"] == "simulator" && attributes["gen_ai.response.finish_reasons"]?.contains("stop") == true)
         #expect(attributes["gen_ai.usage.input_tokens"] != nil && attributes["http.response.status_code"] == "200")
         #expect(try #require(call.number("start")) >= #require(turn.number("start")))
-        #expect(!collector.output.contains(text))
         let sent = try #require(await testBed.simulator.requests(containing: text).first)
+        #expect(sent.system.contains(goal) && sent.system.contains(tone), "\(sent.system)")
+        for secret in [text, answered, goal, tone] { #expect(!collector.output.contains(secret)) }
         #expect(sent.entry.object("headers")["traceparent"] == "00-\(trace)-\(call["span"] ?? "")-01")
         #expect(sent.entry.object("headers")["tracestate"] == nil)
     }

@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions
 
 LAPTOP, PHONE = 1440, 390
+LOOKS = [(width, scheme) for width in (LAPTOP, PHONE) for scheme in ("light", "dark")]
 
 
 def _axe():

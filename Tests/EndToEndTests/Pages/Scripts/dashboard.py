@@ -1,24 +1,28 @@
 """Signs in to the dashboard and uses it.
 
-Arguments: origin, an operator's token, cost and turns of the database, the id of a user, a text to put into a prompt.
+Arguments: origin, an operator's token, cost and turns of the database, the same of the last seven days, which are less, the id of a user, a text to put
+into a prompt.
 """
 
-import os
 import sys
 import urllib.error
 import urllib.request
 from decimal import Decimal
 
-from browser import LAPTOP, PHONE, Browser
+from browser import LAPTOP, LOOKS, PHONE, Browser
 from operators import figure, sign_in
 
-origin, token, cost, turns, user, marker = sys.argv[1:]
+origin, token, cost, turns, cost_of_week, turns_of_week, user, marker = sys.argv[1:]
+
+
+def has_costs(browser, cost, turns):
+    found = figure(browser, "Cost")
+    return found is not None and Decimal(found) == Decimal(cost) and figure(browser, "Turns") == turns
 
 
 def show_costs(browser):
     browser.open("/operator/costs")
-    found = figure(browser, "Cost")
-    return found is not None and Decimal(found) == Decimal(cost) and figure(browser, "Turns") == turns
+    return has_costs(browser, cost, turns)
 
 
 def require_figures(browser):
@@ -47,28 +51,26 @@ with Browser(origin) as browser:
     browser.wait("the database's figures", lambda: show_costs(browser))
     assert browser.all("canvas"), "a chart beside the table"
 
-    # Another period, which is in the address.
-    browser.click("7 days")
-    browser.settle()
-    assert "days=7" in browser.driver.current_url
-    assert Decimal(figure(browser, "Cost")) == Decimal(cost)
+    # Another period, which is in the address: one turn is older.
+    assert Decimal(cost_of_week) < Decimal(cost) and turns_of_week != turns, (cost_of_week, turns_of_week)
+    for days, expected in (("7", (cost_of_week, turns_of_week)), ("30", (cost, turns))):
+        browser.click(f"{days} days")
+        browser.wait(f"the figures of {days} days", lambda: has_costs(browser, *expected))
+        assert f"days={days}" in browser.driver.current_url
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
 
-    # Every view at both widths and in both colour schemes; in each of the four when pictures are kept, because the rules take a second.
+    # Every view at both widths and in both colour schemes.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
     assert len(names) == 13, names
-    looks = [(LAPTOP, "light"), (PHONE, "dark")]
-    if os.environ.get("COACH_SCREENSHOTS"):
-        looks += [(LAPTOP, "dark"), (PHONE, "light")]
-    for width, scheme in looks:
+    for width, scheme in LOOKS:
         browser.look(width, scheme)
         for name in names:
             browser.open(name)
             require_figures(browser)
             # A period that begins before the ledger cannot be compared.
             browser.check(f"{name.rsplit('/', 1)[-1]}-{width}-{scheme}", allowed=("compare=previous",))
-    # The figures of a day by the hour.
+    # The figures of a day by the hour, on the phone.
     for name in names:
         browser.open(f"{name}?days=1")
         require_figures(browser)

@@ -1,6 +1,7 @@
-"""Reads the costs and errors of all turns from the screen.
+"""Reads the costs of all turns from the screen.
 
-Arguments: origin, an operator's token; of the database: cost, turns, and by the name of a group a list of [turns, cost, input tokens, output tokens].
+Arguments: origin, an operator's token; of the database: cost, turns, and by the name of a group a list of [name on the screen, turns, cost, input tokens,
+output tokens].
 """
 
 import json
@@ -8,9 +9,16 @@ import sys
 from decimal import Decimal
 
 from browser import LAPTOP, Browser
-from operators import figure, figures, sign_in
+from operators import ALLOWED, cells, figure, sign_in
 
 origin, token, cost, turns, rows = sys.argv[1:]
+
+
+def row(texts):
+    """A name and figures; 0 where there is none."""
+    name, *figures = texts
+    return [name, *(Decimal(0 if text in (None, "–") else text) for text in figures)]
+
 
 with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
@@ -21,7 +29,8 @@ with Browser(origin) as browser:
         browser.open(f"/operator/costs?by={by}")
         found = (figure(browser, "Turns"), Decimal(figure(browser, "Cost")))
         assert found == (turns, Decimal(cost)), (by, found)
-        shown = figures(browser, ("Turns", "Cost", "Input tokens", "Output tokens"))
-        assert sorted(shown) == sorted([Decimal(text or 0) for text in row] for row in expected), (by, shown, expected)
+        shown = cells(browser, "By ", (by.capitalize(), "Turns", "Cost", "Input tokens", "Output tokens"))
+        assert sorted(map(row, shown)) == sorted(map(row, expected)), (by, shown, expected)
+        browser.check(f"costs-by-{by}", allowed=ALLOWED)
     browser.require_no_problems()
 print("done")

@@ -9,7 +9,7 @@ import urllib.request
 from decimal import Decimal
 
 from browser import LAPTOP, Browser
-from operators import figure, sign_in
+from operators import ALLOWED, figure, sign_in
 
 origin, token, user_token = sys.argv[1:]
 # The view's own timer, which stands in for lost events, would hide that they do not come.
@@ -41,5 +41,6 @@ with Browser(origin) as browser:
         costs.append(Decimal(figure(browser, "Cost")))
     assert 0 < costs[0] < costs[1], costs
     assert browser.script("return window.isSameDocument"), "the page was loaded again"
+    browser.check("live", allowed=ALLOWED)
     browser.require_no_problems()
 print("done")

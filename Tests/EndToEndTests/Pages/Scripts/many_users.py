@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 
 from browser import LAPTOP, Browser
-from operators import figure, figures, sign_in
+from operators import ALLOWED, figure, figures, sign_in
 
 origin, token, cost, turns, users = sys.argv[1:]
 KEEP_FILES = "const make = URL.createObjectURL; URL.createObjectURL = (file) => { window.file = file; return make.call(URL, file); };"
@@ -36,6 +36,8 @@ with Browser(origin) as browser:
     assert "Shown are the first 1,000" in browser.text("main .card"), browser.text("main .card")[:500]
     assert not browser.all("main .card:first-of-type canvas"), "a chart of a part"
 
+    browser.check("many-users", allowed=ALLOWED)
+
     # The file has all.
     browser.script("document.querySelector('main .card button[aria-label^=Save]').click()")
     browser.wait("the file", lambda: browser.script("return Boolean(window.file)"))
@@ -48,5 +50,6 @@ with Browser(origin) as browser:
     # Fewer users have a chart.
     browser.open("/operator/costs?by=model")
     assert browser.all("main .card canvas")
+    browser.check("fewer-users", allowed=ALLOWED)
     browser.require_no_problems()
 print("done")

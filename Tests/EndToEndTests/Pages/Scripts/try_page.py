@@ -3,7 +3,7 @@
 import json
 import sys
 
-from browser import LAPTOP, PHONE, Browser
+from browser import LAPTOP, LOOKS, Browser
 
 origin = sys.argv[1]
 
@@ -100,7 +100,7 @@ with Browser(origin) as browser:
     assert browser.all(".care a[href^='tel:']"), browser.text(".care")
     browser.driver.refresh()
     browser.wait("the card again", lambda: browser.all(".care"))
-    for width, scheme in ((LAPTOP, "dark"), (PHONE, "light")):
+    for width, scheme in LOOKS:
         browser.look(width, scheme)
         browser.check(f"try-care-{width}-{scheme}")
 
