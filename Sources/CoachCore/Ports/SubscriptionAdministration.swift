@@ -20,11 +20,11 @@ public struct SubscriptionEdit: Sendable, Equatable {
 
     public var action: Action
     public var at: BillingInstant
-    public var reason: String
+    public var reason: String?
     /// For the audit log.
     public var requestID: String
 
-    public init(_ action: Action, at: BillingInstant, reason: String, requestID: String) {
+    public init(_ action: Action, at: BillingInstant, reason: String?, requestID: String) {
         self.action = action
         self.at = at
         self.reason = reason

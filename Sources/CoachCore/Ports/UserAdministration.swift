@@ -13,12 +13,12 @@ public struct UserAdministration: Sendable {
     /// such user.
     public var suspend: @Sendable (Caller, UserID, _ reason: String, _ requestID: String) async throws -> Bool
     /// Ends a suspension. False when there is no such user, or they are being removed.
-    public var unsuspend: @Sendable (Caller, UserID, _ reason: String, _ requestID: String) async throws -> Bool
+    public var unsuspend: @Sendable (Caller, UserID, _ reason: String?, _ requestID: String) async throws -> Bool
 
     public init(
         status: @escaping @Sendable (Caller, UserID) async throws -> AccountStatus?,
         suspend: @escaping @Sendable (Caller, UserID, _ reason: String, _ requestID: String) async throws -> Bool,
-        unsuspend: @escaping @Sendable (Caller, UserID, _ reason: String, _ requestID: String) async throws -> Bool
+        unsuspend: @escaping @Sendable (Caller, UserID, _ reason: String?, _ requestID: String) async throws -> Bool
     ) {
         self.status = status
         self.suspend = suspend

@@ -55,12 +55,12 @@ public struct UserAdministrationRoutes: Feature {
     }
 
     private static let suspension = JSONBody("Suspension") { (body) throws(JSONFinding) in
-        let reason = try body.reason
+        let reason = try body.required("reason", .text(1...1000))
         if reason == UserAdministration.reservedReason { try body.report("reason", .invalid("is reserved")) }
         return reason
     }
 
-    private static let endOfSuspension = JSONBody("EndOfSuspension") { (body) throws(JSONFinding) in try body.reason }
+    private static let endOfSuspension = JSONBody("EndOfSuspension", mayBeEmpty: true) { (body) throws(JSONFinding) in try body.reason }
 
     private func status(_ id: UserID, _ context: AuthenticatedContext, _ figures: FigureMeta? = nil) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }

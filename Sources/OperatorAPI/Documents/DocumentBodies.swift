@@ -6,7 +6,6 @@ import JSON
 /// The body of a PUT.
 struct DocumentBody: Sendable {
     var body: JSONValue
-    /// nil is for a dry run only.
     var reason: String?
     var isDryRun: Bool
 
@@ -20,7 +19,7 @@ struct DocumentBody: Sendable {
         let value = try json.value("body")
         if value == nil { try json.report("body", .missing) }
         body = value ?? .null
-        reason = try json.optional("reason", JSONReader.reason)
+        reason = try json.reason
         isDryRun = try json.optional("dry_run") ?? false
     }
 }
@@ -28,7 +27,6 @@ struct DocumentBody: Sendable {
 /// The body of a rollback.
 struct DocumentRollback: Sendable {
     var version: Int
-    /// nil is for a dry run only.
     var reason: String?
     var isDryRun: Bool
 
@@ -38,20 +36,18 @@ struct DocumentRollback: Sendable {
 
     private init(_ json: JSONReader) throws(JSONFinding) {
         version = try json.required("version", .integer(1...Int(Int32.max)))
-        reason = try json.optional("reason", JSONReader.reason)
+        reason = try json.reason
         isDryRun = try json.optional("dry_run") ?? false
     }
 }
 
 extension JSONReader {
     fileprivate static let dryRunDescription = "as the query parameter"
-    fileprivate static let reasonDescription = "why, for the version and the audit log; required, but for a dry run"
+    fileprivate static let reasonDescription = "why, for the version and the audit log; recommended"
 
-    fileprivate static var reason: JSONField<String> { .text(1...1000) }
-
-    /// Why something is changed, for the audit log.
-    var reason: String {
-        get throws(JSONFinding) { try required("reason", Self.reason) }
+    /// Why something was changed, for the audit log.
+    var reason: String? {
+        get throws(JSONFinding) { try optional("reason", .text(0...1000)) }
     }
 }
 

@@ -58,7 +58,7 @@ struct DocumentEditor: Sendable {
 
     /// Throws `StaleVersion` when `current` is not the current version any more.
     func save(
-        _ content: DocumentEdit.Content, reason: String, over current: DocumentState, _ caller: Caller, requestID: String
+        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ caller: Caller, requestID: String
     ) async throws -> DocumentState {
         let edit = DocumentEdit(
             name: name(current.id), expectedVersion: current.version, content: content, reason: reason, requestID: requestID)

@@ -96,13 +96,12 @@ public struct DocumentRoutes: Feature {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentBody.body)
-        let reason = try reason(body.reason, isDryRun: body.isDryRun, request)
         try editor.validate(body.body, of: id)
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
             try expected.require(Int64(current.version))
-            guard let reason else { return try await preview(body.body, over: current, request, context) }
-            return try await save(.body(body.body), reason: reason, over: current, request, context)
+            if try request.flag("dry_run") || body.isDryRun { return try await preview(body.body, over: current, request, context) }
+            return try await save(.body(body.body), reason: body.reason, over: current, request, context)
         }
     }
 
@@ -110,23 +109,17 @@ public struct DocumentRoutes: Feature {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentRollback.body)
-        let reason = try reason(body.reason, isDryRun: body.isDryRun, request)
         guard let former = try await editor.version(id, body.version) else { throw UnknownVersion() }
         // This release may be stricter than the one that accepted it.
         try editor.validate(former.body, of: id)
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
             try expected.require(Int64(current.version))
-            guard let reason else { return try await preview(former.body, over: current, request, context) }
-            return try await save(.rollback(to: body.version), reason: reason, over: current, request, context)
+            if try request.flag("dry_run") || body.isDryRun {
+                return try await preview(former.body, over: current, request, context)
+            }
+            return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
         }
-    }
-
-    /// The reason of a change; nil for a dry run, which changes nothing.
-    private func reason(_ reason: String?, isDryRun: Bool, _ request: Request) throws -> String? {
-        if try request.flag("dry_run") || isDryRun { return nil }
-        guard let reason else { throw JSONFindings(JSONFinding("reason", .missing)) }
-        return reason
     }
 
     /// What a change would do.
@@ -139,7 +132,7 @@ public struct DocumentRoutes: Feature {
     }
 
     private func save(
-        _ content: DocumentEdit.Content, reason: String, over current: DocumentState, _ request: Request, _ context: AuthenticatedContext
+        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: AuthenticatedContext
     ) async throws -> Response {
         let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
         return Self.versioned.response(saved, request, context)

@@ -39,7 +39,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
     }
 
     /// - Parameter instant: `until` must be later.
-    private func grant(at instant: BillingInstant) -> JSONBody<(entitlement: String, until: Expiry, reason: String)> {
+    private func grant(at instant: BillingInstant) -> JSONBody<(entitlement: String, until: Expiry, reason: String?)> {
         JSONBody("Grant", descriptions: ["until": "absent: without end"], examples: ["until": "2099-01-01T00:00:00.000Z"]) {
             (body) throws(JSONFinding) in
             (
@@ -49,14 +49,14 @@ public struct SubscriptionAdministrationRoutes: Feature {
         }
     }
 
-    private static let revocation = JSONBody("Revocation", descriptions: ["entitlement": "absent: all of them"]) {
+    private static let revocation = JSONBody("Revocation", descriptions: ["entitlement": "absent: all of them"], mayBeEmpty: true) {
         (body) throws(JSONFinding) in (entitlement: try body.optional("entitlement", .text(1...255)), reason: try body.reason)
     }
 
     private var instant: BillingInstant { BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000)) }
 
     private func change(
-        _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String, _ context: AuthenticatedContext
+        _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String?, _ context: AuthenticatedContext
     ) async throws -> Response {
         let edit = SubscriptionEdit(action, at: instant, reason: reason, requestID: context.requestID)
         let user = try context.path("id", UserID.init(validating:))

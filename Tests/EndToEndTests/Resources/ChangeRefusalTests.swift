@@ -15,33 +15,12 @@ struct ChangeRefusalTests {
         let dry = try await editor.send("PUT", path, ["body": body, "dry_run": true], headers: ["If-Match": "*"])
         #expect(dry.status == 200 && dry.data.objects("operations").map { $0["path"] } == ["/note"], "\(dry.text)")
         #expect(try await editor.send("GET", path).headers["etag"] == shipped.headers["etag"])
-        let saved = try await editor.send("PUT", path, ["body": body, "reason": "a test"], headers: ["If-Match": "*"])
-        #expect(saved.status == 200, "\(saved.text)")
+        let saved = try await editor.send("PUT", path, ["body": body], headers: ["If-Match": "*"])
         for (query, rollback) in [("", ["version": 1, "dryRun": true]), ("?dry_run=true", ["version": 1])] as [(String, [String: Any])] {
             let back = try await editor.send("POST", "\(path)/rollback\(query)", rollback, headers: ["If-Match": "*"])
             #expect(back.status == 200 && back.data.objects("operations").map { $0["path"] } == ["/note"], "\(back.text)")
         }
         #expect(try await editor.send("GET", path).headers["etag"] == saved.headers["etag"])
-    }
-
-    @Test("an edit and a rollback without a reason are refused with its name and change nothing")
-    func reason() async throws {
-        let (editor, path) = (TestUser(gateway: try await TestBed.shared().gateway, role: "operator"), "/api/v1/operator/prices")
-        let shipped = try await editor.send("GET", path)
-        let json = try JSONSerialization.jsonObject(with: Data(shipped.body)) as? [String: Any]
-        let body = try #require((json?["data"] as? [String: Any])?["body"])
-        for reason in [nil, "", " \n", String(repeating: "a", count: 1_001)] {
-            for (method, path, body) in [("PUT", path, ["body": body]), ("POST", "\(path)/rollback", ["version": 1])]
-                as [(String, String, [String: Any])]
-            {
-                var body = body
-                body["reason"] = reason
-                let answer = try await editor.send(method, path, body, headers: ["If-Match": "*"])
-                #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(method): \(answer.text)")
-                #expect(answer.error.object("details")["field"] == "reason", "\(method): \(answer.text)")
-            }
-        }
-        #expect(try await editor.send("GET", path).headers["etag"] == shipped.headers["etag"])
     }
 
     @Test("a share link that has expired is not made; one that is repeated with its key after it has expired is the same")

@@ -38,7 +38,7 @@ struct EventTests {
         try await eventually(within: .seconds(60), "three states of the figures") { Set(states().compactMap { $0["as_of"] }).count >= 3 }
         #expect(reading.output.hasPrefix("retry: ") && states().allSatisfy { $0.isNull("alerts_changed_at") })
         let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0]]]
-        _ = try await other.send("PUT", "/api/v1/operator/alert-rules", ["body": rules, "reason": "a test"], headers: ["If-Match": "*"])
+        _ = try await other.send("PUT", "/api/v1/operator/alert-rules", ["body": rules], headers: ["If-Match": "*"])
         expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "an alert") { states().last?["alerts_changed_at"] != nil }
         let suspended = try await other.send("POST", "/api/v1/operator/users/\(editor.id)/suspend", ["reason": "test"])

@@ -160,8 +160,7 @@ struct FigureTests {
             ])
         let editor = TestUser(gateway: gateway, role: "operator")
         let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
-        let saved = try await editor.send(
-            "PUT", Self.path + "alert-rules", ["body": rules, "reason": "a test"], headers: ["If-Match": "*"])
+        let saved = try await editor.send("PUT", Self.path + "alert-rules", ["body": rules], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
         expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "the webhook") { try await receiver.requests().count == 1 }

@@ -20,8 +20,7 @@ struct WebhookLagTests {
             try await editor.browser.send("GET", "/api/v1/operator/\(path)").json.objects("data")
         }
         let rules: [String: Any] = ["rules": [["id": "lag", "measure": "webhook_lag_seconds", "above": 2, "severity": "warning"]]]
-        let saved = try await editor.send(
-            "PUT", "/api/v1/operator/alert-rules", ["body": rules, "reason": "a test"], headers: ["If-Match": "*"])
+        let saved = try await editor.send("PUT", "/api/v1/operator/alert-rules", ["body": rules], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
 
         // More subscribers than an instance asks for at once.
