@@ -6,7 +6,7 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
     /// computes the stored ones again.
-    private static let foldVersion = 6
+    private static let foldVersion = 7
 
     /// Groups of events that are folded and stored at the same time, each in a transaction, and the events of one. Measured: `deploy/bench --only
     /// webhooks`.
