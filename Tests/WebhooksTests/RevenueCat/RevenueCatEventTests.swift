@@ -1,6 +1,7 @@
 import CoachCore
 import JSON
 import Testing
+import WebhookTestSupport
 
 @testable import Webhooks
 
