@@ -43,7 +43,7 @@ public struct BillingDelivery: Sendable, Equatable {
     public var effect: Effect
     /// For operators' figures; nil when the event names no price in US dollars.
     public var price: Nanodollars?
-    /// Enqueued in the same transaction, if the event is new and has an effect.
+    /// Enqueued in the same transaction, if the event is new.
     public var followUp: [NewJob]
 
     public init(

@@ -72,7 +72,7 @@ extension PostgresClient {
             of: """
                 gateway.ignore_billing_event(
                     \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                    \(reason), \(delivery.names.map(\.text)))
+                    \(reason), \(delivery.names.map(\.text)), \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb)
                 """)
     }
 

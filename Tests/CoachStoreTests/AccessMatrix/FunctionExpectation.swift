@@ -120,7 +120,7 @@ enum FunctionExpectation {
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
         "gateway.read_subscribers(text[], text[], bigint[], text[], integer[], integer)", "gateway.subscriber_events(bigint[])",
-        "gateway.ignore_billing_event(text, text, text, text, bytea, text, text[])",
+        "gateway.ignore_billing_event(text, text, text, text, bytea, text, text[], jsonb)",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
         "gateway.merge_subscribers(bigint, bigint[])", "gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb)",

@@ -256,6 +256,12 @@ struct BillingInboxTests {
         for _ in 0..<2 { _ = try await inbox(store).store(delivery) }
         #expect(try await jobs(kind, store) == [#"{"a": 1} k true"#])
 
+        // Also those of an event without effect, whose subscriber is looked up.
+        delivery.id = UUID().uuidString
+        (delivery.effect, delivery.followUp[0].idempotencyKey) = (.none(reason: "no effect"), "other")
+        for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox(store).store(delivery) == receipt) }
+        #expect(try await jobs(kind, store).sorted() == [#"{"a": 1} k true"#, #"{"a": 1} other true"#])
+
         let notice = BillingDelivery(
             source: .play, id: UUID().uuidString, type: "subscription:2", environment: .production, body: [1],
             effect: .lookUp(NewJob(JobKind(rawValue: kind.rawValue + " 2"), payload: ["token": "t"])))
