@@ -55,9 +55,10 @@ extension BillingInbox {
                 }
                 return timeline
             },
-            expiring: { after, limit in
+            expiring: { within, after, limit in
                 try await StoreFault.translating {
-                    let query: Query = "select * from gateway.expiring_users(\(after?.uuid), \(limit)::integer)"
+                    let seconds = Int(within.components.seconds)
+                    let query: Query = "select * from gateway.expiring_users(\(seconds)::integer, \(after?.uuid), \(limit)::integer)"
                     return try await client.query(query) { rows in
                         try rows.map { row in UserID(try row.value(0, as: UUID.self)) }
                     }

@@ -126,7 +126,7 @@ enum FunctionExpectation {
         "gateway.merge_subscribers(bigint, bigint[])", "gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb)",
         "gateway.write_entitlements(jsonb)", "gateway.outdated_subscribers(integer, bigint, integer)", "gateway.stored_subscriber(bigint)",
         "gateway.refold_subscriber(bigint, integer, integer, text, jsonb)",
-        "gateway.expiring_users(uuid, integer)",
+        "gateway.expiring_users(integer, uuid, integer)",
         "gateway.subscription(uuid)",
         "gateway.take_slice(text, text, date, bigint, bigint)",
         "gateway.return_slice(text, text, date, bigint)",
