@@ -22,6 +22,8 @@ public struct IntakeEvent: Hashable, Sendable {
     /// What was paid, negative for a refund; nil when the event names no price in US dollars.
     public let price: Nanodollars?
     public let outcome: Outcome
+    /// One id of each subscriber at RevenueCat whose purchases the event may have changed, also when it is ignored.
+    public let reconciled: [SubscriberID]
     /// The users and customers that the body and its encoded parts name, and other UUIDs in them.
     public let names: Set<SubscriberID>
 
@@ -39,7 +41,7 @@ public struct IntakeEvent: Hashable, Sendable {
         }
         self.source = source
         id = draft.id ?? Self.contentID(body)
-        (type, environment, price) = (draft.type, draft.environment, draft.price)
+        (type, environment, price, reconciled) = (draft.type, draft.environment, draft.price, draft.reconciled)
         names = decoded.reduce(into: SubscriberID.all(in: body)) { names, part in names.formUnion(SubscriberID.all(in: part.bytes)) }
     }
 
@@ -55,6 +57,7 @@ struct IntakeDraft {
     var type: String?
     var environment = BillingEnvironment.production
     var price: Nanodollars?
+    var reconciled: [SubscriberID] = []
 }
 
 /// Why an event is stored without an effect.

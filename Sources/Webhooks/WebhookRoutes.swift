@@ -99,14 +99,12 @@ public struct WebhookRoutes: Feature {
             }
         return BillingDelivery(
             source: event.source, id: event.id, type: event.type, environment: event.environment, body: body,
-            names: event.names, effect: effect, price: event.price, followUp: reconciliations(after: event.outcome))
+            names: event.names, effect: effect, price: event.price, followUp: reconciliations(after: event))
     }
 
-    private func reconciliations(after outcome: IntakeEvent.Outcome) -> [NewJob] {
-        guard case .event(let event) = outcome, event.source == .revenuecat, senders.revenueCat?.reconciles == true else { return [] }
-        let subscribers =
-            if case .transfer(let from, let to, _, _) = event.change { [from, to] } else { [event.subject] }
-        return subscribers.compactMap(\.first).map { RevenueCatReconciliation.job(for: $0, after: now()) }
+    private func reconciliations(after event: IntakeEvent) -> [NewJob] {
+        guard senders.revenueCat?.reconciles == true else { return [] }
+        return event.reconciled.map { RevenueCatReconciliation.job(for: $0, after: now()) }
     }
 
     private var unixSeconds: Int64 { Int64(now().timeIntervalSince1970) }

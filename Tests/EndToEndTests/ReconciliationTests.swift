@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reconciliation", .paced)
 struct ReconciliationTests {
-    @Test("a renewal whose webhook was lost is fetched from RevenueCat, after the next webhook and once a day")
+    @Test("a renewal whose webhook was lost is fetched from RevenueCat: after the next webhook, daily, and hourly when it is overdue")
     func lostRenewal() async throws {
         let (api, database) = (try StoreAPI(), try await Database.ofItsOwn())
         let gateway = try await Gateway(
@@ -53,19 +53,49 @@ struct ReconciliationTests {
         try await eventually("the renewal") { try await status() == "active" }
         #expect(try await api.requests().first?.authorization == "Bearer sk_test")
 
-        // Without another webhook: access ends within a day, so the daily job fetches it.
-        try await set(until: now + 2 * month)
-        try await database.fresh.psql(
-            """
-            update gateway.user_entitlements set access_until = now() + interval '1 hour';
-            delete from gateway.done_jobs;
-            select gateway.enqueue_job(null, 'reconcile_expiring')
-            """)
-        try await eventually("the day's reconciliation") {
-            try await runJobs("reconcile_subscriber")
-            let events = try await database.rows("select 1 as one from gateway.billing_events where type = 'SNAPSHOT'")
-            return events.count == 2
+        // Without another webhook: access ends within a day, so the daily job asks; RevenueCat does not know of the renewal yet. When the period has
+        // ended, the hourly job asks again on the same day.
+        func reconciles(_ kind: String, before end: String, snapshots: Int) async throws {
+            try await database.fresh.psql(
+                """
+                update gateway.user_entitlements set access_until = now() + interval '\(end)';
+                select gateway.enqueue_job(null, '\(kind)')
+                """)
+            try await eventually(kind) {
+                try await runJobs("reconcile_subscriber")
+                let events = try await database.rows("select 1 as one from gateway.billing_events where type = 'SNAPSHOT'")
+                return events.count == snapshots
+            }
         }
+        try await set(until: now + month)
+        try await reconciles("reconcile_expiring", before: "20 hours", snapshots: 2)
+        try await set(until: now + 2 * month)
+        try await reconciles("reconcile_overdue", before: "1 hour", snapshots: 3)
+    }
+
+    @Test("a redeemed purchase, and an event whose fields make no sense, are followed by a look at the subscribers that they name")
+    func ignoredEvents() async throws {
+        let (api, database) = (try StoreAPI(), try await Database.ofItsOwn())
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
+            environment: [
+                "REVENUECAT_WEBHOOK_AUTH": "password", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_API_URL": api.url,
+            ])
+        let users = (0..<4).map { _ in WebhookGateway.newUser() }
+        let bodies = [
+            try RevenueCatEvents.body("PURCHASE_REDEEMED", users[0], ["redeemed_from": [users[0]], "redeemed_by": [users[1]]]),
+            try RevenueCatEvents.body("INITIAL_PURCHASE", users[2], ["expiration_at_ms": NSNull()]),
+            try RevenueCatEvents.body("INITIAL_PURCHASE", users[3], until: 78_789_789_798_798),
+        ]
+        for body in bodies {
+            let answer = try await Browser(port: gateway.port).send(
+                "POST", RevenueCatEvents.path, body: body, headers: ["Authorization": "password"])
+            #expect(answer.status == 200)
+        }
+        #expect(try await database.rows("select 1 as one from gateway.billing_events where status = 'ignored'").count == 3)
+        let jobs = try await database.rows(
+            "select payload ->> 'subscriber' as subscriber from gateway.jobs where kind = 'reconcile_subscriber'")
+        #expect(jobs.compactMap { $0["subscriber"] }.sorted() == users.sorted())
     }
 
     @Test("without a key no reconciliation is enqueued, neither by a webhook nor daily")

@@ -156,17 +156,24 @@ begin
     from jsonb_to_recordset(jobs) as j (user_id uuid, kind text, payload jsonb, key text, delay_seconds double precision);
 end $$;
 
--- Stores an event without effect, without its body if that names a removed user. Returns whether it is new.
+-- Stores an event without effect, and enqueues the jobs that ask its sender for the subscriber's state. If it names a removed user, without its body and
+-- the jobs. Returns whether it is new.
 -- names: as in gateway.billing_events.
 create function gateway.ignore_billing_event(
-    source text, event_id text, type text, environment text, body bytea, reason text, names text[]) returns boolean
+    source text, event_id text, type text, environment text, body bytea, reason text, names text[], jobs jsonb) returns boolean
     language plpgsql set search_path = '' as $$
 begin
     insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body, names)
     select $1, $2, 'ignored', left(reason, 1000), $3, $4, case when is_removed then '' else $5 end, case when not is_removed then $7 end
     from gateway.names_removed_user($7) as is_removed
     on conflict do nothing;
-    return found;
+    if not found then
+        return false;
+    end if;
+    if jobs <> '[]' and not gateway.names_removed_user($7) then
+        perform gateway.enqueue_billing_jobs(jobs);
+    end if;
+    return true;
 end $$;
 
 -- Stores an event without state, and enqueues the jobs that ask for it. Returns whether it is new.
@@ -355,7 +362,7 @@ revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.read_subscribers(text[], text[], bigint[], text[], integer[], integer), gateway.subscriber_events(bigint[]),
     gateway.enqueue_billing_jobs(jsonb),
-    gateway.ignore_billing_event(text, text, text, text, bytea, text, text[]),
+    gateway.ignore_billing_event(text, text, text, text, bytea, text, text[], jsonb),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
     gateway.merge_subscribers(bigint, bigint[]), gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb),
     gateway.write_entitlements(jsonb), gateway.subscription(uuid)

@@ -31,23 +31,24 @@ begin
     return true;
 end $$;
 
--- Users with events of RevenueCat whose access ends within a day, or whose access an event ended in the last two days. Ordered by id, after `after`.
-create function gateway.expiring_users(after uuid, at_most integer) returns setof uuid
+-- Users with events of RevenueCat whose access ended or ends within this time, or whose access an event ended within twice of it. Ordered by id, after
+-- `after`.
+create function gateway.expiring_users(within_seconds integer, after uuid, at_most integer) returns setof uuid
     language sql stable set search_path = ''
 begin atomic
     select u.user_id from (
         select e.user_id from gateway.user_entitlements e
-        where e.access_until between now() - interval '1 day' and now() + interval '1 day'
+        where e.access_until between now() - make_interval(secs => within_seconds) and now() + make_interval(secs => within_seconds)
             and exists (
                 select from gateway.subscriber_ids i join gateway.billing_events b on b.subscriber = i.subscriber
                 where i.id = e.user_id::text and b.source = 'revenuecat')
         union
-        -- Their rows above are gone. For two days, because the daily job can begin an hour later than the day before.
+        -- Their rows above are gone. For twice the time, because the daily job can begin an hour later than the day before.
         select case when i.id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then i.id::uuid end
         from gateway.billing_figures f
         join gateway.billing_events b on b.source = f.source and b.event_id = f.event_id
         join gateway.subscriber_ids i on i.subscriber = b.subscriber
-        where f.occurred_at > now() - interval '2 days' and f.kind in ('expiration', 'refund') and f.source = 'revenuecat') u
+        where f.occurred_at > now() - 2 * make_interval(secs => within_seconds) and f.kind in ('expiration', 'refund') and f.source = 'revenuecat') u
     -- Version 8: the pseudonym of a removed user, which the sender does not know (gateway.pseudonym).
     where u.user_id is not null and substr(u.user_id::text, 15, 1) <> '8' and (after is null or u.user_id > after)
     order by u.user_id limit at_most;
@@ -56,5 +57,5 @@ end;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.outdated_subscribers(integer, bigint, integer), gateway.stored_subscriber(bigint),
-    gateway.refold_subscriber(bigint, integer, integer, text, jsonb), gateway.expiring_users(uuid, integer)
+    gateway.refold_subscriber(bigint, integer, integer, text, jsonb), gateway.expiring_users(integer, uuid, integer)
     to coach_gateway;

@@ -4,8 +4,8 @@ public enum BillingChange: Hashable, Sendable {
     case purchase(PurchaseReference, PurchaseEvent, BillingPeriod)
     /// The whole state of one purchase, as a store returned it.
     case observation(PurchaseObservation)
-    /// The whole state of all purchases of the subscriber at stores, as RevenueCat returned it. Purchases that it does not list are gone,
-    /// except for those that an operator revoked.
+    /// The whole state of all purchases of the subscriber at stores, as RevenueCat returned it. Purchases that it does not list are gone, except for
+    /// those that an operator revoked and those that it cannot list (`Purchase+snapshot.swift`).
     case snapshot([PurchaseObservation])
     /// The purchases of one subscriber now belong to another: those of `store` and `environment`, nil for any. Manual grants stay.
     case transfer(from: [SubscriberID], to: [SubscriberID], store: BillingStore?, environment: BillingEnvironment?)
@@ -40,7 +40,8 @@ public enum PurchaseEvent: Hashable, Sendable {
     /// The store could not be reached to validate a purchase; access for at most 24 h.
     case temporaryGrant
     case purchased
-    /// Announces the next product, which a purchase or renewal makes effective. Informational.
+    /// Announces the next product, which a purchase or renewal makes effective. Informational by itself. nil: the store made the change at once,
+    /// and the event does not name the product (Play).
     case productChange(to: String?)
     /// Takes effect with the expiration that follows.
     case pauseScheduled

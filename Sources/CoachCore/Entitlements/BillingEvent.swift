@@ -84,6 +84,8 @@ public struct BillingStore: RawRepresentable, Hashable, Sendable {
     public static let appStore = Self(rawValue: "app_store")
     public static let playStore = Self(rawValue: "play_store")
     public static let stripe = Self(rawValue: "stripe")
+    /// Not named by the sender.
+    public static let unknown = Self(rawValue: "unknown")
     /// Granted by an operator of this gateway.
     public static let manual = Self(rawValue: "manual")
 }

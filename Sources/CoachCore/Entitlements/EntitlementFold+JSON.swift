@@ -110,10 +110,10 @@ extension Purchase {
         func flag(_ value: Bool) -> JSONValue? { value ? .bool(true) : nil }
         return .members([
             ("reference", reference.json), ("owner", .string(owner.text)), ("period", period.json),
-            ("next_product", nextProduct.map { .string($0) }), ("will_renew", .bool(willRenew)), ("billing_issue", flag(hasBillingIssue)),
+            ("change", change?.json), ("will_renew", .bool(willRenew)), ("billing_issue", flag(hasBillingIssue)),
             ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("pause_scheduled", flag(isPauseScheduled)), ("end", end?.json),
             ("revocations", revocations.isEmpty ? nil : .array(revocations.map(\.json))), ("temporary", flag(isTemporary)),
-            ("paid_since", paidSince.map { .integer($0.milliseconds) }),
+            ("granted_until", grantedUntil.map { .integer($0.milliseconds) }), ("paid_since", paidSince.map { .integer($0.milliseconds) }),
             ("final", flag(isFinal)), ("direct", flag(isDirect)),
         ])
     }
@@ -122,7 +122,8 @@ extension Purchase {
         var reference: PurchaseReference?
         var owner: SubscriberID?
         var period: BillingPeriod?
-        var (nextProduct, graceUntil, paidSince, end): (String?, BillingInstant?, BillingInstant?, End?)
+        var (graceUntil, grantedUntil, paidSince): (BillingInstant?, BillingInstant?, BillingInstant?)
+        var (change, end): (ProductChange?, End?)
         var willRenew: Bool?
         var revocations: [Revocation] = []
         var (hasBillingIssue, isPauseScheduled, isTemporary, isFinal, isDirect) = (false, false, false, false, false)
@@ -132,11 +133,12 @@ extension Purchase {
             case "reference": reference = try PurchaseReference(reading: &cursor)
             case "owner": owner = SubscriberID(try cursor.readString())
             case "period": period = try BillingPeriod(reading: &cursor)
-            case "next_product": nextProduct = try cursor.readString()
+            case "change": change = try ProductChange(reading: &cursor)
             case "will_renew": willRenew = try cursor.readBool()
             case "billing_issue": hasBillingIssue = try cursor.readBool()
             case "grace_until": graceUntil = try BillingInstant(reading: &cursor)
             case "pause_scheduled": isPauseScheduled = try cursor.readBool()
+            case "granted_until": grantedUntil = try BillingInstant(reading: &cursor)
             case "paid_since": paidSince = try BillingInstant(reading: &cursor)
             case "end": end = try End(reading: &cursor)
             case "revocations": revocations = try cursor.readArray { cursor in try Revocation(reading: &cursor) }
@@ -148,13 +150,14 @@ extension Purchase {
         }
         guard let reference, let owner, let period, let willRenew else { throw UnreadableBilling() }
         self.init(reference: reference, owner: owner, period: period)
-        self.nextProduct = nextProduct
+        self.change = change
         self.willRenew = willRenew
         self.hasBillingIssue = hasBillingIssue
         self.graceUntil = graceUntil
         self.isPauseScheduled = isPauseScheduled
         self.end = end
         self.revocations = revocations
+        self.grantedUntil = grantedUntil
         self.paidSince = paidSince
         self.isTemporary = isTemporary
         self.isFinal = isFinal
@@ -195,5 +198,23 @@ extension Purchase.Revocation {
         }
         guard let at else { throw UnreadableBilling() }
         self.init(at: at, entitlement: entitlement)
+    }
+}
+
+extension Purchase.ProductChange {
+    fileprivate var json: JSONValue { .members([("at", .integer(at.milliseconds)), ("to", product.map { .string($0) })]) }
+
+    fileprivate init(reading cursor: inout JSONCursor) throws {
+        var (at, product): (BillingInstant?, String?)
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            switch key {
+            case "at": at = try BillingInstant(reading: &cursor)
+            case "to": product = try cursor.readString()
+            default: break
+            }
+        }
+        guard let at else { throw UnreadableBilling() }
+        self.init(to: product, at: at)
     }
 }

@@ -119,13 +119,15 @@ extension EntitlementFold {
         // A purchase that a store could not validate yet is not the one that was revoked.
         if event == .temporaryGrant, let revoked = match, purchases[revoked].end(of: nil)?.reason == .revoked { match = nil }
         guard let index = match ?? (event == .refunded ? onlyRunning(reference, product: period.product, owner: owner) : nil) else {
-            if startsPeriod { replaceChangedProduct(period, reference, owner: owner, at: instant) }
-            return create(event, period, reference, owner: owner, at: instant)
+            let index = create(event, period, reference, owner: owner, at: instant)
+            if let index { settleChanges(event, of: index, at: instant) }
+            return index
         }
         if purchases[index].isFinal { return nil }
         if startsPeriod { purchases[index].owner = owner }
         purchases[index].reference.originalTransaction = purchases[index].reference.originalTransaction ?? reference.originalTransaction
         purchases[index].apply(event, period, of: reference, at: instant)
+        settleChanges(event, of: index, at: instant)
         return index
     }
 
@@ -179,38 +181,38 @@ extension EntitlementFold {
 
     private mutating func replaceAll(_ observations: [PurchaseObservation], owner: SubscriberID, at instant: BillingInstant) {
         let before = self
-        removeUnlisted(of: owner, at: instant)
+        removeUnlisted(observations, of: owner, at: instant)
+        for observation in observations { removeListed(observation, owner: owner) }
         for observation in observations {
-            if let match = index(of: observation.reference, product: observation.period.product, owner: owner),
-                purchases[match].isDirect || !purchases[match].revocations.isEmpty
-            {
-                purchases.remove(at: match)
-            }
             var purchase = Purchase(observation, owner: owner, at: instant)
-            // RevenueCat's subscriber has no original transaction ids; those known from events identify later events.
-            let known = before.index(of: observation.reference, product: observation.period.product, owner: owner)
-            if let known {
-                let reference = before.purchases[known].reference
-                purchase.reference.originalTransaction = purchase.reference.originalTransaction ?? reference.originalTransaction
-                purchase.reference.transaction = purchase.reference.transaction ?? reference.transaction
+            if let known = before.index(of: observation.reference, product: observation.period.product, owner: owner),
+                !before.purchases[known].isGrant(beside: observation)
+            {
+                purchase.complete(from: before.purchases[known], at: instant)
             }
-            // RevenueCat's subscriber names each entitlement with one product alone.
-            if purchase.period.entitlements.isEmpty, let known {
-                purchase.period.entitlements = before.purchases[known].period.entitlements
-            }
-            if let known { purchase.keepRevocations(of: before.purchases[known], at: instant) }
             purchases.append(purchase)
         }
     }
 
     /// Before a snapshot is taken over. What an operator took away stays known also while the purchase is not listed, so that it is still revoked
     /// when it is listed again.
-    private mutating func removeUnlisted(of owner: SubscriberID, at instant: BillingInstant) {
-        let isManaged = { (purchase: Purchase) in purchase.reference.store != .manual && !purchase.isDirect }
-        remove(of: owner) { isManaged($0) && $0.revocations.isEmpty }
-        for index in purchases.indices where isManaged(purchases[index]) && isSame(purchases[index].owner, owner) {
+    private mutating func removeUnlisted(_ observations: [PurchaseObservation], of owner: SubscriberID, at instant: BillingInstant) {
+        let isGone = { (purchase: Purchase) in
+            purchase.reference.store != .manual && !purchase.isDirect && !purchase.isUnlisted(in: observations, at: instant)
+        }
+        remove(of: owner) { isGone($0) && $0.revocations.isEmpty }
+        for index in purchases.indices where isGone(purchases[index]) && isSame(purchases[index].owner, owner) {
             purchases[index].end = purchases[index].end ?? .init(at: instant, reason: .expired)
         }
+    }
+
+    /// Removes what is known of a purchase that the snapshot lists. Also that of another subscriber: the event of a transfer may have been lost, and
+    /// RevenueCat's newest answer tells whose the purchase is.
+    private mutating func removeListed(_ observation: PurchaseObservation, owner: SubscriberID) {
+        guard let match = index(of: observation.reference, product: observation.period.product, owner: owner),
+            !purchases[match].isGrant(beside: observation)
+        else { return }
+        purchases.remove(at: match)
     }
 
     private mutating func transfer(
@@ -262,16 +264,21 @@ extension EntitlementFold {
         purchases = purchases.filter { !(isObsolete($0) && isSame($0.owner, owner)) }
     }
 
-    /// A change of product that begins a new subscription at the store ends the former one (Play).
-    private mutating func replaceChangedProduct(
-        _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
-    ) {
-        for index in purchases.indices
-        where purchases[index].nextProduct != nil && purchases[index].nextProduct == period.product && purchases[index].end == nil
-            && purchases[index].reference.store == reference.store && purchases[index].reference.environment == reference.environment
-            && isSame(purchases[index].owner, owner)
-        {
-            purchases[index].end = .init(at: period.purchasedAt.map { min($0, instant) } ?? instant, reason: .replaced)
+    /// Ends what a change of product replaced, after an event of this purchase: either the new one's, or that of the change, which can be later.
+    private mutating func settleChanges(_ event: PurchaseEvent, of purchase: Int, at instant: BillingInstant) {
+        switch event {
+        case .purchased, .renewed:
+            for former in purchases.indices where former != purchase { endIfChanged(former, to: purchase, at: instant) }
+        case .productChange:
+            for next in purchases.indices where next != purchase && purchases[next].state(of: nil, at: instant).isActive {
+                endIfChanged(purchase, to: next, at: instant)
+            }
+        default: break
         }
+    }
+
+    private mutating func endIfChanged(_ index: Int, to next: Int, at instant: BillingInstant) {
+        guard purchases[index].isChanged(to: purchases[next]), isSame(purchases[index].owner, purchases[next].owner) else { return }
+        purchases[index].end = .init(at: purchases[next].period.purchasedAt.map { min($0, instant) } ?? instant, reason: .replaced)
     }
 }

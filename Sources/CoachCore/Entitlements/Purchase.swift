@@ -13,7 +13,7 @@ struct Purchase: Equatable {
     var owner: SubscriberID
     var period: BillingPeriod
     /// Announced, not yet effective.
-    var nextProduct: String?
+    var change: ProductChange?
     /// Automatic renewal is switched on.
     var willRenew: Bool
     var hasBillingIssue = false
@@ -26,6 +26,8 @@ struct Purchase: Equatable {
     /// The start of what the last paid invoice paid for (Stripe).
     var paidSince: BillingInstant?
     var isTemporary = false
+    /// The end of a temporary grant, also of one that prolongs a purchase that was known before.
+    var grantedUntil: BillingInstant?
     var isFinal = false
     /// Known from the store alone: RevenueCat, which does not list it, may not manage its app.
     var isDirect = false
@@ -58,7 +60,7 @@ struct Purchase: Equatable {
     mutating func apply(_ event: PurchaseEvent, _ update: BillingPeriod, of paid: PurchaseReference, at instant: BillingInstant) {
         switch event {
         case .temporaryGrant: grantTemporarily(update, at: instant)
-        case .productChange(let product): nextProduct = product
+        case .productChange(let product): change = ProductChange(to: product, at: instant)
         case .uncancelled, .extended:
             // A refund stays until it is reversed or the subscription is bought or renewed again.
             if end?.reason == .expired || end?.reason == .paused { reopen(with: update) }
@@ -107,11 +109,12 @@ struct Purchase: Equatable {
         period = update
         if update.entitlements.isEmpty { period.entitlements = known }
         willRenew = update.renews
-        nextProduct = nil
+        change = nil
         hasBillingIssue = false
         graceUntil = nil
         isPauseScheduled = false
         isTemporary = false
+        grantedUntil = nil
         end = nil
     }
 
@@ -137,7 +140,9 @@ struct Purchase: Equatable {
 
     private mutating func grantTemporarily(_ update: BillingPeriod, at instant: BillingInstant) {
         let latest = instant.advanced(by: Self.longestTemporaryGrant)
-        let until = Expiry.at(min(update.expiry?.instant ?? latest, latest))
+        let granted = min(update.expiry?.instant ?? latest, latest)
+        let until = Expiry.at(granted)
+        grantedUntil = granted
         if end(of: nil) != nil || isTemporary {
             period.expiry = until
             willRenew = false
@@ -153,11 +158,12 @@ struct Purchase: Equatable {
         return start <= paidSince
     }
 
-    /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription.
+    /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription. Where the
+    /// store repeats one transaction over renewals, a period that ended before the current one began is an earlier one.
     private func belongsToEarlierPeriod(_ update: BillingPeriod, _ transaction: String?) -> Bool {
-        if let transaction, transaction == reference.transaction { return false }
-        guard let began = period.purchasedAt, let purchasedAt = update.purchasedAt else { return false }
-        return purchasedAt < began
+        guard let began = period.purchasedAt, let purchasedAt = update.purchasedAt, purchasedAt < began else { return false }
+        guard let transaction, transaction == reference.transaction else { return true }
+        return update.expiry.map { $0 <= .at(began) } ?? false
     }
 
     /// Whether the event is the expiration of a period that was over when the current one began; for senders that do not send when the expired

@@ -5,14 +5,14 @@ public struct BillingInbox: Sendable {
     public var store: @Sendable (BillingDelivery) async throws -> BillingReceipt
     /// The caller's subscription by all that is stored.
     public var subscription: @Sendable (Caller) async throws -> EntitlementTimeline
-    /// Users whose access ended or will end within a day, or was ended by an event within two, and whose purchases RevenueCat knows, in the order
-    /// of their ids; `after` is the last one of the page before.
-    public var expiring: @Sendable (_ after: UserID?, _ limit: Int) async throws -> [UserID]
+    /// Users whose access ended or will end within this time, or was ended by an event within twice of it, and whose purchases RevenueCat knows, in
+    /// the order of their ids; `after` is the last one of the page before.
+    public var expiring: @Sendable (_ within: Duration, _ after: UserID?, _ limit: Int) async throws -> [UserID]
 
     public init(
         store: @escaping @Sendable (BillingDelivery) async throws -> BillingReceipt,
         subscription: @escaping @Sendable (Caller) async throws -> EntitlementTimeline,
-        expiring: @escaping @Sendable (_ after: UserID?, _ limit: Int) async throws -> [UserID]
+        expiring: @escaping @Sendable (_ within: Duration, _ after: UserID?, _ limit: Int) async throws -> [UserID]
     ) {
         self.store = store
         self.subscription = subscription
@@ -43,7 +43,7 @@ public struct BillingDelivery: Sendable, Equatable {
     public var effect: Effect
     /// For operators' figures; nil when the event names no price in US dollars.
     public var price: Nanodollars?
-    /// Enqueued in the same transaction, if the event is new and has an effect.
+    /// Enqueued in the same transaction, if the event is new.
     public var followUp: [NewJob]
 
     public init(

@@ -6,7 +6,7 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
     /// computes the stored ones again.
-    private static let foldVersion = 6
+    private static let foldVersion = 7
 
     /// Groups of events that are folded and stored at the same time, each in a transaction, and the events of one. Measured: `deploy/bench --only
     /// webhooks`.
@@ -55,9 +55,10 @@ extension BillingInbox {
                 }
                 return timeline
             },
-            expiring: { after, limit in
+            expiring: { within, after, limit in
                 try await StoreFault.translating {
-                    let query: Query = "select * from gateway.expiring_users(\(after?.uuid), \(limit)::integer)"
+                    let seconds = Int(within.components.seconds)
+                    let query: Query = "select * from gateway.expiring_users(\(seconds)::integer, \(after?.uuid), \(limit)::integer)"
                     return try await client.query(query) { rows in
                         try rows.map { row in UserID(try row.value(0, as: UUID.self)) }
                     }
@@ -72,7 +73,7 @@ extension PostgresClient {
             of: """
                 gateway.ignore_billing_event(
                     \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                    \(reason), \(delivery.names.map(\.text)))
+                    \(reason), \(delivery.names.map(\.text)), \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb)
                 """)
     }
 

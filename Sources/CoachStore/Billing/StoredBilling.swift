@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// Jobs as JSON: the argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_events`.
+/// Jobs as JSON: the argument `jobs` of the functions that store billing events.
 struct StoredJobs: StoredWritable {
     private let jobs: [NewJob]
 

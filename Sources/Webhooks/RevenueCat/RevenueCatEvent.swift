@@ -10,6 +10,7 @@ public enum RevenueCatEvent {
             draft.id = id
             let type = try event.required("type", event.text("type"))
             draft.type = type
+            draft.reconciled = event.reconciled(type)
             draft.environment = try event.environment() ?? .production
             let outcome = IntakeEvent.Outcome.event(try event.billingEvent(id: id, type: type, draft.environment))
             draft.price = event.dollars("price")
@@ -52,6 +53,19 @@ extension EventFields {
         return ids
     }
 
+    /// One id of each subscriber whose purchases the event may have changed, as far as it names them: also when its other fields make no sense.
+    fileprivate func reconciled(_ type: String) -> [SubscriberID] {
+        guard let kind = RevenueCatEventType(rawValue: type), kind.affectsEntitlements || kind == .purchaseRedeemed else { return [] }
+        func list(_ key: String) -> [String] { (try? strings(key)) ?? [] }
+        let subscribers =
+            switch kind {
+            case .transfer: [list("transferred_from"), list("transferred_to")]
+            case .purchaseRedeemed: [list("redeemed_from"), list("redeemed_by")]
+            default: [[self["app_user_id"], self["original_app_user_id"]].compactMap { $0?.string } + list("aliases")]
+            }
+        return subscribers.compactMap { Self.subscribers($0).first }
+    }
+
     /// Each id once. Apps choose their users' ids: one in the form of a store's would take over that store's customer.
     private static func subscribers(_ names: [String]) -> [SubscriberID] {
         var known: Set<SubscriberID> = []
@@ -72,7 +86,7 @@ extension EventFields {
 
     private func reference(_ environment: BillingEnvironment) throws(IgnoredReason) -> PurchaseReference {
         PurchaseReference(
-            environment: environment, store: try store() ?? BillingStore(rawValue: "unknown"),
+            environment: environment, store: try store() ?? .unknown,
             originalTransaction: try text("original_transaction_id"), transaction: try text("transaction_id"))
     }
 
@@ -98,9 +112,6 @@ extension EventFields {
         let entitlements = try strings("entitlement_ids") ?? former.map { [$0] } ?? []
         guard entitlements.allSatisfy({ SubscriberID($0) != nil }) else { throw .invalid("event.entitlement_ids") }
         let type = try string("period_type")
-        let purchasedAt = try instant("purchased_at_ms")
-        // RevenueCat reports refunds of the latest period only, so that a refund never belongs to an earlier one.
-        let isRefund = try purchaseEvent(kind) == .refunded
         let isGranted = try store()?.rawValue == "promotional"
         var expiry = try expiry(isGranted: isGranted)
         if expiry == nil {
@@ -114,7 +125,7 @@ extension EventFields {
         }
         return BillingPeriod(
             product: try text("product_id"), entitlements: entitlements, isTrial: type == "TRIAL",
-            renews: kind != .nonRenewingPurchase && type != "PREPAID" && !isGranted, purchasedAt: isRefund ? nil : purchasedAt,
+            renews: kind != .nonRenewingPurchase && type != "PREPAID" && !isGranted, purchasedAt: try instant("purchased_at_ms"),
             expiry: expiry)
     }
 

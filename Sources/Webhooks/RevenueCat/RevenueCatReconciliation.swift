@@ -8,8 +8,24 @@ import OutboundHTTP
 public struct RevenueCatReconciliation: Sendable {
     /// One subscriber.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
-    /// Enqueues a job for each subscriber whose access is about to end.
-    public static let expiringKind = JobKind(rawValue: "reconcile_expiring")
+
+    /// A look for subscribers whose access is about to end or just ended, without an event: a job that enqueues one for each of them. The raw value
+    /// is its kind.
+    public enum ExpiryCheck: String, Sendable, CaseIterable {
+        case daily = "reconcile_expiring"
+        /// Finds a renewal whose event was lost while the gate still waits for it (`EntitlementFold.renewalDelay`).
+        case hourly = "reconcile_overdue"
+
+        public var kind: JobKind { JobKind(rawValue: rawValue) }
+
+        fileprivate var within: Duration { self == .daily ? .seconds(86_400) : .milliseconds(EntitlementFold.renewalDelay) }
+
+        /// The same all day, or all hour.
+        fileprivate func key(at date: Date) -> String {
+            let seconds = Int(date.timeIntervalSince1970)
+            return self == .daily ? "day \(seconds / 86_400)" : "hour \(seconds / 3600)"
+        }
+    }
 
     private let client: StoreClient
     private let inbox: BillingInbox
@@ -29,20 +45,18 @@ public struct RevenueCatReconciliation: Sendable {
         return job(for: subscriber, key: "\(key):\(seconds / 60)", delay: .seconds(60 - seconds % 60 + shift))
     }
 
-    /// Enqueues jobs for subscribers whose access ended or will end within a day, once for each day. The job that calls it.
-    public static func expiringJob(at date: Date) -> NewJob {
-        NewJob(expiringKind, idempotencyKey: "\(day(of: date))")
-    }
+    /// The job that calls `enqueueExpiring`, one for each day or hour.
+    public static func job(_ check: ExpiryCheck, at date: Date) -> NewJob { NewJob(check.kind, idempotencyKey: check.key(at: date)) }
 
-    /// Throws `StoreFault`.
-    public func enqueueExpiring(at date: Date, in queue: JobQueue) async throws {
+    /// Enqueues a job for each subscriber that the check finds, once for each day or hour. Throws `StoreFault`.
+    public func enqueueExpiring(_ check: ExpiryCheck, at date: Date, in queue: JobQueue) async throws {
         let limit = 500
         var last: UserID?
         repeat {
-            let users = try await inbox.expiring(last, limit)
+            let users = try await inbox.expiring(check.within, last, limit)
             for user in users {
                 let subscriber = SubscriberID(user)
-                let key = "\(IntakeEvent.contentID(Array(subscriber.text.utf8))):day \(Self.day(of: date))"
+                let key = "\(IntakeEvent.contentID(Array(subscriber.text.utf8))):\(check.key(at: date))"
                 _ = try await queue.enqueue(Self.job(for: subscriber, key: key, delay: .zero))
             }
             last = users.count == limit ? users.last : nil
@@ -73,6 +87,4 @@ public struct RevenueCatReconciliation: Sendable {
         NewJob(
             subscriberKind, userID: subscriber.userID, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key, delay: delay)
     }
-
-    private static func day(of date: Date) -> Int { Int(date.timeIntervalSince1970) / 86_400 }
 }

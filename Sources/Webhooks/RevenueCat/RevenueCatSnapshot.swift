@@ -21,11 +21,14 @@ enum RevenueCatSnapshot {
         for (product, fields) in subscriptions {
             observations.append(try subscription(product, fields, entitlements, at: requestedAt))
         }
+        var listed = Set(subscriptions.map(\.name))
         for (product, purchases) in try answer.lists("non_subscriptions") {
             // One without an entitlement is consumable.
             guard let entitlement = entitlements.first(where: { $0.product == product }), let last = purchases.last else { continue }
             observations.append(try purchase(product, last, entitlements, entitlement.expiry))
+            listed.insert(product)
         }
+        observations += entitlements.filter { !$0.isOf(listed) && $0.expiry.isAfter(requestedAt) }.map(\.observation)
         return BillingEvent(
             source: .revenuecat, id: "snapshot:" + IntakeEvent.contentID(body), occurredAt: requestedAt,
             subject: [subscriber] + [original].compactMap { $0 }.filter { $0 != subscriber && !$0.isOfStore },
@@ -35,13 +38,28 @@ enum RevenueCatSnapshot {
     private struct Entitlement {
         let name: String
         let product: String?
+        let purchasedAt: BillingInstant?
         let expiry: Expiry
+
+        /// Whether it is of one of these products, which may be named with their base plans.
+        func isOf(_ products: Set<String>) -> Bool {
+            guard let product else { return false }
+            return products.contains { $0 == product || $0.hasPrefix("\(product):") }
+        }
+
+        /// Of one whose purchase is not listed, such as a temporary grant's. It is no sandbox's: those are listed.
+        var observation: PurchaseObservation {
+            let period = BillingPeriod(product: product, entitlements: [name], renews: false, purchasedAt: purchasedAt, expiry: expiry)
+            return PurchaseObservation(
+                reference: PurchaseReference(environment: .production, store: .unknown), period: period, willRenew: false)
+        }
 
         /// `granted`: the products of grants.
         init(_ name: String, _ fields: EventFields, _ granted: Set<String>) throws(IgnoredReason) {
             self.name = name
             product = try fields.text("product_identifier")
             let isGranted = product.map(granted.contains) ?? false
+            purchasedAt = try? fields.instant(rfc3339: "purchase_date")
             expiry = try fields["expires_date"] == nil ? .never : fields.expiry(isGranted: isGranted)
         }
     }

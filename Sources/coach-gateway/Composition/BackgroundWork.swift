@@ -91,7 +91,9 @@ struct BackgroundWork {
             try await housekeeping.purgeIdempotencyKeys()
             if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.notify() }
             if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.notify() }
-            if reconciliation != nil, try await queue.enqueue(RevenueCatReconciliation.expiringJob(at: Date())) != nil { jobs.notify() }
+            for check in RevenueCatReconciliation.ExpiryCheck.allCases where reconciliation != nil {
+                if try await queue.enqueue(RevenueCatReconciliation.job(check, at: Date())) != nil { jobs.notify() }
+            }
             try await housekeeping.detachPartitions(olderThan: ledgerDays)
         }
     }

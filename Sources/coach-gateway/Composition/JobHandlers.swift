@@ -77,11 +77,13 @@ struct JobHandlers {
                 payload: RevenueCatReconciliation.subscriber
             ) { subscriber in
                 try await Self.rejectingPermanentErrors { try await reconciliation.reconcile(subscriber) }
-            },
-            JobHandler(RevenueCatReconciliation.expiringKind, concurrency: 1, payload: { $0 }) { [queue] _ in
-                try await reconciliation.enqueueExpiring(at: Date(), in: queue)
-            },
+            }
         ]
+            + RevenueCatReconciliation.ExpiryCheck.allCases.map { check in
+                JobHandler(check.kind, concurrency: 1, payload: { $0 }) { [queue] _ in
+                    try await reconciliation.enqueueExpiring(check, at: Date(), in: queue)
+                }
+            }
     }
 
     private func lookUp(_ purchases: GooglePlayPurchaseFetcher) -> JobHandler {

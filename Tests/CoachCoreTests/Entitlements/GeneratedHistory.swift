@@ -98,9 +98,9 @@ struct HistoryGenerator {
     private mutating func purchaseEvent() -> PurchaseEvent {
         let grace = instant()
         let events: [PurchaseEvent] = [
-            .temporaryGrant, .purchased, .purchased, .productChange(to: "yearly"), .pauseScheduled, .billingIssue(graceUntil: grace),
-            .billingIssue(graceUntil: nil), .cancelled, .expired(paused: false), .expired(paused: true), .refunded, .uncancelled, .extended,
-            .renewed, .renewed, .renewed, .refundReversed,
+            .temporaryGrant, .purchased, .purchased, .productChange(to: "yearly"), .productChange(to: nil), .pauseScheduled,
+            .billingIssue(graceUntil: grace), .billingIssue(graceUntil: nil), .cancelled, .expired(paused: false), .expired(paused: true),
+            .refunded, .uncancelled, .extended, .renewed, .renewed, .renewed, .refundReversed,
         ]
         return events.randomElement(using: &random)!
     }

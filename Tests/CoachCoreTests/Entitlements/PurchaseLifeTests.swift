@@ -115,6 +115,19 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 32).status == .active && history.state(on: 32).expiresAt == BillingHistory.day(60))
     }
 
+    @Test("the same where the store repeats one transaction over renewals; an end within the current period still counts")
+    mutating func repeatedTransaction() {
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.renewed, on: 30, from: 30, to: 60)
+        history.add(.expired(paused: false), on: 30.1, from: 0, to: 30)
+        history.add(.cancelled, on: 30.2, from: 0, to: 30)
+        history.add(.billingIssue(graceUntil: nil), on: 30.3, from: 0, to: 29)
+        let state = history.state(on: 32)
+        #expect(state.status == .active && state.willRenew && state.expiresAt == BillingHistory.day(60))
+        history.add(.expired(paused: false), on: 33, from: 0, to: 33)
+        #expect(history.state(on: 34).status == .expired)
+    }
+
     @Test("a refund or expiration applies at once, even when the sender's clock is ahead")
     mutating func clockAhead() {
         history.add(.purchased, on: 0, from: 0, to: 30)

@@ -8,6 +8,7 @@ import Testing
 struct BillingInboxTests {
     private let now = BillingInstant(milliseconds: 1_767_225_600_000)!
     private let month: Int64 = 30 * 86_400_000
+    private let day = Duration.seconds(86_400)
 
     private func inbox(_ store: StoreFixture) -> BillingInbox { .postgres(client: store.gateway, includingSandbox: false) }
 
@@ -256,6 +257,12 @@ struct BillingInboxTests {
         for _ in 0..<2 { _ = try await inbox(store).store(delivery) }
         #expect(try await jobs(kind, store) == [#"{"a": 1} k true"#])
 
+        // Also those of an event without effect, whose subscriber is looked up.
+        delivery.id = UUID().uuidString
+        (delivery.effect, delivery.followUp[0].idempotencyKey) = (.none(reason: "no effect"), "other")
+        for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox(store).store(delivery) == receipt) }
+        #expect(try await jobs(kind, store).sorted() == [#"{"a": 1} k true"#, #"{"a": 1} other true"#])
+
         let notice = BillingDelivery(
             source: .play, id: UUID().uuidString, type: "subscription:2", environment: .production, body: [1],
             effect: .lookUp(NewJob(JobKind(rawValue: kind.rawValue + " 2"), payload: ["token": "t"])))
@@ -305,9 +312,10 @@ struct BillingInboxTests {
             if offset < 72 * hour, source == .revenuecat { expected.append(user) }
         }
         expected.sort { $0.description < $1.description }
-        let first = try await inbox(store).expiring(nil, 1)
+        let first = try await inbox(store).expiring(day, nil, 1)
         #expect(first == [expected[0]])
-        #expect(try await inbox(store).expiring(first[0], 10) == [expected[1]])
+        #expect(try await inbox(store).expiring(day, first[0], 10) == [expected[1]])
+        #expect(try await inbox(store).expiring(.seconds(1_800), nil, 10) == [])
     }
 
     @Test("users whose access an event ended within a day are found too, and not those whose access ended longer ago or at another sender")
@@ -335,10 +343,12 @@ struct BillingInboxTests {
             }
             if number < 2 { expected.append(user) }
         }
+        let refunded = expected[1]
         #expect(try await store.count("select count(*) from gateway.user_entitlements") == 1, "of the cancelled one")
         expected.sort { $0.description < $1.description }
-        #expect(try await inbox(store).expiring(nil, 10) == expected)
-        #expect(try await inbox(store).expiring(expected[0], 1) == [expected[1]])
+        #expect(try await inbox(store).expiring(day, nil, 10) == expected)
+        #expect(try await inbox(store).expiring(day, expected[0], 1) == [expected[1]])
+        #expect(try await inbox(store).expiring(.seconds(10_800), nil, 10) == [refunded], "of two hours ago")
     }
 
     @Test("access without end is stored as infinity")

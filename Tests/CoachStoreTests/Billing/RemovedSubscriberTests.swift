@@ -81,8 +81,11 @@ struct RemovedSubscriberTests {
         try await Rollups(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.subscribers where revision > 1") == 1, "folded with the former")
-        #expect(try await inbox.expiring(nil, 10) == [])
-        for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox.store(ignored("after", of: caller)) == receipt) }
+        #expect(try await inbox.expiring(.seconds(86_400), nil, 10) == [])
+        var after = ignored("after", of: caller)
+        after.followUp = [NewJob(JobKind(rawValue: "look up"), userID: caller.userID)]
+        for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox.store(after) == receipt) }
+        #expect(try await store.count("select count(*) from gateway.jobs where kind = 'look up'") == 0)
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.billing_events where status = 'ignored' and body = ''") == 2)
     }

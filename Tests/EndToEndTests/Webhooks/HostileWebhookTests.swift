@@ -78,6 +78,33 @@ struct HostileWebhookTests {
         #expect(try await gateway.gateway.health() == 200)
     }
 
+    @Test("the same of the fields that only some types have, in the documented sample of every type")
+    func revenueCatSamples() async throws {
+        let fields = [
+            "original_app_user_id", "price", "cancel_reason", "expiration_reason", "new_product_id", "auto_resume_at_ms", "entitlement_id",
+            "subscriber_attributes",
+        ]
+        let values = Self.strange.compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+        var bodies: [[UInt8]] = []
+        for type in RevenueCatSample.samples.keys.sorted() + ["INITIAL_PURCHASE"] {
+            for field in fields {
+                for value in values {
+                    // A subscriber of its own, at a valid time, so that the field is reached.
+                    let user = JSONValue.string(WebhookGateway.newUser())
+                    var changes: [String: JSONValue?] = [
+                        "id": .string(UUID().uuidString), "event_timestamp_ms": .integer(RevenueCatEvents.now), "app_user_id": user,
+                        "original_app_user_id": user, "aliases": [], "transferred_from": [user], "redeemed_from": [user],
+                    ]
+                    changes[field] = .some(value)
+                    bodies.append(RevenueCatSample.body(type, changes))
+                }
+            }
+        }
+        let gateway = try await WebhookGateway.revenueCat.value
+        try await expectStored(bodies, of: "revenuecat") { try await gateway.send($0) }
+        #expect(try await gateway.gateway.health() == 200)
+    }
+
     @Test("the same of Stripe's events")
     func stripeFields() async throws {
         let base =

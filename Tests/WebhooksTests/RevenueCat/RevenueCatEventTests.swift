@@ -1,6 +1,7 @@
 import CoachCore
 import JSON
 import Testing
+import WebhookTestSupport
 
 @testable import Webhooks
 
@@ -86,6 +87,54 @@ struct RevenueCatEventTests {
         #expect(purchase(parse("EXPIRATION", ["expiration_reason": "SUBSCRIPTION_PAUSED"]))?.event == .expired(paused: true))
         #expect(purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": nil]))?.event == .billingIssue(graceUntil: nil))
         #expect(purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": .null]))?.event == .billingIssue(graceUntil: nil))
+    }
+
+    @Test("the refund of an earlier period does not end the renewed one; that of the current period does")
+    func earlierRefund() {
+        let (start, month): (Int64, Int64) = (1_767_225_600_000, 30 * 86_400_000)
+        func event(_ type: String, period: Int64, at: Int64, _ more: [String: JSONValue?] = [:]) -> BillingEvent? {
+            let changes: [String: JSONValue?] = [
+                "id": .string("\(type) \(at)".replacing(" ", with: "-")), "event_timestamp_ms": .integer(start + at),
+                "purchased_at_ms": .integer(start + period * month), "expiration_at_ms": .integer(start + (period + 1) * month),
+                "original_transaction_id": "t0", "transaction_id": .string("t\(period)"), "cancel_reason": "CUSTOMER_SUPPORT",
+            ]
+            guard case .event(let event) = parse(type, changes.merging(more) { $1 }).outcome else { return nil }
+            return event
+        }
+        let events = [
+            event("INITIAL_PURCHASE", period: 0, at: 0), event("RENEWAL", period: 1, at: month),
+            event("CANCELLATION", period: 0, at: month + 60_000, ["expiration_at_ms": .integer(start + month + 60_000)]),
+        ]
+        let refund = event("CANCELLATION", period: 1, at: month + 120_000)
+        func status(_ events: [BillingEvent?]) -> EntitlementState.Status? {
+            guard let user = SubscriberID("1234567890"), let later = BillingInstant(milliseconds: start + month + 180_000) else {
+                return nil
+            }
+            return EntitlementFold(events.compactMap(\.self)).state(of: user, at: later).status
+        }
+        #expect(events.allSatisfy { $0 != nil } && status(events) == .active && status(events.reversed()) == .active)
+        #expect(status(events + [refund]) == .refunded)
+    }
+
+    @Test("the subscribers whose purchases it may have changed are named also by an event that is ignored")
+    func reconciled() {
+        func names(_ type: String, _ changes: [String: JSONValue?] = [:]) -> [String] { parse(type, changes).reconciled.map(\.text) }
+        #expect(names("RENEWAL") == ["1234567890"] && names("SUBSCRIBER_ALIAS") == ["1234567890"])
+        for changes in [
+            ["expiration_at_ms": .null], ["expiration_at_ms": RevenueCatSample.year4466], ["environment": 7], ["aliases": [.null]],
+        ] as [[String: JSONValue?]] {
+            guard case .ignored = parse("INITIAL_PURCHASE", changes).outcome else {
+                Issue.record("not ignored")
+                continue
+            }
+            #expect(names("INITIAL_PURCHASE", changes) == ["1234567890"])
+        }
+        #expect(names("INITIAL_PURCHASE", ["app_user_id": 7, "original_app_user_id": .null]) == [RevenueCatSample.anonymous])
+        #expect(names("PURCHASE_REDEEMED") == [RevenueCatSample.anonymous, "1234567890"])
+        #expect(names("PURCHASE_REDEEMED", ["redeemed_from": 7]) == ["1234567890"])
+        #expect(names("TRANSFER") == ["00005a1c-6091-4f81-be77-f0a83a271ab6", "4bedb450-8ef2-11e9-b475-0800200c9a66"])
+        for type in ["TEST", "PAYWALL_CLOSE", "SOMETHING_NEW"] { #expect(names(type) == []) }
+        #expect(names("RENEWAL", ["app_user_id": "stripe:cus_1", "original_app_user_id": .null, "aliases": []]) == [])
     }
 
     @Test("a purchase without an expiry is a lifetime purchase if it gives an entitlement, otherwise a consumable")

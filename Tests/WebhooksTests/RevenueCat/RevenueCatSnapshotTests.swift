@@ -75,6 +75,17 @@ struct RevenueCatSnapshotTests {
         #expect(observations.count == 1 && state(forever, on: "2090-01-01T00:00:00Z").isActive)
     }
 
+    @Test("an entitlement whose product is not listed is not lost, while it runs; one of a listed product is that product's alone")
+    func entitlementAlone() throws {
+        let granted = try parse("{}")
+        #expect(state(granted).isActive && state(granted).entitlement == "pro" && !state(granted).willRenew)
+        #expect(!state(granted, on: "2026-02-01T00:00:00Z").isActive)
+        #expect(try state(parse("{}", entitlements: #"{"pro":{"expires_date":"2026-01-14T00:00:00Z"}}"#)) == .none)
+        // Named with its base plan, and in the sandbox.
+        let sandbox = subscription().replacing(#""is_sandbox":false"#, with: #""is_sandbox":true"#)
+        #expect(try state(parse(sandbox)) == .none && state(parse(sandbox.replacing(#""monthly""#, with: #""monthly:p1m""#))) == .none)
+    }
+
     @Test("an unreadable date that access depends on is an error", arguments: ["expires_date", "purchase_date"])
     func unreadable(field: String) {
         #expect(throws: IgnoredReason.self) { try parse(subscription().replacing(#""\#(field)":""#, with: #""\#(field)":"4466"#)) }

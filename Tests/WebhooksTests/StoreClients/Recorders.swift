@@ -3,7 +3,7 @@ import Synchronization
 
 /// An inbox that records the deliveries.
 final class InboxRecorder: Sendable {
-    private let state = Mutex<(deliveries: [BillingDelivery], expiring: [UserID])>(([], []))
+    private let state = Mutex<(deliveries: [BillingDelivery], expiring: [UserID], windows: [Duration])>(([], [], []))
 
     var deliveries: [BillingDelivery] { state.withLock(\.deliveries) }
 
@@ -13,6 +13,9 @@ final class InboxRecorder: Sendable {
         set { state.withLock { $0.expiring = newValue } }
     }
 
+    /// The times within which access had to end, a call of `BillingInbox.expiring` each.
+    var expiryWindows: [Duration] { state.withLock(\.windows) }
+
     var inbox: BillingInbox {
         BillingInbox(
             store: { delivery in
@@ -20,8 +23,9 @@ final class InboxRecorder: Sendable {
                 return .stored
             },
             subscription: { _ in .none },
-            expiring: { after, limit in
-                Array(self.expiring.drop { user in after.map { user.description <= $0.description } ?? false }.prefix(limit))
+            expiring: { within, after, limit in
+                self.state.withLock { $0.windows.append(within) }
+                return Array(self.expiring.drop { user in after.map { user.description <= $0.description } ?? false }.prefix(limit))
             })
     }
 }

@@ -68,7 +68,7 @@ struct RevenueCatReconciliationTests {
         defer { client.shutDown() }
         let (reconciliation, queue) = (reconciliation, JobRecorder())
         recorder.expiring = (0..<6).map { _ in UserID.random() }.sorted { $0.description < $1.description }
-        try await reconciliation.enqueueExpiring(at: Date(), in: queue.queue)
+        try await reconciliation.enqueueExpiring(.daily, at: Date(), in: queue.queue)
         let due = queue.jobs.compactMap { $0.payload["subscriber"]?.string.flatMap { SubscriberID($0) } }
         var start = 0.0
         for subscriber in due { start = try await store.answer("/v1/subscribers/\(subscriber.text)", status: 201, "{}") }
@@ -95,17 +95,25 @@ struct RevenueCatReconciliationTests {
         #expect(first.userID == Self.user.userID, "it is removed with the user")
     }
 
-    @Test("all subscribers whose access is about to end are reconciled, page by page, once a day")
-    func expiring() async throws {
+    @Test(
+        "all subscribers whose access is about to end are reconciled, page by page, once a day, and those whose renewal is overdue once an hour",
+        arguments: [(RevenueCatReconciliation.ExpiryCheck.daily, 86_400.0), (.hourly, 3_600)])
+    func expiring(check: RevenueCatReconciliation.ExpiryCheck, period: Double) async throws {
         defer { client.shutDown() }
         let users = (0..<1_200).map { _ in UserID.random() }.sorted { $0.description < $1.description }
         recorder.expiring = users
         let queue = JobRecorder()
         let date = Date(timeIntervalSince1970: 1_768_435_200)
-        try await reconciliation.enqueueExpiring(at: date, in: queue.queue)
-        try await reconciliation.enqueueExpiring(at: date.addingTimeInterval(3_600), in: queue.queue)
+        try await reconciliation.enqueueExpiring(check, at: date, in: queue.queue)
+        try await reconciliation.enqueueExpiring(check, at: date.addingTimeInterval(period - 1), in: queue.queue)
         #expect(queue.jobs.count == 2_400 && Set(queue.jobs.map(\.idempotencyKey)).count == 1_200)
         #expect(Set(queue.jobs.compactMap { $0.payload["subscriber"]?.string }) == Set(users.map(\.description)))
-        #expect(RevenueCatReconciliation.expiringJob(at: date) == RevenueCatReconciliation.expiringJob(at: date.addingTimeInterval(3_600)))
+        try await reconciliation.enqueueExpiring(check, at: date.addingTimeInterval(period), in: queue.queue)
+        #expect(Set(queue.jobs.map(\.idempotencyKey)).count == 2_400)
+        let window: Duration = check == .daily ? .seconds(86_400) : .seconds(10_800)
+        #expect(recorder.expiryWindows == Array(repeating: window, count: 9))
+        let job = RevenueCatReconciliation.job(check, at: date)
+        #expect(job == RevenueCatReconciliation.job(check, at: date.addingTimeInterval(period - 1)))
+        #expect(job.idempotencyKey != RevenueCatReconciliation.job(check, at: date.addingTimeInterval(period)).idempotencyKey)
     }
 }

@@ -1,14 +1,11 @@
-import CoachCore
 import JSON
 
-@testable import Webhooks
-
 /// The fields of RevenueCat's documented sample payloads that matter to the gateway, and some that do not.
-enum RevenueCatSample {
-    static let anonymous = "$RCAnonymousID:8069238d6049ce87cc529853916d624c"
+package enum RevenueCatSample {
+    package static let anonymous = "$RCAnonymousID:8069238d6049ce87cc529853916d624c"
 
     /// The sample's `event` with `changes`; `.null` stays, nil removes a field.
-    static func body(_ type: String, _ changes: [String: JSONValue?] = [:]) -> [UInt8] {
+    package static func body(_ type: String, _ changes: [String: JSONValue?] = [:]) -> [UInt8] {
         var fields = samples[type] ?? lifecycle
         fields["type"] = .string(type)
         for (name, value) in changes { fields[name] = value }
@@ -17,7 +14,7 @@ enum RevenueCatSample {
     }
 
     /// Milliseconds in range of the year 4466, as in the documented transfer.
-    static let year4466: JSONValue = 78_789_789_798_798
+    package static let year4466: JSONValue = 78_789_789_798_798
 
     /// The fields of a subscription event.
     static let lifecycle: [String: JSONValue] = [
@@ -33,7 +30,7 @@ enum RevenueCatSample {
         "experiments": [["experiment_id": "prexp123", "experiment_variant": "b", "enrolled_at_ms": 1_658_726_378_679]],
     ]
 
-    static let samples: [String: [String: JSONValue]] = [
+    package static let samples: [String: [String: JSONValue]] = [
         "CANCELLATION": merged([
             "event_timestamp_ms": 1_601_337_615_995, "purchased_at_ms": 1_601_417_766_000, "expiration_at_ms": 1_602_022_566_000,
             "transaction_id": "100000000000002", "original_transaction_id": "100000000000000", "cancel_reason": "UNSUBSCRIBE", "price": 0.0,
