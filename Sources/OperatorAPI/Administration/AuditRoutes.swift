@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import GatewayAPI
 import HTTPEdge
 import Hummingbird
