@@ -109,7 +109,8 @@ struct SettingKey: Sendable {
         meaning: "header of the signature")
     static let revenueCatAPIKey = SettingKey(
         name: "REVENUECAT_API_KEY", fallback: nil,
-        meaning: "secret key of RevenueCat's REST API v1: subscribers are reconciled after webhooks and before they expire", secret: true)
+        meaning: "secret key of RevenueCat's REST API v1: subscribers are reconciled after webhooks, before they expire, and when overdue",
+        secret: true)
     static let revenueCatAPI = SettingKey(
         name: "REVENUECAT_API_URL", fallback: "https://api.revenuecat.com", meaning: "where that API is")
     static let stripeSecret = SettingKey(

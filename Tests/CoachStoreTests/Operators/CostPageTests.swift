@@ -143,10 +143,24 @@ struct CostPageTests {
     @Test("the first page of personas reads a part of them, and those without a call in the period cost little")
     func personas() async throws {
         let store = try await ledger()
+        // Thousands of rows of personas, where the ledger has hundreds.
+        try await store.admin.execute(
+            """
+            insert into gateway.persona_days (day, tier, provider, model, persona_id, calls, turns)
+            select d, 'free', 'one', 'small', md5('persona ' || n)::uuid, 1, 1
+            from generate_series('2031-03-01'::date, '2031-03-04', '1 day') as d, generate_series(1, 4000) as n
+            """)
+        try await store.admin.execute(
+            """
+            insert into gateway.key_weeks (week, key, persona_id, calls)
+            select distinct date_trunc('week', d.day::timestamp)::date, 'persona_id', d.persona_id, 1 from gateway.persona_days d
+            where d.persona_id is not null on conflict do nothing
+            """)
+        try await store.admin.execute("vacuum analyze gateway.persona_days")
         let all = "'2031-03-01+00', '2031-03-05+00', '{persona,domain,model,tier}', 'day', 'UTC'"
         let first = try await store.operatorPages("persona_costs(\(all), 2, null)")
         let whole = try await store.operatorPages("persona_costs(\(all), 10000, null)")
-        #expect(first * 2 < whole, "\(first) of \(whole)")
+        #expect(first * 5 < whole, "\(first) of \(whole)")
         let hour = "'2031-03-02 10:00+00', '2031-03-02 11:00+00', '{persona,model}', 'day', 'UTC'"
         let before = try await store.operatorPages("persona_costs(\(hour), 10000, null)")
         for table in ["key_days", "key_weeks"] {

@@ -106,7 +106,15 @@ struct DomainLatencyTests {
             }
         }
         // A page reads a part of the hours.
-        let period = "'2025-12-31+00', '2026-01-09+00', '{day,domain}', 'hour', 'UTC'"
+        try await store.admin.execute(
+            """
+            insert into gateway.key_hours (bucket, key, domain, calls, messages)
+            select t, 'domain', d, 1, 1
+            from generate_series('2025-01-01+00'::timestamptz, '2025-03-31+00', '1 hour') as t,
+                unnest(enum_range(null::public.coaching_domain)) as d
+            """)
+        try await store.admin.execute("vacuum analyze gateway.key_hours")
+        let period = "'2025-01-01+00', '2025-03-31+00', '{day,domain}', 'hour', 'UTC'"
         func read(_ limit: Int) async throws -> Int {
             try await store.operatorPages(
                 """

@@ -63,7 +63,7 @@ struct OperatorTests {
         ]
         for other in others {
             // Also before the arguments are looked at.
-            for text in [function, function.replacing("'UTC'", with: "'No/Zone'")] {
+            for text in [function, function.replacing("'day', 'UTC'", with: "'day', 'No/Zone'")] {
                 let error = await #expect(throws: PostgresError.self, "\(other.claims)") {
                     try await call(Query(unsafeSQL: text), as: other, store)
                 }

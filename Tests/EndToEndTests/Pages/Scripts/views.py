@@ -40,12 +40,12 @@ def is_shown(browser, table):
         all(fits(*pair, table.get("near")) for pair in zip(*both)) for both in zip(sorted(shown), sorted(rows)))
 
 
-def check(browser, name, number):
+def check(browser, name, place):
     """Checks the page that is open, each time as the next of the screens shows it."""
     path = browser.driver.current_url.removeprefix(origin)
-    browser.look(*LOOKS[number % len(LOOKS)])
+    browser.look(*LOOKS[place % len(LOOKS)])
     browser.open(path)
-    browser.check(f"{name.partition('?')[0]}-rows-{number}", allowed=ALLOWED)
+    browser.check(f"{name.partition('?')[0]}-rows-{place}", allowed=ALLOWED)
     browser.look(LAPTOP, "light")
 
 
@@ -54,21 +54,21 @@ with Browser(origin) as browser:
     browser.open("/operator")
     sign_in(browser, token)
     browser.wait("the overview", lambda: browser.all("#navigation a"))
-    for number, table in enumerate(json.loads(expected)):
+    for place, table in enumerate(json.loads(expected)):
         assert table["rows"], table
         # Figures are up to five seconds behind.
         try:
             browser.wait(table["table"], lambda: is_shown(browser, table), seconds=20)
         except AssertionError as error:
             raise AssertionError(f"{table}") from error
-        check(browser, table["view"], number)
-    for number, table in enumerate(json.loads(linked)):
+        check(browser, table["view"], place)
+    for place, table in enumerate(json.loads(linked)):
         assert table["rows"], table
         for name, calls in table["rows"]:
             browser.open(f"/operator/{table['view']}")
             assert follow(browser, table["table"], name), (table, name, browser.text("main"))
             browser.settle()
             assert browser.text("h1") == "Calls" and len(cells(browser, "Calls", ["Model"])) == calls, (table, name, browser.text("main"))
-        check(browser, "calls", number)
+        check(browser, "calls", place)
     browser.require_no_problems()
 print("done")
