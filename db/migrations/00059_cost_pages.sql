@@ -79,6 +79,10 @@ begin
     perform operator.require_operator();
     perform gateway.check_figure(group_by, array['day', 'model', 'provider', 'domain', 'persona', 'tier'], grain, tz);
     select b.labels, b.edges into labels, edges from gateway.buckets(starts, ends, grain, tz) b;
+    -- At first as if a bucket of the usual number of calls had eight rows by one key, 64 by two, and so on; personas are thousands.
+    select greatest(1, sum(d.calls) / cardinality(edges) / 8 ^ (cardinality(places) + case when 'persona' = any (group_by) then 3 else 0 end)) into calls_of_row
+    from gateway.key_days d
+    where d.key = 'tier' and d.day >= (starts at time zone 'UTC')::date and d.day <= (ends at time zone 'UTC')::date;
     first := 1 + (select count(*) from unnest(labels) as l where l < former);
     while first <= cardinality(edges) and missing > 0 loop
         part_start := edges[first];
@@ -88,7 +92,7 @@ begin
         exit when next_call is null;
         first := greatest(first, width_bucket(next_call, edges));
         part_start := edges[first];
-        -- As many buckets as fill the page, at first as if each call had a row of its own, then with as many rows as the parts before had.
+        -- As many buckets as fill the page, with as many rows as the part before had.
         select greatest(1, max(c.bucket) - first + 1), max(c.calls) into length, part_calls
         from (
             select width_bucket(h.bucket, edges) as bucket, sum(sum(h.calls)) over w as calls, sum(sum(h.calls)) over w - sum(h.calls) as before
