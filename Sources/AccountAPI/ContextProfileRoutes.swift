@@ -90,11 +90,7 @@ public struct ContextProfileRoutes: Feature {
         guard try await mayBeSaved(edit, context.caller) else {
             throw Rejection(reason: .consentMissing, missingConsents: [.memory])
         }
-        do {
-            return try await profiles.edit(context.caller, edit)
-        } catch let error as ProfileTooLong {
-            throw GatewayError(.invalidInput, "\(error.field.rawValue) is too long").naming(field: error.field.rawValue)
-        }
+        return try await profiles.edit(context.caller, edit)
     }
 }
 

@@ -21,12 +21,8 @@ public struct SyncRoutes: Feature {
                 parameters: [.init("since", in: .query, .text), PageQuery.limitParameter], response: .data(SyncResource.schema))
         ) { request, context in
             let limit = try PageQuery.limit(request)
-            do {
-                let page = try await sync.changes(context.caller, try request.changeToken("since"), limit)
-                return .envelope(context) { SyncResource(page).write(to: &$0) }
-            } catch is InvalidChangeToken {
-                throw GatewayError(.invalidInput, "since must be the next of an earlier answer").naming(field: "since")
-            }
+            let page = try await sync.changes(context.caller, try request.changeToken(.since), limit)
+            return .envelope(context) { SyncResource(page).write(to: &$0) }
         }
     }
 }

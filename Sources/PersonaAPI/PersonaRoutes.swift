@@ -115,9 +115,7 @@ public struct PersonaRoutes: Feature {
                     throw GatewayError(.forbidden, "an operator has withdrawn this persona")
                 }
             } catch let rejection as Rejection {
-                var error = GatewayError(rejection)
-                error.offerUpgrade(after: rejection, in: tiers.current)
-                throw error
+                throw GatewayError(rejection, offering: tiers.current)
             }
             return respond(request, context, try await personas.get(context.caller, id))
         }

@@ -86,6 +86,21 @@ struct ErrorTests {
         #expect(field?.status == 422 && field?.details.first?.0 == "field" && field?.details.first?.1 == .string("message"))
     }
 
+    @Test("an error of a port names the field or the parameter that it rejects")
+    func fields() {
+        let rejected: [(any Error, String)] = [
+            (InvalidChangeToken(), "updated_since"), (InvalidChangeToken(.since), "since"), (InvalidCursor(), "cursor"),
+            (ProfileTooLong(.goals), "goals"), (InvalidFigureQuery(), "tz"), (UnknownVersion(field: "from"), "from"),
+        ]
+        for (error, field) in rejected {
+            let answer = GatewayError(known: error)
+            #expect(answer?.httpStatus == 422 && answer?.details.first?.1 == .string(field), "\(field)")
+        }
+        #expect(GatewayError(known: InvalidChangeToken(.since))?.message == "since must be the next of an earlier answer")
+        let ofList = GatewayError(known: InvalidChangeToken())
+        #expect(ofList?.message == "updated_since must be the next_updated_since of an earlier answer")
+    }
+
     @Test("each rejection by the database has its code")
     func refusals() {
         #expect(GatewayError(Rejection(reason: .notFound)).code == .notFound)

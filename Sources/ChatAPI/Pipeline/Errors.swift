@@ -52,9 +52,8 @@ extension TurnPipeline {
     func rejected(
         _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) -> GatewayError {
-        var error = GatewayError(rejection)
+        var error = GatewayError(rejection, offering: tiers.current)
         if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
-        error.offerUpgrade(after: rejection, in: tiers.current)
         error.rate = rate
         error.safety = coaching.crisisResources(
             coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,

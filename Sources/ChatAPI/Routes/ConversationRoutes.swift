@@ -103,9 +103,7 @@ public struct ConversationRoutes: Feature {
 
     private func domain(_ text: String?) throws(GatewayError) -> Domain? {
         guard let text else { return nil }
-        guard let domain = Domain(rawValue: text) else {
-            throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
-        }
+        guard let domain = Domain(rawValue: text) else { throw .unknownDomain }
         return domain
     }
 

@@ -19,9 +19,19 @@ public struct InvalidCursor: Error, Sendable, Equatable {
     public init() {}
 }
 
-/// The `updatedSince` of a list request is malformed.
+/// The token of changes in a request is malformed.
 public struct InvalidChangeToken: Error, Sendable, Equatable {
-    public init() {}
+    /// Where the token stands. Raw values are the parameters of requests.
+    public enum Parameter: String, Sendable {
+        /// Of a list.
+        case updatedSince = "updated_since"
+        /// Of a synchronisation.
+        case since
+    }
+
+    public let parameter: Parameter
+
+    public init(_ parameter: Parameter = .updatedSince) { self.parameter = parameter }
 }
 
 /// Position of a synchronising client in the changes of a list.

@@ -19,10 +19,12 @@ struct SyncToken: Equatable {
     /// Throws `InvalidChangeToken` for a malformed text.
     init(text: String) throws(InvalidChangeToken) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), let number = Int64(parts[1], radix: 36), number >= -1 else { throw InvalidChangeToken() }
-        self.init(own: try ChangeToken(text: String(parts[0])), personas: number, lastPersona: nil)
+        guard (2...3).contains(parts.count), let own = try? ChangeToken(text: String(parts[0])),
+            let number = Int64(parts[1], radix: 36), number >= -1
+        else { throw InvalidChangeToken(.since) }
+        self.init(own: own, personas: number, lastPersona: nil)
         guard parts.count == 3 else { return }
-        guard let id = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken() }
+        guard let id = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken(.since) }
         lastPersona = id
     }
 

@@ -134,10 +134,13 @@ extension GatewayError {
         case is StaleVersion: self.init(.preconditionFailed, "the resource was changed in the meantime")
         case let unknown as UnknownVersion: self = GatewayError(.invalidInput, "there is no such version").naming(field: unknown.field)
         case is NotAllowed: self.init(.forbidden, "the caller's role does not allow this")
-        case is InvalidChangeToken:
-            self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")
-                .naming(field: "updated_since")
+        case let token as InvalidChangeToken: self.init(token)
         case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
+        case let tooLong as ProfileTooLong:
+            let field = tooLong.field.rawValue
+            self = GatewayError(.invalidInput, "\(field) is too long").naming(field: field)
+        case is InvalidFigureQuery:
+            self = GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
         case let fault as RequestFault: self.init(fault)
         case let error as any HTTPResponseError:
             switch error.status.code {
@@ -148,6 +151,18 @@ extension GatewayError {
             }
         default: return nil
         }
+    }
+
+    /// A token of changes that no answer contained.
+    private init(_ token: InvalidChangeToken) {
+        let parameter = token.parameter.rawValue
+        let source =
+            switch token.parameter {
+            case .updatedSince: "next_updated_since"
+            case .since: "next"
+            }
+        self.init(.invalidInput, "\(parameter) must be the \(source) of an earlier answer")
+        self = naming(field: parameter)
     }
 
     /// A request that is invalid HTTP, or too slow.

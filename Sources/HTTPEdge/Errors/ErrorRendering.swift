@@ -17,7 +17,7 @@ extension GatewayError {
     /// Status, headers and body of `response`.
     func rendered(format: ErrorFormat, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
         let row = ErrorMapping.row(code)
-        let code = format == .openAI ? OpenAIError.status(self) : self.status ?? row.status
+        let code = format == .openAI ? OpenAIError.status(self) : httpStatus
         // The phrase is RFC 9457's `title`, too.
         let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)

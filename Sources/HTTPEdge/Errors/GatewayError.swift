@@ -42,6 +42,9 @@ public struct GatewayError: Error, Sendable {
         self.limit = limit
     }
 
+    /// The status of its response.
+    public var httpStatus: Int { status ?? ErrorMapping.row(code).status }
+
     /// The error with its own resources, else those of its message by the profile's region, else the given ones.
     func with(safety: StreamSafety?, inProfile region: Region = .unknown) -> Self {
         var copy = self
@@ -61,6 +64,9 @@ public struct GatewayError: Error, Sendable {
 extension GatewayError {
     /// The same answer for a resource that does not exist and for one of another user, so that ids cannot be probed.
     public static let notFound = GatewayError(.notFound, "no such route or resource")
+
+    /// A domain that does not exist, in a request's `domain`.
+    public static let unknownDomain = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
 
     /// `retryAfter` in seconds; the pool usually recovers within one.
     static func databaseAway(retryAfter: Int = 1) -> Self {

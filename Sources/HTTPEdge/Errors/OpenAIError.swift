@@ -28,7 +28,7 @@ public struct OpenAIError: Sendable {
     /// What the protocol has for a status of ours: its clients know neither 412 nor 422.
     static func status(_ error: GatewayError) -> Int {
         if error.code == .personaOrDomainUnavailable { return 404 }
-        let status = error.status ?? ErrorMapping.row(error.code).status
+        let status = error.httpStatus
         return status == 412 || status == 422 ? 400 : status
     }
 

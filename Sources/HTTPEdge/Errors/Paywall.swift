@@ -2,10 +2,15 @@ import CoachCore
 import JSON
 
 extension GatewayError {
-    /// Adds what a client needs to show a paywall: `details.tier`, the user's tier; `details.upgrade_tier`, the nearest tier without this
-    /// limit; `details.entitlement`, which gives that tier; `details.domain`, if the tier does not include the domain. If no tier helps,
-    /// the user message offers no upgrade.
-    public mutating func offerUpgrade(after rejection: Rejection, in tiers: TierBook) {
+    /// A rejection, with what a client needs to show a paywall: `details.tier`, the user's tier; `details.upgrade_tier`, the nearest tier without
+    /// this limit; `details.entitlement`, which gives that tier; `details.domain`, if the tier does not include the domain. If no tier helps, the
+    /// user message offers no upgrade.
+    public init(_ rejection: Rejection, offering tiers: TierBook) {
+        self.init(rejection)
+        offerUpgrade(after: rejection, in: tiers)
+    }
+
+    private mutating func offerUpgrade(after rejection: Rejection, in tiers: TierBook) {
         guard code == .quotaExhausted || code == .subscriptionRequired else { return }
         if let tier = rejection.tier { details.append(("tier", .string(tier))) }
         if let domain = rejection.domain { details.append(("domain", .string(domain.rawValue))) }

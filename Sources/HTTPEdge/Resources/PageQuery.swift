@@ -22,7 +22,7 @@ public enum PageQuery {
             throw GatewayError(.invalidInput, "cursor and updated_since exclude each other").naming(field: "cursor")
         }
         return PageRequest(
-            limit: try limit(request), cursor: try request.cursor, updatedSince: try request.changeToken("updated_since"))
+            limit: try limit(request), cursor: try request.cursor, updatedSince: try request.changeToken(.updatedSince))
     }
 
     /// Reads `?limit=` alone.

@@ -70,7 +70,7 @@ extension IdempotentRequests {
 extension Error {
     /// Whether the creation was refused. After a fault of the database or a cancellation it may have been committed without an answer.
     fileprivate var createdNothing: Bool {
-        GatewayError(known: self).map { ($0.status ?? ErrorMapping.row($0.code).status) < 500 } ?? false
+        GatewayError(known: self).map { $0.httpStatus < 500 } ?? false
     }
 }
 

@@ -45,9 +45,9 @@ extension Request {
     }
 
     /// A token of changes in a parameter; nil: there is none. Such tokens are of the user, whichever list gave them. Throws `InvalidChangeToken`.
-    public func changeToken(_ parameter: Substring) throws(InvalidChangeToken) -> String? {
-        guard let sealed = uri.queryParameters[parameter] else { return nil }
-        guard let token = SealedText.open(String(sealed), for: "changes") else { throw InvalidChangeToken() }
+    public func changeToken(_ parameter: InvalidChangeToken.Parameter) throws(InvalidChangeToken) -> String? {
+        guard let sealed = uri.queryParameters[Substring(parameter.rawValue)] else { return nil }
+        guard let token = SealedText.open(String(sealed), for: "changes") else { throw InvalidChangeToken(parameter) }
         return token
     }
 }

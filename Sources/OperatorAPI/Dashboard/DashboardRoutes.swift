@@ -89,7 +89,7 @@ public struct DashboardRoutes: Feature {
 
     private func signInPage(_ error: GatewayError? = nil) -> Response {
         let problem = error.map { #"<p class="problem" role="alert">That did not work: \#(HTMLText.escaped($0.message)).</p>"# }
-        let status = error.map { HTTPResponse.Status(code: $0.status ?? ErrorMapping.row($0.code).status) } ?? .ok
+        let status = error.map { HTTPResponse.Status(code: $0.httpStatus) } ?? .ok
         var page = assets.filled(PackageResources.signin_html, ["problem": problem ?? ""]).page(status: status)
         error?.write(to: &page.headers, status: status.code)
         return page

@@ -18,9 +18,7 @@ extension FigureQuery {
             throw GatewayError(.invalidInput, "grain must be hour, day or week").naming(field: "grain")
         }
         let zone = query["tz"].map(String.init) ?? "UTC"
-        guard TimeZone.isIANA(zone) else {
-            throw GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
-        }
+        guard TimeZone.isIANA(zone) else { throw InvalidFigureQuery() }
         let isByDays = figure.needsUTCDays(names)
         if isByDays, !TimeZone.isUTC(zone) { throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "tz") }
         if isByDays, grain == .hour, names.contains("day") {

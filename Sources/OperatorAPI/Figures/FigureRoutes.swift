@@ -82,24 +82,20 @@ public struct FigureRoutes: Feature {
 
     private func table(_ figure: Figure, _ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let query = try FigureQuery(request, figure, now: now())
-        do {
-            var table = try await figures.table(context.caller, figure, query)
-            var columns = figure.columns
-            if try request.comparesWithPrevious() {
-                let comparison = FigureComparison(figure, query)
-                let former = try await figures.table(context.caller, figure, comparison.previous(of: table))
-                // Rows beyond would seem to have no period before.
-                guard former.nextCursor == nil else {
-                    throw GatewayError(.invalidInput, "the period before has more than \(Self.longestTable) rows: choose fewer groups")
-                        .naming(field: "compare")
-                }
-                table.rows = comparison.rows(table, former)
-                columns = FigureComparison.columns(of: figure)
+        var table = try await figures.table(context.caller, figure, query)
+        var columns = figure.columns
+        if try request.comparesWithPrevious() {
+            let comparison = FigureComparison(figure, query)
+            let former = try await figures.table(context.caller, figure, comparison.previous(of: table))
+            // Rows beyond would seem to have no period before.
+            guard former.nextCursor == nil else {
+                throw GatewayError(.invalidInput, "the period before has more than \(Self.longestTable) rows: choose fewer groups")
+                    .naming(field: "compare")
             }
-            return respond(request, context, table, columns, trace: query.trace(of: figure))
-        } catch is InvalidFigureQuery {
-            throw GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
+            table.rows = comparison.rows(table, former)
+            columns = FigureComparison.columns(of: figure)
         }
+        return respond(request, context, table, columns, trace: query.trace(of: figure))
     }
 
     private func respond(

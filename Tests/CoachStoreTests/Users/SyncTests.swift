@@ -317,7 +317,7 @@ struct SyncTests {
         let page = try await copy.sync.changes(caller, foreign, 10)
         #expect(page.position.isReset && page.items.count == 3)
         for text in ["", "x", "1_2_3", "\(foreign).x", String(foreign.dropLast(2))] {
-            await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
+            await #expect(throws: InvalidChangeToken(.since)) { try await copy.sync.changes(caller, text, 10) }
         }
     }
 }
