@@ -189,12 +189,6 @@ extension BeginTurnResult {
             return rejection
         }
     }
-
-    var rate: RateLimit {
-        switch self {
-        case .begun(_, let rate), .known(_, let rate), .rejected(_, let rate): rate
-        }
-    }
 }
 
 extension TurnReceipt {

@@ -31,6 +31,14 @@ struct AuthenticationTests {
             handler.get("/handler", description) { _, context in .envelope(context) { $0.null() } }
             handler.post("/handler", description) { _, _ in throw GatewayError.notFound }
             handler.put("/handler", description) { _, _ in throw StoreFault.unavailable(retryAfter: 2) }
+            handler.get("/counted", description) { _, context in
+                context.rateLimit.record(RateLimit(limit: 10, remaining: 4, resetAt: 60))
+                return .envelope(context) { $0.null() }
+            }
+            handler.post("/counted", description) { _, context in
+                context.rateLimit.record(RateLimit(limit: 10, remaining: 3, resetAt: 60))
+                throw GatewayError.notFound
+            }
             let tolerant = users.counting(.beforeHandlerIfPossible)
             tolerant.get("/tolerant", description) { _, context in .envelope(context) { $0.null() } }
             tolerant.post("/tolerant", description) { _, context in
@@ -156,6 +164,16 @@ struct AuthenticationTests {
         #expect(try await edge.send(.post, "/handler", token: try edge.token()).errorCode == "BIZ_2010")
         edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 1) }
         #expect(try await edge.send(.post, "/handler", token: try edge.token()).status == 404)
+    }
+
+    @Test("what a handler counted itself stands on its answer and on its error, and is not counted again")
+    func countedByHandler() async throws {
+        let edge = try edge()
+        for (method, status, remaining) in [(HTTPRequest.Method.get, 200, "4"), (.post, 404, "3")] {
+            let answer = try await edge.send(method, "/counted", token: try edge.token())
+            #expect(answer.status == status && answer.headers[.rateRemaining] == remaining && answer.headers[.rateLimit] == "10")
+        }
+        #expect(edge.counter.calls == 0)
     }
 
     @Test("without the database only beforeHandlerIfPossible routes answer, until the handler calls requireCounted")

@@ -37,6 +37,6 @@ public struct ChatCompletionRoutes: Feature {
         }
         let ending = try await pipeline.ending(of: subscription)
         guard ending.finishReason != nil else { throw pipeline.failure(ending, subscription) }
-        return .json(completion.encoded(ending), rate: subscription.rate)
+        return .json(completion.encoded(ending))
     }
 }

@@ -78,7 +78,7 @@ extension TurnPipeline {
     }
 
     private func begun(_ error: GatewayError, _ subscription: TurnSubscription) -> GatewayError {
-        var error = rejected(error, subscription)
+        var error = rejected(error, subscription.turn)
         error.hasBegunTurn = true
         return error
     }

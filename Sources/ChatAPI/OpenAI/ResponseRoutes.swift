@@ -82,7 +82,7 @@ public struct ResponseRoutes: Feature {
             let ending = try await pipeline.ending(of: subscription)
             if ending.status == .failed { throw pipeline.failure(ending, subscription) }
         }
-        return .json(object.encoded(), rate: subscription.rate)
+        return .json(object.encoded())
     }
 
     /// The conversation of an earlier response.

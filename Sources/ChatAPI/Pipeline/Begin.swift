@@ -8,15 +8,17 @@ extension TurnPipeline {
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
         do {
-            return try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
-                let result = try await repository.begin(http.caller, request, assessment.first)
-                guard case .rejected(let rejection, _) = result, assessment.first.risk.tier < .crisis else { return result }
+            let result: BeginTurnResult = try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
+                let first = try await repository.begin(http.caller, request, assessment.first)
+                guard case .rejected(let rejection, _) = first, assessment.first.risk.tier < .crisis else { return first }
                 let final = await assessment.final
                 // Most limits do not refuse a user in danger (CONTRACT §4).
                 let risk = coaching.fusion.fuse(final.risk, stored: rejection.safetyLevel).risk
-                guard risk.tier >= .crisis else { return result }
+                guard risk.tier >= .crisis else { return first }
                 return try await repository.begin(http.caller, request, MessageAssessment(risk: risk, domains: final.domains))
             }
+            http.context.rateLimit.record(result.rate)
+            return result
         } catch {
             throw failure(error, await assessment.final.risk, request, http)
         }

@@ -29,13 +29,14 @@ extension TurnPipeline {
         do {
             counted = try await counter.take(http.caller, true)
         } catch let counted as CountedRejection {
-            throw rejected(counted.rejection, counted.rate, request, assessment, http)
+            http.context.rateLimit.record(counted.rate)
+            throw rejected(counted.rejection, request, assessment, http)
         } catch {
             throw failure(error, assessment.risk, request, http)
         }
+        // A user in danger goes on to `begin`, whose count the response states.
         guard counted.safetyLevel == .calm else { return }
-        var error = error
-        error.rate = counted.rate
+        http.context.rateLimit.record(counted.rate)
         throw error
     }
 
@@ -50,11 +51,10 @@ extension TurnPipeline {
 
     /// The error for a rejection by the database, with crisis resources when the message or the stored safety level requires them.
     func rejected(
-        _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+        _ rejection: Rejection, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) -> GatewayError {
         var error = GatewayError(rejection, offering: tiers.current)
         if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
-        error.rate = rate
         error.safety = coaching.crisisResources(
             coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,
             in: http.region(request, profile: rejection.region))

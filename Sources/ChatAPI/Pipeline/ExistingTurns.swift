@@ -61,27 +61,29 @@ extension TurnPipeline {
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
         let key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)
         switch try await beginRetry(RetryRequest(of: turnID, idempotencyKey: key?.text), http) {
-        case .known(let known, let rate):
+        case .known(let known, _):
             http.trace.end()
-            return try relay(TurnSubscription(turn: await attach(known), rate: rate, request: .repeats), from: .start, http)
-        case .rejected(let rejection, let rate):
-            throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
-        case .begun(let context, let message, let rate):
+            return try relay(TurnSubscription(turn: await attach(known), request: .repeats), from: .start, http)
+        case .rejected(let rejection, _):
+            throw rejected(rejection, TurnRequest(message: ""), .calm, http)
+        case .begun(let context, let message, _):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
             registry.expect(context.identity.turnID, of: http.caller.userID)
             let assessment = await assess(request).final
-            let reservation = try await reserve(request, assessment, context, rate, http)
+            let reservation = try await reserve(request, assessment, context, http)
             let turn = await answer(request, assessment, savedTier: context.earlierRisk?.tier ?? .none, context, reservation, http)
-            return try relay(TurnSubscription(turn: turn, rate: rate, request: .began), from: .start, http)
+            return try relay(TurnSubscription(turn: turn, request: .began), from: .start, http)
         }
     }
 
     /// As `begin`, for a retry.
     private func beginRetry(_ request: RetryRequest, _ http: TurnHTTPRequest) async throws(GatewayError) -> RetryTurnResult {
         do {
-            return try await admitted(orRepeated: { try await recovery.repeatedRetry(http.caller, request) }) {
+            let result: RetryTurnResult = try await admitted(orRepeated: { try await recovery.repeatedRetry(http.caller, request) }) {
                 try await recovery.retry(http.caller, request)
             }
+            http.context.rateLimit.record(result.rate)
+            return result
         } catch {
             throw failure(error, .calm, TurnRequest(message: ""), http)
         }

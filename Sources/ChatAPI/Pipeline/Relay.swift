@@ -28,11 +28,11 @@ extension TurnPipeline {
         if !turn.add(subscriber, limit: Self.maximumAdditionalStreams) {
             subscriber = Subscriber(deliversAtEnd: subscription.request == .repeats)
             guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumAdditionalStreamsAtEnd) else {
-                throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1, limit: .streams), subscription)
+                throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1, limit: .streams), turn)
             }
         }
         let stream = TurnStream(turn: turn, cursor: cursor, format: format, streamLoop: streamLoop)
-        return stream.response(subscriber: subscriber, channel: http.context.channel, rate: subscription.rate)
+        return stream.response(subscriber: subscriber, channel: http.context.channel)
     }
 
     /// The response for a cursor beyond the text of the current attempt: the client has read an earlier attempt, whose text was lost in a
@@ -52,11 +52,10 @@ extension TurnPipeline {
         return Response(status: .ok, headers: fields, body: body)
     }
 
-    /// Adds the rate limit and the turn's crisis resources to an error.
-    func rejected(_ error: GatewayError, _ subscription: TurnSubscription) -> GatewayError {
+    /// Adds the turn's crisis resources to an error.
+    func rejected(_ error: GatewayError, _ turn: LiveTurn) -> GatewayError {
         var error = error
-        error.rate = subscription.rate
-        error.safety = card(of: subscription.turn)
+        error.safety = card(of: turn)
         return error
     }
 

@@ -10,7 +10,7 @@ extension TurnPipeline {
     /// or the database does not say what is left of it, the turn is ended as failed and an error thrown; but a turn with a message at risk,
     /// or a stored safety level above calm, continues without a reservation (CONTRACT §4).
     func reserve(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ rate: RateLimit, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BudgetReservation? {
         let book = tiers.current
         let shared = book.sharedBudgets(of: book.tier(named: context.tier), persona: context.persona?.id)
@@ -27,7 +27,6 @@ extension TurnPipeline {
                     context, of: http.caller.userID, code: .databaseUnavailable, requestID: http.context.requestID)
             }
             var failure = errors.clientError(for: error, requestID: http.context.requestID)
-            failure.rate = rate
             failure.hasBegunTurn = true
             throw failure
         }
@@ -39,7 +38,7 @@ extension TurnPipeline {
         let rejection = Rejection(
             reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
             tier: context.tier, sharedBudget: shared.map { $0.budget }.filter(exhausted.contains).decisiveScope, region: context.region)
-        var error = rejected(rejection, rate, request, assessment, http)
+        var error = rejected(rejection, request, assessment, http)
         error.hasBegunTurn = true
         throw error
     }

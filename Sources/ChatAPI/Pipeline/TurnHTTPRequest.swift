@@ -30,11 +30,9 @@ struct TurnHTTPRequest: Sendable {
     }
 }
 
-/// A turn to stream to a client, and what the response needs beside it.
+/// A turn to stream to a client, and how the client came to it.
 struct TurnSubscription: Sendable {
     var turn: LiveTurn
-    /// The caller's rate limit; nil when the middleware counted the request and writes the headers.
-    var rate: RateLimit?
     var request = Request.resumes
 
     enum Request {

@@ -39,18 +39,18 @@ struct TurnPipeline: Sendable {
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
         switch try await http.trace.step("begin", { try await begin(request, pending, http) }) {
-        case .begun(let context, let rate):
+        case .begun(let context, _):
             // From here on a stop reaches it without the database.
             registry.expect(context.identity.turnID, of: http.caller.userID)
             let assessment = await pending.final
-            let reservation = try await reserve(request, assessment, context, rate, http)
+            let reservation = try await reserve(request, assessment, context, http)
             let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
-            return TurnSubscription(turn: turn, rate: rate, request: .began)
-        case .known(let known, let rate):
+            return TurnSubscription(turn: turn, request: .began)
+        case .known(let known, _):
             http.trace.end()
-            return TurnSubscription(turn: await attach(known), rate: rate, request: .repeats)
-        case .rejected(let rejection, let rate):
-            throw rejected(rejection, rate, request, await pending.final, http)
+            return TurnSubscription(turn: await attach(known), request: .repeats)
+        case .rejected(let rejection, _):
+            throw rejected(rejection, request, await pending.final, http)
         }
     }
 

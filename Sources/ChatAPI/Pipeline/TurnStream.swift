@@ -18,11 +18,10 @@ struct TurnStream: Sendable {
     let streamLoop: StreamLoop
 
     /// The response. Its head and first event are sent before the model's first token.
-    func response(subscriber: Subscriber, channel: any Channel, rate: RateLimit?) -> Response {
+    func response(subscriber: Subscriber, channel: any Channel) -> Response {
         var fields = HTTPFields()
         fields.writeEventStream()
         fields[.connection] = "close"
-        rate?.write(to: &fields)
         let pending = PendingSubscription(subscriber, at: turn)
         // The client may disconnect before the body begins.
         channel.closeFuture.whenComplete { _ in pending.cancel() }

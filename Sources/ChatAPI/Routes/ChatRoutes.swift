@@ -101,7 +101,7 @@ public struct ChatRoutes: Feature {
             if turn.facts.identity.attempt > 1, turn.ending != nil || pipeline.isLocal(turn) { return pipeline.relayLost(turn, http) }
             if let ending = turn.ending, ending.finishReason != nil {
                 throw pipeline.rejected(
-                    GatewayError(.invalidInput, TerminalEvents.beyondMessage).naming(field: "after"), subscription)
+                    GatewayError(.invalidInput, TerminalEvents.beyondMessage).naming(field: "after"), turn)
             }
         }
         return try pipeline.relay(subscription, from: cursor, http)

@@ -73,6 +73,13 @@ public enum RetryTurnResult: Sendable, Equatable {
     case known(KnownTurn, RateLimit)
     /// The retry was rejected; nothing was written.
     case rejected(Rejection, RateLimit)
+
+    /// The state of the caller's request limit.
+    public var rate: RateLimit {
+        switch self {
+        case .begun(_, _, let rate), .known(_, let rate), .rejected(_, let rate): rate
+        }
+    }
 }
 
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.

@@ -51,4 +51,11 @@ public enum BeginTurnResult: Sendable, Equatable {
     case known(KnownTurn, RateLimit)
     /// The request was rejected; only the user's row and the rate counter were written.
     case rejected(Rejection, RateLimit)
+
+    /// The state of the caller's request limit.
+    public var rate: RateLimit {
+        switch self {
+        case .begun(_, let rate), .known(_, let rate), .rejected(_, let rate): rate
+        }
+    }
 }

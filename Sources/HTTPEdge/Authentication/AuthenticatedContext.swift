@@ -9,6 +9,7 @@ public struct AuthenticatedContext: EdgeContext, ChildRequestContext {
     public let channel: any Channel
     public let requestID: String
     public let arrivedAt: ContinuousClock.Instant
+    public let rateLimit: ResponseRateLimit
     public let caller: Caller
     private let counting: Authentication.Counting
 
@@ -21,6 +22,7 @@ public struct AuthenticatedContext: EdgeContext, ChildRequestContext {
         channel = context.channel
         requestID = context.requestID
         arrivedAt = context.arrivedAt
+        rateLimit = context.rateLimit
         caller = authentication.caller
         counting = authentication.counting
     }

@@ -18,8 +18,7 @@ public enum RequestCounting: Sendable {
     case byHandler
 }
 
-/// Authenticates, counts, checks the role and writes the rate-limit headers. Errors also get the rate limit and, for users with a stored
-/// safety level, crisis resources.
+/// Authenticates, counts and checks the role. Errors to users with a stored safety level get crisis resources.
 struct AuthenticationMiddleware: RouterMiddleware {
     let authenticator: Authenticator
     let errors: ErrorReporter
@@ -45,9 +44,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
             answer = await handle(state, caller, request, context, next)
         }
         switch answer {
-        case .success(var response):
-            if case .counted(let counted) = state { counted.rate.write(to: &response.headers) }
-            return response
+        case .success(let response): return response
         case .failure(let error):
             let error = errors.clientError(for: error, requestID: context.requestID)
             throw await complete(error, state, caller, request, context)
@@ -107,7 +104,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
         }
     }
 
-    /// Adds rate limit and crisis resources to an error. With `RequestCounting.byHandler`, an error that came before the handler counted is
+    /// Adds crisis resources to an error. With `RequestCounting.byHandler`, an error that came before the handler counted is
     /// counted here, unless the database is unavailable; if that reaches the limit, the limit's error replaces it.
     private func complete(
         _ error: GatewayError, _ state: Authentication.Counting, _ caller: Caller, _ request: Request, _ context: GatewayContext
@@ -117,7 +114,8 @@ struct AuthenticationMiddleware: RouterMiddleware {
         case .counted(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
         case .failed(let failure): return error.with(safety: failure.safety)
         case .pending:
-            guard error.rate == nil, error.code != .databaseUnavailable else { return error.with(safety: nil) }
+            let isCounted = context.rateLimit.current != nil || error.rate != nil
+            guard !isCounted, error.code != .databaseUnavailable else { return error.with(safety: nil) }
             do throws(GatewayError) {
                 return authenticator.complete(error, with: try await count(caller, request, context), acceptLanguage: acceptLanguage)
             } catch let rejection {
@@ -135,8 +133,6 @@ struct AuthenticationMiddleware: RouterMiddleware {
             case .beforeHandler, .besideHandler: false
             case .beforeHandlerIfPossible, .byHandler: true
             }
-        return try await authenticator.count(caller, isOfTurn: isOfTurn, acceptLanguage: request.headers[.acceptLanguage]) {
-            errors.clientError(for: $0, requestID: context.requestID)
-        }
+        return try await authenticator.count(caller, isOfTurn: isOfTurn, request, context, errors)
     }
 }

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hummingbird
 
 extension Authenticator {
-    /// Counts a request that no handler takes: against its caller's limit, without a valid token against that of its address. Returns its error with
-    /// the rate limit, or the error of a limit that is reached.
+    /// Counts a request that no handler takes: against its caller's limit, without a valid token against that of its address. Returns its error, or
+    /// that of a limit that is reached.
     func countUnhandled(
         _ error: GatewayError, _ request: Request, _ context: GatewayContext, _ errors: ErrorReporter
     ) async -> GatewayError {
@@ -13,11 +13,8 @@ extension Authenticator {
                 try await unauthenticated.count(request.headers, from: context.channel)
                 return error
             }
-            let acceptLanguage = request.headers[.acceptLanguage]
-            let counted = try await count(caller, isOfTurn: false, acceptLanguage: acceptLanguage) {
-                errors.clientError(for: $0, requestID: context.requestID)
-            }
-            return complete(error, with: counted, acceptLanguage: acceptLanguage)
+            let counted = try await count(caller, isOfTurn: false, request, context, errors)
+            return complete(error, with: counted, acceptLanguage: request.headers[.acceptLanguage])
         } catch let rejection {
             return rejection.code == .databaseUnavailable ? error : rejection
         }

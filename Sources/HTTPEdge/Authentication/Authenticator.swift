@@ -1,6 +1,8 @@
 import CoachCore
 import Foundation
 import GatewayAPI
+import HTTPTypes
+import Hummingbird
 import Identity
 
 /// Verifies the tokens and sessions of requests, counts requests against their limits, and adds crisis resources to the errors of users in
@@ -37,14 +39,18 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// Counts one request of the caller. Throws when the limit is reached, the user is suspended, or the database is unavailable.
-    func count(_ caller: Caller, isOfTurn: Bool, acceptLanguage: String?, _ report: (any Error) -> GatewayError) async throws(GatewayError)
-        -> CountedRequest
-    {
+    /// Counts one request of the caller and records the limit for the response. Throws when the limit is reached, the user is suspended, or the
+    /// database is unavailable.
+    func count(
+        _ caller: Caller, isOfTurn: Bool, _ request: Request, _ context: some EdgeContext, _ errors: ErrorReporter
+    ) async throws(GatewayError) -> CountedRequest {
         do {
-            return try await counter.take(caller, isOfTurn)
+            let counted = try await counter.take(caller, isOfTurn)
+            context.rateLimit.record(counted.rate)
+            return counted
         } catch {
-            var clientError = report(error)
+            let acceptLanguage = request.headers[.acceptLanguage]
+            var clientError = errors.clientError(for: error, requestID: context.requestID)
             if let rejection = (error as? CountedRejection)?.rejection {
                 refused.insert(caller.userID, seconds: rejection.retryAfter ?? 60)
                 clientError.safety = resources(stored: rejection.safetyLevel, rejection.region, acceptLanguage)
@@ -56,11 +62,9 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// Adds the rate limit, and crisis resources when the stored level is above calm, unless the error has its own.
+    /// Adds crisis resources when the stored level is above calm, unless the error has its own.
     func complete(_ error: GatewayError, with counted: CountedRequest, acceptLanguage: String?) -> GatewayError {
-        var error = error
-        error.rate = error.rate ?? counted.rate
-        return error.with(safety: resources(stored: counted.safetyLevel, counted.region, acceptLanguage), inProfile: counted.region)
+        error.with(safety: resources(stored: counted.safetyLevel, counted.region, acceptLanguage), inProfile: counted.region)
     }
 
     private func resources(stored level: SafetyLevel, _ profile: Region, _ acceptLanguage: String?) -> StreamSafety? {

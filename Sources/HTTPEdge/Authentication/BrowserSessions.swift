@@ -13,9 +13,9 @@ public struct BrowserSessions: Sendable {
     /// Opens a session with an operator's token, the value of an `Authorization` header. Throws what a request with this token would get.
     public func open(
         _ authorization: String?, _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date, rate: RateLimit) {
+    ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date) {
         try checkOrigin(request, required: false)
-        let (caller, rate) = try await caller(authorization, request, context)
+        let caller = try await caller(authorization, request, context)
         let token = SessionToken.random(for: caller.userID)
         do {
             try await authenticator.sessions.store.open(caller, token)
@@ -23,14 +23,12 @@ public struct BrowserSessions: Sendable {
             throw errors.clientError(for: error, requestID: context.requestID)
         }
         let cookie = SessionCookie.setting(token, until: caller.expiresAt, now: Date(), isSecure: isSecure(request))
-        return (cookie, caller.expiresAt, rate)
+        return (cookie, caller.expiresAt)
     }
 
     /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended. A cookie of no session counts against
     /// the limit of its address.
-    public func expiry(
-        _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> (expiresAt: Date, rate: RateLimit) {
+    public func expiry(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> Date {
         let caller: Caller?
         do {
             caller = try await authenticator.sessions.caller(request, errors, context)
@@ -39,7 +37,8 @@ public struct BrowserSessions: Sendable {
             throw error
         }
         guard let caller else { throw .noSession }
-        return (caller.expiresAt, try await count(caller, request, context).rate)
+        try await count(caller, request, context)
+        return caller.expiresAt
     }
 
     /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin.
@@ -68,7 +67,7 @@ public struct BrowserSessions: Sendable {
     /// A failed attempt counts against the limit of its address.
     private func caller(
         _ authorization: String?, _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> (Caller, RateLimit) {
+    ) async throws(GatewayError) -> Caller {
         let caller: Caller
         do {
             caller = try await authenticator.authenticate(authorization)
@@ -76,19 +75,13 @@ public struct BrowserSessions: Sendable {
             try await authenticator.unauthenticated.count(request.headers, from: context.channel)
             throw error
         }
-        let rate = try await count(caller, request, context).rate
-        guard caller.role == .operator else {
-            var error = GatewayError(.forbidden, "only operators have sessions")
-            error.rate = rate
-            throw error
-        }
-        return (caller, rate)
+        try await count(caller, request, context)
+        guard caller.role == .operator else { throw GatewayError(.forbidden, "only operators have sessions") }
+        return caller
     }
 
-    private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> CountedRequest {
-        try await authenticator.count(caller, isOfTurn: false, acceptLanguage: request.headers[.acceptLanguage]) {
-            errors.clientError(for: $0, requestID: context.requestID)
-        }
+    private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) {
+        _ = try await authenticator.count(caller, isOfTurn: false, request, context, errors)
     }
 
     private func checkOrigin(_ request: Request, required: Bool) throws(GatewayError) {

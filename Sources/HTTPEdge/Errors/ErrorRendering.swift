@@ -45,7 +45,7 @@ extension GatewayError {
         return (status, fields, bytes)
     }
 
-    /// What its answer says in the head, whatever its body is: `Retry-After`, the rate limit, and headers of its own.
+    /// What its answer says in the head, whatever its body is: `Retry-After`, the limit of a caller who was refused by it, and headers of its own.
     public func write(to fields: inout HTTPFields, status: Int) {
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
         if let seconds = retryAfterHeader(status: status) { fields[.retryAfter] = String(seconds) }
@@ -93,7 +93,7 @@ extension ErrorAction {
 
 extension RateLimit {
     /// Writes the rate-limit headers of an authenticated answer (CONTRACT §2), those of draft-ietf-httpapi-ratelimit-headers-10 included.
-    public func write(to fields: inout HTTPFields, now: Date = Date()) {
+    func write(to fields: inout HTTPFields, now: Date = Date()) {
         fields[.rateLimit] = String(limit)
         fields[.rateRemaining] = String(remaining)
         fields[.rateReset] = String(resetAt)

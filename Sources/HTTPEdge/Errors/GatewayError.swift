@@ -29,8 +29,9 @@ public struct GatewayError: Error, Sendable {
     public var safetyByProfile: (@Sendable (Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false
-    /// Written as the rate-limit headers of an authenticated response.
-    public var rate: RateLimit?
+    /// Of a request that was refused when it was counted: the state of the caller's limit, for the response's headers. After a request was counted
+    /// its context has it.
+    var rate: RateLimit?
     /// The limit that refused the request, for metrics.
     public var limit: RequestLimit?
 

@@ -26,6 +26,7 @@ struct EdgeMiddleware: RouterMiddleware {
             response = error.response(
                 format: ErrorFormat(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
+        context.rateLimit.current?.write(to: &response.headers)
         crossOrigin.write(to: &response.headers, for: request)
         ShareLinkHeaders.write(to: &response.headers, path: request.uri.path)
         response.headers[.requestID] = context.requestID

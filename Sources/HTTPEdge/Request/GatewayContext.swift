@@ -7,6 +7,7 @@ public struct GatewayContext: EdgeContext {
     public let channel: any Channel
     public internal(set) var requestID: String
     public let arrivedAt: ContinuousClock.Instant
+    public let rateLimit = ResponseRateLimit()
     /// Set by ``AuthenticationMiddleware``; ``AuthenticatedContext`` is made from it.
     var authentication: Authentication?
 
@@ -24,4 +25,6 @@ public protocol EdgeContext: RequestContext {
     var channel: any Channel { get }
     /// The request's id, in log lines and in `meta.request_id` of the response.
     var requestID: String { get }
+    /// The rate limit that the response states.
+    var rateLimit: ResponseRateLimit { get }
 }

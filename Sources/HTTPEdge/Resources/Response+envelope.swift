@@ -16,12 +16,8 @@ extension Response {
         return Response(bytes: bytes, type: "application/json; charset=utf-8", status: status)
     }
 
-    /// A JSON value without an envelope, with the caller's rate limit unless the middleware counted.
-    public static func json(_ bytes: [UInt8], rate: RateLimit? = nil) -> Response {
-        var response = Response(bytes: bytes, type: "application/json; charset=utf-8")
-        rate?.write(to: &response.headers)
-        return response
-    }
+    /// A JSON value without an envelope.
+    public static func json(_ bytes: [UInt8]) -> Response { Response(bytes: bytes, type: "application/json; charset=utf-8") }
 
     /// A response with these bytes and `Cache-Control: no-store`.
     public init(bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {

@@ -33,10 +33,8 @@ public struct DashboardRoutes: Feature {
         group.get(
             "/operator/session", .init("Get when the browser's session ends", response: .data(session), failures: [401, 403])
         ) { request, context in
-            let session = try await sessions.expiry(request, context)
-            var response = Response.envelope(context) { $0.session(until: Timestamp(session.expiresAt)) }
-            session.rate.write(to: &response.headers)
-            return response
+            let expiresAt = Timestamp(try await sessions.expiry(request, context))
+            return .envelope(context) { $0.session(until: expiresAt) }
         }
         group.post(
             "/operator/session",
@@ -53,17 +51,13 @@ public struct DashboardRoutes: Feature {
 
     /// While the database is unavailable the dashboard itself reports it.
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
-        var (expiresAt, headers) = ("", HTTPFields())
+        var expiresAt = ""
         do throws(GatewayError) {
-            let session = try await sessions.expiry(request, context)
-            expiresAt = Timestamp(session.expiresAt).rfc3339
-            session.rate.write(to: &headers)
+            expiresAt = Timestamp(try await sessions.expiry(request, context)).rfc3339
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
         }
-        var page = assets.filled(PackageResources.dashboard_html, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
-        page.headers.append(contentsOf: headers)
-        return page
+        return assets.filled(PackageResources.dashboard_html, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
     }
 
     private func signIn(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
@@ -72,16 +66,13 @@ public struct DashboardRoutes: Feature {
             let session = try await sessions.open(request.headers[.authorization], request, context)
             var response = Response.envelope(context, status: .created) { $0.session(until: Timestamp(session.expiresAt)) }
             response.headers[.setCookie] = session.setCookie
-            session.rate.write(to: &response.headers)
             return response
         }
         let token = FormBody.value(of: "token", in: try await request.collectBytes())
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
-            var response = Response(
+            return Response(
                 status: .seeOther, headers: [.setCookie: session.setCookie, .location: "/operator", .cacheControl: "no-store"])
-            session.rate.write(to: &response.headers)
-            return response
         } catch {
             return signInPage(error)
         }
