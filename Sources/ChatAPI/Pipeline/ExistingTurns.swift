@@ -45,13 +45,20 @@ extension TurnPipeline {
         return await tail(known)
     }
 
-    /// A turn of another instance, with its owner's decisions, which come with its first checkpoint: without them a stream would have no card. An owner
-    /// that crashed before it is not waited for longer than a second.
+    /// How often a turn of another instance is read again until its owner's first checkpoint, and the pause between: a second in all, because an owner
+    /// may have crashed before it.
+    private static let decisionReads = (count: 10, pause: Duration.milliseconds(100))
+
+    /// A turn of another instance, with its owner's decisions, which come with its first checkpoint: without them a stream would have no card.
+    ///
+    /// Polled, because a checkpoint sends no notification: a pending one holds an instance-wide lock of PostgreSQL through the commit, and each instance
+    /// checkpoints four times a second, while few requests come between a turn's beginning and its first checkpoint, 250 ms later at most.
     private func tail(_ known: KnownTurn) async -> LiveTurn {
         var known = known
-        for _ in 0..<10 where !known.isDecided {
-            try? await Task.sleep(for: .milliseconds(100))
-            guard let later = try? await recovery.load(known.userID, known.identity.turnID) else { break }
+        for _ in 0..<Self.decisionReads.count where !known.isDecided {
+            guard (try? await Task.sleep(for: Self.decisionReads.pause)) != nil,
+                let later = try? await recovery.load(known.userID, known.identity.turnID)
+            else { break }
             known = later
         }
         return remoteTurns.tail(known, firstChoice: firstChoice(of: known))
