@@ -70,7 +70,7 @@ extension ScriptedServer.Request {
 extension ScriptedServer {
     static func stream(_ bytes: some Sequence<UInt8>) -> [Step] { [.send(streamHead), .send(Array(bytes))] }
 
-    static func refusal(_ status: String, headers: [String] = [], _ failure: StreamFailure) -> [Step] {
+    static func rejection(_ status: String, headers: [String] = [], _ failure: StreamFailure) -> [Step] {
         var body: [UInt8] = []
         StreamEvent.error(failure).encode(cursor: 0, into: &body)
         return [response(status, headers: ["Content-Type: text/event-stream"] + headers, body: String(decoding: body, as: UTF8.self))]

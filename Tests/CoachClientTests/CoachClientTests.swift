@@ -119,7 +119,7 @@ struct CoachClientTests {
     func expiredToken() async throws {
         let bench = try ClientBench { request, _ in
             request.headers["authorization"] == "Bearer token-1"
-                ? ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
+                ? ScriptedServer.rejection("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
                 : ScriptedServer.stream(Transcript.wire())
         }
         #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
@@ -128,9 +128,9 @@ struct CoachClientTests {
     }
 
     @Test("a renewed token that is rejected is an error; the token function is not called a third time")
-    func refusedToken() async throws {
+    func rejectedToken() async throws {
         let bench = try ClientBench { _, _ in
-            ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
+            ScriptedServer.rejection("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
         }
         #expect(try await ClientBench.error(bench.client().send(Self.message)).code == .gateway(.tokenExpired))
         #expect(bench.tokens == 2)
@@ -168,7 +168,7 @@ struct CoachClientTests {
     func retryAfter() async throws {
         let bench = try ClientBench { _, number in
             number == 0
-                ? ScriptedServer.refusal("503 Service Unavailable", headers: ["Retry-After: 7"], Transcript.failure(.overloaded))
+                ? ScriptedServer.rejection("503 Service Unavailable", headers: ["Retry-After: 7"], Transcript.failure(.overloaded))
                 : ScriptedServer.stream(Transcript.wire())
         }
         #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
@@ -176,7 +176,7 @@ struct CoachClientTests {
     }
 
     @Test("an error event before the start is a typed error, and the card before it is delivered")
-    func refusal() async throws {
+    func rejection() async throws {
         let bench = try ClientBench { _, _ in
             var body: [UInt8] = []
             StreamEvent.safety(Transcript.card).encode(cursor: 0, into: &body)

@@ -41,13 +41,13 @@ struct ElementsTests {
 
     @Test("an edit that another device was faster than begins again with the newer version")
     func stale() async throws {
-        let refusal = Envelope.failure(
+        let rejection = Envelope.failure(
             ErrorBody(code: .preconditionFailed, message: "", userMessage: "", action: .reload),
             meta: ResponseMeta(requestID: "r", timestamp: .now))
         let server = try ScriptedServer { request, number in
             switch (request.method, number) {
             case ("GET", _): [Self.answer(tag: "\"v\(number)\"", Self.profile(Int64(number)))]
-            case (_, 1): [ScriptedServer.response("412 Precondition Failed", body: String(decoding: refusal, as: UTF8.self))]
+            case (_, 1): [ScriptedServer.response("412 Precondition Failed", body: String(decoding: rejection, as: UTF8.self))]
             default: [Self.answer(tag: "\"v9\"", Self.profile(9))]
             }
         }

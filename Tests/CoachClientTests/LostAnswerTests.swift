@@ -16,7 +16,7 @@ struct LostAnswerTests {
         return ScriptedServer.response("200 OK", headers: ["ETag: \(tag)"], body: String(decoding: bytes, as: UTF8.self))
     }
 
-    private static func refusal(
+    private static func rejection(
         _ status: String, _ code: ErrorCode, headers: [String] = [], details: JSONValue? = nil
     ) -> ScriptedServer.Step {
         let error = ErrorBody(code: code, message: "no", userMessage: "No.", action: .goBack, details: details)
@@ -43,7 +43,7 @@ struct LostAnswerTests {
                 guard request.headers["if-match"] == "\"\(state.version)\"" else {
                     let current = try? JSONValue(parsing: JSONWriter.encode { profile().write(to: &$0) })
                     return [
-                        Self.refusal(
+                        Self.rejection(
                             "412 Precondition Failed", .preconditionFailed, headers: ["ETag: \"\(state.version)\""],
                             details: .object([JSONMember("current", current ?? .null)]))
                     ]
@@ -116,7 +116,7 @@ struct LostAnswerTests {
     @Test("removes the account, or deletes a resource, although the repetition is refused")
     func removals() async throws {
         func refused(_ status: String, _ code: ErrorCode, lost: Bool) throws -> ScriptedServer {
-            try ScriptedServer { _, number in lost && number % 2 == 0 ? [.reset] : [Self.refusal(status, code)] }
+            try ScriptedServer { _, number in lost && number % 2 == 0 ? [.reset] : [Self.rejection(status, code)] }
         }
         let id = Transcript.id(1)
         let gone = try refused("403 Forbidden", .forbidden, lost: true)

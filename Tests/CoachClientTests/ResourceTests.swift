@@ -30,11 +30,11 @@ struct ResourceTests {
 
     @Test("an expired token is renewed once, and the request is sent with the new one")
     func expiredToken() async throws {
-        let refusal = Envelope.failure(
+        let rejection = Envelope.failure(
             ErrorBody(code: .tokenExpired, message: "expired", userMessage: "Please sign in.", action: .reauthenticate), meta: Self.meta)
         let server = try ScriptedServer { request, _ in
             request.headers["authorization"] == "Bearer token-1"
-                ? [ScriptedServer.response("401 Unauthorized", body: String(decoding: refusal, as: UTF8.self))]
+                ? [ScriptedServer.response("401 Unauthorized", body: String(decoding: rejection, as: UTF8.self))]
                 : [Self.envelope { writer in writer.array { Self.conversation.write(to: &$0) } }]
         }
         defer { server.stop() }
@@ -131,7 +131,7 @@ struct ResourceTests {
     }
 
     @Test("an error response is a typed error, without a retry when it is not retryable")
-    func refusal() async throws {
+    func rejection() async throws {
         let body = Envelope.failure(
             ErrorBody(code: .notFound, message: "no such conversation", userMessage: "It is gone.", action: .goBack), meta: Self.meta)
         let server = try ScriptedServer { _, _ in [ScriptedServer.response("404 Not Found", body: String(decoding: body, as: UTF8.self))] }

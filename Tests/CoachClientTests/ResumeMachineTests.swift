@@ -150,7 +150,7 @@ struct ResumeMachineTests {
     }
 
     @Test("a retryable error is repeated, any other ends the stream")
-    mutating func refusals() {
+    mutating func rejections() {
         #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
         #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(2)))
         #expect(machine.rejected(overloaded, jitter: 0) == .fail(overloaded))

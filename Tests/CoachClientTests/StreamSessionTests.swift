@@ -11,7 +11,7 @@ struct StreamSessionTests {
 
     private mutating func receive(_ input: StreamSession.Input) -> [StreamSession.Step] { session.receive(input, jitter: 0) }
 
-    private mutating func refuse(_ status: Int, _ headers: [String: String] = [:], _ body: String) -> [StreamSession.Step] {
+    private mutating func reject(_ status: Int, _ headers: [String: String] = [:], _ body: String) -> [StreamSession.Step] {
         session.connect()
         return receive(.head(ResponseHead(status: status, headers: headers))) + receive(.bytes(Array(body.utf8))) + receive(.end)
     }
@@ -108,27 +108,27 @@ struct StreamSessionTests {
         error.requestID = "r-7"
         error.details = .object([JSONMember("limit", .integer(20))])
         error.isFromGateway = true
-        #expect(refuse(429, ["content-type": "application/json"], body) == [.fail(error)])
+        #expect(reject(429, ["content-type": "application/json"], body) == [.fail(error)])
         #expect(error.errorDescription == "Let's continue tomorrow.")
     }
 
     @Test("an error response in the form of a stream is an error too, and its card is delivered before it")
-    mutating func refusalAsStream() {
+    mutating func rejectionAsStream() {
         var body: [UInt8] = []
         StreamEvent.safety(Transcript.card).encode(cursor: 0, into: &body)
         StreamEvent.error(Transcript.failure(.overloaded)).encode(cursor: 0, into: &body)
         let headers = ["content-type": "text/event-stream", "retry-after": "7"]
         #expect(
-            refuse(503, headers, String(decoding: body, as: UTF8.self)) == [
+            reject(503, headers, String(decoding: body, as: UTF8.self)) == [
                 .deliver(.safety(Transcript.card)), .reconnect(after: .seconds(7)),
             ])
     }
 
     @Test("Retry-After is waited for up to 60 s")
     mutating func retryAfter() {
-        #expect(refuse(503, ["retry-after": "60"], "") == [.reconnect(after: .seconds(60))])
+        #expect(reject(503, ["retry-after": "60"], "") == [.reconnect(after: .seconds(60))])
         session = StreamSession(ResumeMachine(policy: RetryPolicy()))
-        guard case .fail(let error) = refuse(503, ["retry-after": "61"], "").first else { return #expect(Bool(false), "it waited") }
+        guard case .fail(let error) = reject(503, ["retry-after": "61"], "").first else { return #expect(Bool(false), "it waited") }
         #expect(error.retryAfter == .seconds(61))
         #expect(error.retryable)
     }

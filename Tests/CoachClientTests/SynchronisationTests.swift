@@ -93,13 +93,13 @@ struct SynchronisationTests {
 
     @Test("keeps the pages before a failure, and goes on after them the next time")
     func failure() async throws {
-        let refusal = Envelope.failure(
+        let rejection = Envelope.failure(
             ErrorBody(code: .invalidInput, message: "", userMessage: "", action: .fixInput),
             meta: ResponseMeta(requestID: "r", timestamp: .now))
         let server = try ScriptedServer { _, number in
             switch number {
             case 0: [Self.page([Self.conversation(Self.first), Self.message(in: Self.first)], next: "a", hasMore: true)]
-            case 1: [ScriptedServer.response("422 Unprocessable Content", body: String(decoding: refusal, as: UTF8.self))]
+            case 1: [ScriptedServer.response("422 Unprocessable Content", body: String(decoding: rejection, as: UTF8.self))]
             default: [Self.page([Self.conversation(Self.second)], next: "b")]
             }
         }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Bad input", .paced)
 struct BadInputTests {
     /// A body that is rejected.
-    struct Refused: Sendable, CustomTestStringConvertible {
+    struct Rejected: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var body: [UInt8]
         var status = 422
@@ -24,40 +24,40 @@ struct BadInputTests {
         }
 
         static let all = [
-            Refused("nothing", "", status: 400),
-            Refused("no JSON", "message=hello", status: 400),
-            Refused("half of an object", #"{"message":"hel"#, status: 400),
-            Refused("an object and more", #"{"message":"hello"} {}"#, status: 400),
-            Refused("invalid UTF-8", bytes: Array(#"{"message":"caf"#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8), status: 400),
-            Refused("a cut character", bytes: Array(#"{"message":"hello"}"#.utf8) + [0xF0, 0x9F], status: 400),
-            Refused("nesting without end", String(repeating: "[", count: 100_000), status: 400),
-            Refused("an array", #"["message"]"#, field: "body"),
-            Refused("a string", #""hello""#, field: "body"),
-            Refused("no message", "{}", field: "message"),
-            Refused("message null", #"{"message":null}"#, field: "message"),
-            Refused("message a number", #"{"message":5}"#, field: "message"),
-            Refused("message a list", #"{"message":["hello"]}"#, field: "message"),
-            Refused("message empty", #"{"message":""}"#, field: "message"),
-            Refused("message of spaces", #"{"message":" \n\t\u00a0 "}"#, field: "message"),
-            Refused("8,001 characters", #"{"message":"\#(String(repeating: "a", count: 8001))"}"#, field: "message"),
-            Refused("8,001 emoji", #"{"message":"\#(String(repeating: "💛", count: 8001))"}"#, field: "message"),
-            Refused("U+0000", #"{"message":"a\u0000b"}"#, field: "message"),
-            Refused("a lone surrogate", #"{"message":"a\ud83db"}"#, field: "message"),
-            Refused("conversation_id a number", #"{"message":"hi","conversation_id":7}"#, field: "conversation_id"),
-            Refused("conversation_id no UUID", #"{"message":"hi","conversation_id":"7"}"#, field: "conversation_id"),
-            Refused("conversationId no UUID", #"{"message":"hi","conversationId":"7"}"#, field: "conversation_id"),
-            Refused("persona_id no UUID", #"{"message":"hi","persona_id":"maya"}"#, field: "persona_id"),
-            Refused("domain a number", #"{"message":"hi","domain":1}"#, field: "domain"),
-            Refused("client_message_id empty", #"{"message":"hi","client_message_id":""}"#, field: "client_message_id"),
-            Refused("client_message_id not ASCII", #"{"message":"hi","client_message_id":"é"}"#, field: "client_message_id"),
-            Refused("locale an object", #"{"message":"hi","locale":{}}"#, field: "locale"),
-            Refused("an unknown domain", #"{"message":"hi","domain":"astrology"}"#, code: "VAL_3003", field: "domain"),
-            Refused("an unknown persona", #"{"message":"hi","persona_id":"\#(UUID())"}"#, code: "VAL_3003", field: "persona_id"),
+            Rejected("nothing", "", status: 400),
+            Rejected("no JSON", "message=hello", status: 400),
+            Rejected("half of an object", #"{"message":"hel"#, status: 400),
+            Rejected("an object and more", #"{"message":"hello"} {}"#, status: 400),
+            Rejected("invalid UTF-8", bytes: Array(#"{"message":"caf"#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8), status: 400),
+            Rejected("a cut character", bytes: Array(#"{"message":"hello"}"#.utf8) + [0xF0, 0x9F], status: 400),
+            Rejected("nesting without end", String(repeating: "[", count: 100_000), status: 400),
+            Rejected("an array", #"["message"]"#, field: "body"),
+            Rejected("a string", #""hello""#, field: "body"),
+            Rejected("no message", "{}", field: "message"),
+            Rejected("message null", #"{"message":null}"#, field: "message"),
+            Rejected("message a number", #"{"message":5}"#, field: "message"),
+            Rejected("message a list", #"{"message":["hello"]}"#, field: "message"),
+            Rejected("message empty", #"{"message":""}"#, field: "message"),
+            Rejected("message of spaces", #"{"message":" \n\t\u00a0 "}"#, field: "message"),
+            Rejected("8,001 characters", #"{"message":"\#(String(repeating: "a", count: 8001))"}"#, field: "message"),
+            Rejected("8,001 emoji", #"{"message":"\#(String(repeating: "💛", count: 8001))"}"#, field: "message"),
+            Rejected("U+0000", #"{"message":"a\u0000b"}"#, field: "message"),
+            Rejected("a lone surrogate", #"{"message":"a\ud83db"}"#, field: "message"),
+            Rejected("conversation_id a number", #"{"message":"hi","conversation_id":7}"#, field: "conversation_id"),
+            Rejected("conversation_id no UUID", #"{"message":"hi","conversation_id":"7"}"#, field: "conversation_id"),
+            Rejected("conversationId no UUID", #"{"message":"hi","conversationId":"7"}"#, field: "conversation_id"),
+            Rejected("persona_id no UUID", #"{"message":"hi","persona_id":"maya"}"#, field: "persona_id"),
+            Rejected("domain a number", #"{"message":"hi","domain":1}"#, field: "domain"),
+            Rejected("client_message_id empty", #"{"message":"hi","client_message_id":""}"#, field: "client_message_id"),
+            Rejected("client_message_id not ASCII", #"{"message":"hi","client_message_id":"é"}"#, field: "client_message_id"),
+            Rejected("locale an object", #"{"message":"hi","locale":{}}"#, field: "locale"),
+            Rejected("an unknown domain", #"{"message":"hi","domain":"astrology"}"#, code: "VAL_3003", field: "domain"),
+            Rejected("an unknown persona", #"{"message":"hi","persona_id":"\#(UUID())"}"#, code: "VAL_3003", field: "persona_id"),
         ]
     }
 
-    @Test("is rejected with a code, and with the field if there is one", arguments: Refused.all)
-    func refused(input: Refused) async throws {
+    @Test("is rejected with a code, and with the field if there is one", arguments: Rejected.all)
+    func rejected(input: Rejected) async throws {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         let answer = try await testUser.browser.send("POST", Browser.chatPath, body: input.body)

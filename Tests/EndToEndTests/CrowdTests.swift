@@ -157,8 +157,8 @@ struct CrowdTests {
         let stranger = try await browser.send(
             "OPTIONS", Browser.chatPath, headers: asked.merging(["Origin": "https://evil.example"]) { $1 })
         #expect(stranger.headers["access-control-allow-origin"] == nil)
-        let refusal = try await browser.post("{}", headers: ["Origin": "https://app.example.org"])
-        #expect(refusal.status == 401 && refusal.headers["access-control-allow-origin"] == "https://app.example.org")
-        #expect(refusal.headers["vary"]?.contains("Origin") == true)
+        let rejection = try await browser.post("{}", headers: ["Origin": "https://app.example.org"])
+        #expect(rejection.status == 401 && rejection.headers["access-control-allow-origin"] == "https://app.example.org")
+        #expect(rejection.headers["vary"]?.contains("Origin") == true)
     }
 }

@@ -36,31 +36,31 @@ struct HTTPSyntaxTests {
     }
 
     /// A head that is rejected, with the expected status.
-    struct Refused: Sendable, CustomTestStringConvertible {
+    struct Rejected: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var text: String
         var status = 400
         var code = "VAL_3001"
 
         static let all = [
-            Refused(testDescription: "no Host", text: "GET /healthz HTTP/1.1\r\n\r\n"),
-            Refused(testDescription: "two Hosts", text: "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
-            Refused(testDescription: "no name in Host", text: "GET /healthz HTTP/1.1\r\nHost: a/b@c\r\n\r\n"),
-            Refused(
+            Rejected(testDescription: "no Host", text: "GET /healthz HTTP/1.1\r\n\r\n"),
+            Rejected(testDescription: "two Hosts", text: "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
+            Rejected(testDescription: "no name in Host", text: "GET /healthz HTTP/1.1\r\nHost: a/b@c\r\n\r\n"),
+            Rejected(
                 testDescription: "gzip, chunked", text: post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), status: 501),
-            Refused(testDescription: "chunked, gzip", text: post("Transfer-Encoding: chunked, gzip", "0\r\n\r\n")),
-            Refused(testDescription: "chunked twice", text: post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n")),
-            Refused(testDescription: "chunked and a length", text: post("Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n")),
-            Refused(testDescription: "a length and chunked", text: post("Transfer-Encoding: chunked\r\nContent-Length: 5", "0\r\n\r\n")),
-            Refused(
+            Rejected(testDescription: "chunked, gzip", text: post("Transfer-Encoding: chunked, gzip", "0\r\n\r\n")),
+            Rejected(testDescription: "chunked twice", text: post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n")),
+            Rejected(testDescription: "chunked and a length", text: post("Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n")),
+            Rejected(testDescription: "a length and chunked", text: post("Transfer-Encoding: chunked\r\nContent-Length: 5", "0\r\n\r\n")),
+            Rejected(
                 testDescription: "chunked in HTTP/1.0", text: "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-            Refused(testDescription: "+5", text: post("Content-Length: +5", "hello")),
-            Refused(testDescription: "two lengths", text: post("Content-Length: 5\r\nContent-Length: 6", "hello!")),
-            Refused(testDescription: "a space before the colon", text: post("Content-Length : 5", "hello")),
-            Refused(testDescription: "a folded line", text: post("X-Folded: a\r\n b", "")),
-            Refused(testDescription: "a bare line feed", text: "GET /healthz HTTP/1.1\nHost: a\n\n"),
-            Refused(testDescription: "201 fields", text: post(fields(200), ""), status: 431, code: "VAL_3005"),
-            Refused(
+            Rejected(testDescription: "+5", text: post("Content-Length: +5", "hello")),
+            Rejected(testDescription: "two lengths", text: post("Content-Length: 5\r\nContent-Length: 6", "hello!")),
+            Rejected(testDescription: "a space before the colon", text: post("Content-Length : 5", "hello")),
+            Rejected(testDescription: "a folded line", text: post("X-Folded: a\r\n b", "")),
+            Rejected(testDescription: "a bare line feed", text: "GET /healthz HTTP/1.1\nHost: a\n\n"),
+            Rejected(testDescription: "201 fields", text: post(fields(200), ""), status: 431, code: "VAL_3005"),
+            Rejected(
                 testDescription: "33 KiB", text: post("X: " + String(repeating: "x", count: 33 << 10), ""), status: 431, code: "VAL_3005"),
         ]
 
@@ -71,8 +71,8 @@ struct HTTPSyntaxTests {
         static func fields(_ count: Int) -> String { (0..<count).map { "X-\($0): x" }.joined(separator: "\r\n") }
     }
 
-    @Test("an ambiguous, unsupported or oversized request is rejected, and nothing after it is read", arguments: Refused.all)
-    func refused(_ request: Refused) async throws {
+    @Test("an ambiguous, unsupported or oversized request is rejected, and nothing after it is read", arguments: Rejected.all)
+    func rejected(_ request: Rejected) async throws {
         let (answer, _, isClosed) = try await Self.exchange(request.text)
         #expect(answer.status == request.status && answer.errorCode == request.code, "\(answer.status) \(answer.text)")
         #expect(isClosed && answer.headers["x-request-id"] == answer.json.object("meta")["request_id"])
@@ -81,7 +81,7 @@ struct HTTPSyntaxTests {
 
     @Test("200 fields are accepted, and an error has the requested form and request id")
     func fields() async throws {
-        let most = try await Self.exchange("GET /healthz HTTP/1.1\r\nHost: a\r\n\(Refused.fields(199))\r\n\r\n")
+        let most = try await Self.exchange("GET /healthz HTTP/1.1\r\nHost: a\r\n\(Rejected.fields(199))\r\n\r\n")
         #expect(most.answer.status == 200)
         let problem = try await Self.exchange(
             "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nAccept: application/problem+json\r\nX-Correlation-ID: mine\r\n\r\n")
@@ -103,7 +103,7 @@ struct HTTPSyntaxTests {
     func chunks(body: String, status: Int) async throws {
         let token = try #require(try await TestBed.shared().testUser().browser.token)
         let (answer, _, isClosed) = try await Self.exchange(
-            Refused.post("Transfer-Encoding: chunked\r\nAuthorization: Bearer \(token)", body))
+            Rejected.post("Transfer-Encoding: chunked\r\nAuthorization: Bearer \(token)", body))
         #expect(answer.status == status, "\(answer.text)")
         #expect(isClosed == (status != 422) && answer.errorCode == "VAL_3001")
     }

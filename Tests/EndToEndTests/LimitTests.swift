@@ -171,7 +171,7 @@ struct LimitTests {
     }
 
     @Test("every error for a user at risk has crisis resources, also errors before the database is queried")
-    func refusals() async throws {
+    func rejections() async throws {
         let testUser = try await testUser()
         _ = try await testUser.chat("\(danger) \(quick)")
         let refused = [

@@ -90,7 +90,7 @@ struct SafetyTests {
     }
 
     @Test("gets resources with every error, in the stream before it and in JSON as details.safety")
-    func refusal() async throws {
+    func rejection() async throws {
         let testUser = try await TestBed.shared().testUser()
         let crisis = "I'm going to kill myself tonight"
         let more = ["conversation_id": UUID().uuidString, "country": "GB"]
@@ -107,7 +107,7 @@ struct SafetyTests {
     }
 
     @Test("gets the resources of the profile's region with an error of any origin")
-    func refusalAtHome() async throws {
+    func rejectionAtHome() async throws {
         let testBed = try await TestBed.shared()
         let testUser = testBed.testUser()
         try await testBed.database.fresh.psql("insert into users (id, country) values ('\(testUser.id)', 'GB')")

@@ -4,13 +4,13 @@ import Testing
 @Suite("The access token", .paced)
 struct TokenTests {
     /// A header that is rejected, with the error's code.
-    struct Refused: Sendable, CustomTestStringConvertible {
+    struct Rejected: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var header: String?
         var code: String
         var status: Int { code == "AUTH_1003" ? 403 : 401 }
 
-        static let all: [Refused] = {
+        static let all: [Rejected] = {
             let user = UUID().uuidString.lowercased()
             let good = Token(user: user)
             let now = Int(Date().timeIntervalSince1970)
@@ -23,25 +23,25 @@ struct TokenTests {
             let parts = good.text.split(separator: ".")
             let foreign = Token(user: UUID().uuidString.lowercased()).text.split(separator: ".")
             return [
-                Refused("none at all", nil),
-                Refused("an empty one", "Bearer "),
-                Refused("garbage", "Bearer not.a.token"),
-                Refused("another scheme", "Basic dXNlcjpwYXNz"),
-                Refused("an expired one", bearer(good.with(["exp": now - 60])), code: "AUTH_1001"),
-                Refused("one without exp", bearer(good.with(["exp": nil]))),
-                Refused("one that is not valid yet", bearer(good.with(["nbf": now + 3_600]))),
-                Refused("one of another secret", bearer(wrong)),
-                Refused("one whose payload was exchanged", "Bearer \(parts[0]).\(foreign[1]).\(parts[2])"),
-                Refused("alg none, unsigned", "Bearer " + none.unsigned),
-                Refused("alg none, signed", bearer(none)),
-                Refused("alg RS256 signed with the secret", bearer(other)),
-                Refused("a critical extension", bearer(unknown)),
-                Refused("another audience", bearer(good.with(["aud": "others"]))),
-                Refused("no audience", bearer(good.with(["aud": [String]()]))),
-                Refused("a sub that is no UUID", bearer(good.with(["sub": "me"]))),
-                Refused("role anon", bearer(good.with(["role": "anon"])), code: "AUTH_1003"),
-                Refused("role service_role", bearer(good.with(["role": "service_role"])), code: "AUTH_1003"),
-                Refused("more than 8 KiB", bearer(good.with(["note": String(repeating: "x", count: 8192)]))),
+                Rejected("none at all", nil),
+                Rejected("an empty one", "Bearer "),
+                Rejected("garbage", "Bearer not.a.token"),
+                Rejected("another scheme", "Basic dXNlcjpwYXNz"),
+                Rejected("an expired one", bearer(good.with(["exp": now - 60])), code: "AUTH_1001"),
+                Rejected("one without exp", bearer(good.with(["exp": nil]))),
+                Rejected("one that is not valid yet", bearer(good.with(["nbf": now + 3_600]))),
+                Rejected("one of another secret", bearer(wrong)),
+                Rejected("one whose payload was exchanged", "Bearer \(parts[0]).\(foreign[1]).\(parts[2])"),
+                Rejected("alg none, unsigned", "Bearer " + none.unsigned),
+                Rejected("alg none, signed", bearer(none)),
+                Rejected("alg RS256 signed with the secret", bearer(other)),
+                Rejected("a critical extension", bearer(unknown)),
+                Rejected("another audience", bearer(good.with(["aud": "others"]))),
+                Rejected("no audience", bearer(good.with(["aud": [String]()]))),
+                Rejected("a sub that is no UUID", bearer(good.with(["sub": "me"]))),
+                Rejected("role anon", bearer(good.with(["role": "anon"])), code: "AUTH_1003"),
+                Rejected("role service_role", bearer(good.with(["role": "service_role"])), code: "AUTH_1003"),
+                Rejected("more than 8 KiB", bearer(good.with(["note": String(repeating: "x", count: 8192)]))),
             ]
         }()
 
@@ -52,8 +52,8 @@ struct TokenTests {
         }
     }
 
-    @Test("is rejected in the envelope, as a problem document and as one error event", arguments: Refused.all)
-    func refused(token: Refused) async throws {
+    @Test("is rejected in the envelope, as a problem document and as one error event", arguments: Rejected.all)
+    func rejected(token: Rejected) async throws {
         let gateway = try await TestBed.shared().gateway
         let browser = Browser(port: gateway.port)
         func post(_ accept: String?) async throws -> Answer {

@@ -57,9 +57,9 @@ struct EnvelopeTests {
 
     @Test("a safety card inside the details of an error can be decoded")
     func safetyInDetails() throws {
-        var refusal = Self.quota
-        refusal.details = .object([JSONMember("safety", try JSONValue(parsing: JSONWriter.encode { Samples.safety.write(to: &$0) }))])
-        let received = try ReceivedEnvelope(json: Envelope.failure(refusal, meta: Self.meta))
+        var rejection = Self.quota
+        rejection.details = .object([JSONMember("safety", try JSONValue(parsing: JSONWriter.encode { Samples.safety.write(to: &$0) }))])
+        let received = try ReceivedEnvelope(json: Envelope.failure(rejection, meta: Self.meta))
         guard case .failure(let error) = received.result, let card = error.details?["safety"] else {
             Issue.record("no card")
             return

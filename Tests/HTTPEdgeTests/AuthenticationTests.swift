@@ -92,8 +92,8 @@ struct AuthenticationTests {
         #expect(try await edge.send(.get, "/reads", token: try edge.token()).json["data"]?.integer == 3)
     }
 
-    @Test("a refused caller gets the refusal in place of a GET's answer, and later none of their handlers runs before the refusal ends")
-    func refusedReader() async throws {
+    @Test("a rejected caller gets the rejection, not a GET's answer, and none of their handlers runs until the rejection ends")
+    func rejectedReader() async throws {
         let routes = Routes()
         let (edge, user) = (try EdgeFixture(routes), UserID.random())
         edge.counter.state.withLock { $0.error = CountedRejection(rejection: Rejection(reason: .suspended), rate: FakeCounter.rate) }

@@ -102,7 +102,7 @@ struct ErrorTests {
     }
 
     @Test("each rejection by the database has its code")
-    func refusals() {
+    func rejections() {
         #expect(GatewayError(Rejection(reason: .notFound)).code == .notFound)
         #expect(GatewayError(Rejection(reason: .turnInProgress)).code == .turnInProgress)
         #expect(GatewayError(Rejection(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))

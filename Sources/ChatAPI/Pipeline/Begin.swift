@@ -2,8 +2,8 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`, in one round trip, and in a second one when it refuses a message that the encoder, or the stored safety level that the
-    /// refusal names, shows to be a crisis. When the result is `begun`, the user's message is saved. Throws `failure`.
+    /// Calls `begin_turn`, in one round trip, and in a second one when it rejects a message that the encoder, or the stored safety level that the
+    /// rejection names, shows to be a crisis. When the result is `begun`, the user's message is saved. Throws `failure`.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
@@ -12,7 +12,7 @@ extension TurnPipeline {
                 let first = try await repository.begin(http.caller, request, assessment.first)
                 guard case .rejected(let rejection, _) = first, assessment.first.risk.tier < .crisis else { return first }
                 let final = await assessment.final
-                // Most limits do not refuse a user in danger (CONTRACT §4).
+                // Most limits do not reject a user in danger (CONTRACT §4).
                 let risk = coaching.fusion.fuse(final.risk, stored: rejection.safetyLevel).risk
                 guard risk.tier >= .crisis else { return first }
                 return try await repository.begin(http.caller, request, MessageAssessment(risk: risk, domains: final.domains))

@@ -69,7 +69,7 @@ final class TurnTrace: Sendable {
     /// Ends a request that began no turn.
     func end() { turn.end() }
 
-    /// Runs the handler of a request for a turn, and ends the span of one that is refused. A turn that has begun ends by itself.
+    /// Runs the handler of a request for a turn, and ends the span of one that is rejected. A turn that has begun ends by itself.
     func request<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()

@@ -106,7 +106,7 @@ extension CoachClient {
         throw CoachError.unreadable("the gateway removed the account without a confirmation")
     }
 
-    /// Removes the account and everything in it. Every later request is refused, also this one when it is repeated.
+    /// Removes the account and everything in it. Every later request is rejected, also this one when it is repeated.
     public func removeAccount(confirmation: String) async throws {
         try await perform(.init("DELETE", "me", query: [("confirmation", confirmation)]), done: .forbidden)
     }

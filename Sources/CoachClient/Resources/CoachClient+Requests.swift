@@ -135,7 +135,7 @@ extension CoachClient {
         try await repeating { try await open(request, accept) }
     }
 
-    /// Repeats a request by the retry policy: every request here may be repeated, because it reads, names a version, has a key, or is refused the
+    /// Repeats a request by the retry policy: every request here may be repeated, because it reads, names a version, has a key, or is rejected the
     /// second time (`perform`).
     private func repeating<Answer>(_ send: () async throws -> Result<Answer, Failure>) async throws -> Answer {
         var state = RetryState(policy: configuration.retry)

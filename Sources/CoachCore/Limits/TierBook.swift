@@ -70,7 +70,7 @@ public struct TierBook: Sendable, Equatable {
     /// The lowest tier for a name that the book does not have: it may have been renamed since the database was asked.
     public func tier(named name: String) -> Tier { tiers.first { $0.name == name } ?? lowest }
 
-    /// The nearest higher tier in which the limit that refused a request is higher; nil when there is none.
+    /// The nearest higher tier in which the limit that rejected a request is higher; nil when there is none.
     public func upgrade(after rejection: Rejection) -> Tier? {
         guard let name = rejection.tier, let position = tiers.firstIndex(where: { $0.name == name }) else { return nil }
         let current = tiers[position]

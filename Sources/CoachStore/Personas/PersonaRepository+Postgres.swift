@@ -198,7 +198,8 @@ extension PostgresClient {
 /// The result of `gateway.publish_within_tier`.
 private struct PublicationAnswer: JSONReadable {
     private enum Outcome: String, CaseIterable {
-        case published, withdrawn, refused, stale
+        case published, withdrawn, stale
+        case rejected = "refused"
         case notFound = "not_found"
     }
 
@@ -207,7 +208,7 @@ private struct PublicationAnswer: JSONReadable {
 
     init(_ json: JSONReader) throws(JSONFinding) {
         outcome = try json.required("outcome", .choice)
-        rejection = outcome == .refused ? try Rejection(json) : nil
+        rejection = outcome == .rejected ? try Rejection(json) : nil
     }
 
     /// False for a withdrawn persona.

@@ -8,7 +8,7 @@ public enum RequestCounting: Sendable {
     /// The middleware, before the handler runs and reads the body.
     case beforeHandler
     /// For a GET that changes nothing: the middleware, while the handler runs, which saves a round trip to the database. The handler's answer is
-    /// dropped when the request is refused, and the handler runs again for a user who is new, because it may not have seen their row. Other
+    /// dropped when the request is rejected, and the handler runs again for a user who is new, because it may not have seen their row. Other
     /// methods and operators' requests are counted as with `beforeHandler`.
     case besideHandler
     /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
@@ -31,7 +31,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
         let caller = try await caller(request, context)
         let (state, answer): (Authentication.Counting, Result<Response, any Error>)
         switch counting {
-        case .besideHandler where !authenticator.refused.contains(caller.userID):
+        case .besideHandler where !authenticator.rejected.contains(caller.userID):
             (state, answer) = try await handleBesideCounting(caller, request, context, next)
         case .beforeHandler, .besideHandler:
             state = .counted(try await count(caller, request, context))
@@ -70,7 +70,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
         _ next: @concurrent (Request, GatewayContext) async throws -> Response
     ) async throws -> (Authentication.Counting, Result<Response, any Error>) {
         async let counting = count(caller, request, context)
-        // To its end, also when the request is refused meanwhile: later ones of the caller do not begin.
+        // To its end, also when the request is rejected meanwhile: later ones of the caller do not begin.
         var answer = await handle(.pending, caller, request, context, next)
         let counted = try await counting
         if counted.isNewUser { answer = await handle(.pending, caller, request, context, next) }

@@ -15,7 +15,7 @@ public struct Authenticator: Sendable {
     /// What this instance knows of a user's stored level while the database is away.
     private let recentDanger: @Sendable (UserID) -> (level: SafetyLevel, region: Region)
     let unauthenticated: UnauthenticatedRequestLimiter
-    let refused = RefusedCallers()
+    let rejected = RejectedCallers()
 
     public init(
         identity: TokenVerifier, sessions: SessionAuthentication, counter: RequestCounter, crisisResources: CrisisResources,
@@ -52,7 +52,7 @@ public struct Authenticator: Sendable {
             let acceptLanguage = request.headers[.acceptLanguage]
             var clientError = errors.clientError(for: error, requestID: context.requestID)
             if let rejection = (error as? CountedRejection)?.rejection {
-                refused.insert(caller.userID, seconds: rejection.retryAfter ?? 60)
+                rejected.insert(caller.userID, seconds: rejection.retryAfter ?? 60)
                 clientError.safety = resources(stored: rejection.safetyLevel, rejection.region, acceptLanguage)
             } else {
                 let recent = recentDanger(caller.userID)

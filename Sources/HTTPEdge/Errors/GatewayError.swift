@@ -29,10 +29,10 @@ public struct GatewayError: Error, Sendable {
     public var safetyByProfile: (@Sendable (Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false
-    /// Of a request that was refused when it was counted: the state of the caller's limit, for the response's headers. After a request was counted
+    /// Of a request that was rejected when it was counted: the state of the caller's limit, for the response's headers. After a request was counted
     /// its context has it.
     var rate: RateLimit?
-    /// The limit that refused the request, for metrics.
+    /// The limit that rejected the request, for metrics.
     public var limit: RequestLimit?
 
     public init(_ code: ErrorCode, _ message: String, status: Int? = nil, retryAfter: Int? = nil, limit: RequestLimit? = nil) {

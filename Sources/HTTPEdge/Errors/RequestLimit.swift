@@ -1,7 +1,7 @@
 import CoachCore
 import CoreMetrics
 
-/// The limits that refuse requests. Raw values are those of the label `limit` of `coach_refused_requests_total`.
+/// The limits that reject requests. Raw values are those of the label `limit` of `coach_refused_requests_total`.
 public enum RequestLimit: String, Sendable {
     /// Of a user in a minute.
     case requests
@@ -35,10 +35,10 @@ public enum RequestLimit: String, Sendable {
         }
     }
 
-    /// Counts a refused request.
-    func count() { Self.refusals[self].increment() }
+    /// Counts a rejected request.
+    func count() { Self.rejections[self].increment() }
 
-    private static let refusals = MetricHandles { (limit: RequestLimit) in
+    private static let rejections = MetricHandles { (limit: RequestLimit) in
         Counter(label: "coach_refused_requests", dimensions: [("limit", limit.rawValue)])
     }
 }

@@ -68,7 +68,7 @@ extension IdempotentRequests {
 }
 
 extension Error {
-    /// Whether the creation was refused. After a fault of the database or a cancellation it may have been committed without an answer.
+    /// Whether the creation was rejected. After a fault of the database or a cancellation it may have been committed without an answer.
     fileprivate var createdNothing: Bool {
         GatewayError(known: self).map { $0.httpStatus < 500 } ?? false
     }

@@ -24,7 +24,7 @@ extension JSONField<String> {
         }
     }
 
-    /// Text that is declared as one of `values`. Another one is no finding: the caller refuses it with an error of its own.
+    /// Text that is declared as one of `values`. Another one is no finding: the caller rejects it with an error of its own.
     public static func text(_ length: ClosedRange<Int>, declaredAs values: [String]) -> Self {
         Self { (json) throws(JSONFinding) in try json.declares(.choice(values)) ? "" : Self.text(length).read(json) }
     }

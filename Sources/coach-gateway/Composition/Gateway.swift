@@ -70,7 +70,7 @@ struct Gateway {
         services = connections + http.keyServices + state + work.services + periodic + monitoring.services + serving
     }
 
-    /// Runs until SIGTERM or SIGINT: new turns are refused, running ones end, then the rest stops.
+    /// Runs until SIGTERM or SIGINT: new turns are rejected, running ones end, then the rest stops.
     func run() async throws {
         reactor.start()
         databases.start()

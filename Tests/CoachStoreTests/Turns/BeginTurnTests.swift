@@ -157,11 +157,11 @@ struct BeginTurnTests {
         #expect(try await store.conversations.delete(stranger, deleted, nil) == nil)
 
         let before = try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)")
-        var refusals: [Rejection] = []
+        var rejections: [Rejection] = []
         for id in [theirs, deleted, ConversationID.random()] {
-            refusals.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).rejection)
+            rejections.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).rejection)
         }
-        #expect(refusals.allSatisfy { $0 == Rejection(reason: .notFound, tier: "free") })
+        #expect(rejections.allSatisfy { $0 == Rejection(reason: .notFound, tier: "free") })
         #expect(try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)") == before)
         #expect(try await store.count("select count(*) from public.turns where user_id = \(stranger.userID.uuid)") == 1)
     }

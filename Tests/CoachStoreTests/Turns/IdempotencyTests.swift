@@ -47,7 +47,7 @@ struct IdempotencyTests {
         #expect(try await turns.repeated(.someone(), request) == nil)
         guard case .rejected(let rejection, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
         else {
-            Issue.record("another body was not refused")
+            Issue.record("another body was not rejected")
             return
         }
         #expect(rejection.reason == .idempotencyMismatch)

@@ -127,7 +127,7 @@ struct AccountTests {
         #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).status == 200)
     }
 
-    @Test("one consent alone can be required, and the refusal names it")
+    @Test("one consent alone can be required, and the rejection names it")
     func requiredAlone() async throws {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_REQUIRE_CONSENT": "disclaimer"])
         defer { withExtendedLifetime(gateway) {} }

@@ -1,16 +1,16 @@
 import CoachCore
 import Synchronization
 
-/// Callers who were refused, until their refusal ends. Their requests are counted before their handler runs, so that a client which goes on costs no
+/// Callers who were rejected, until that ends. Their requests are counted before their handler runs, so that a client which goes on costs no
 /// more than the count.
-final class RefusedCallers: Sendable {
+final class RejectedCallers: Sendable {
     /// So many that a flood cannot fill the memory. Beyond it all are forgotten, which costs each of them one handler.
     private static let capacity = 10_000
 
-    private let refusedUntil = Mutex<[UserID: ContinuousClock.Instant]>([:])
+    private let rejectedUntil = Mutex<[UserID: ContinuousClock.Instant]>([:])
 
     func contains(_ user: UserID, now: ContinuousClock.Instant = .now) -> Bool {
-        refusedUntil.withLock { users in
+        rejectedUntil.withLock { users in
             guard let end = users[user] else { return false }
             if end <= now { users[user] = nil }
             return end > now
@@ -19,7 +19,7 @@ final class RefusedCallers: Sendable {
 
     /// - Parameter seconds: until the caller's next window.
     func insert(_ user: UserID, seconds: Int, now: ContinuousClock.Instant = .now) {
-        refusedUntil.withLock { users in
+        rejectedUntil.withLock { users in
             if users.count >= Self.capacity { users = [:] }
             users[user] = now + .seconds(seconds)
         }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite("What a change does not do by accident", .paced)
-struct ChangeRefusalTests {
+struct ChangeRejectionTests {
     @Test("a dry run that is asked for in the body changes nothing, by an edit and by a rollback")
     func dryRun() async throws {
         let database = try await Database.ofItsOwn()
