@@ -11,15 +11,17 @@ extension EventStreamParser {
     /// The data is valid during the call. The result is the same as with `feed`. An event that is one `data:` line and complete in `bytes`,
     /// as nearly all events of model providers are, is found by `memchr` and not copied; from the first other event on `feed` parses the
     /// rest.
+    /// - Parameter onUnknownLine: gets each line that is neither a field nor a comment, without its end. The standard ignores them.
     public mutating func feedData(
-        _ bytes: UnsafeRawBufferPointer, _ onData: (UnsafeBufferPointer<UInt8>) -> Void
+        _ bytes: UnsafeRawBufferPointer, _ onData: (UnsafeBufferPointer<UInt8>) -> Void,
+        onUnknownLine: (UnsafeRawBufferPointer) -> Void = { _ in }
     ) throws(EventStreamError) {
         var rest = bytes
         if isBetweenEvents {
             while let data = Self.takeSingleLineEvent(from: &rest, limit: limit) { onData(data) }
             if rest.isEmpty { return }
         }
-        try feed(rest) { event in event.data.withUnsafeBufferPointer(onData) }
+        try feed(rest, { event in event.data.withUnsafeBufferPointer(onData) }, onUnknownLine: onUnknownLine)
     }
 
     /// Removes `data:value⏎⏎` from the front of `bytes` and returns the value; returns nil and removes nothing if `bytes` starts

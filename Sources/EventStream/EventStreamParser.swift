@@ -1,4 +1,4 @@
-/// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments and unknown fields are ignored.
+/// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments are ignored, and so are unknown fields, unless the caller asks for them.
 ///
 /// The input may be split anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event
 /// ended by CR is dispatched at once, without waiting for a LF that may follow. A line that lies whole in the input
@@ -19,25 +19,23 @@ public struct EventStreamParser: Sendable {
     private var lastName = ""
     private var lastByteWasCR = false
     private var isFirstLine = true
-    private let acceptsBareObjects: Bool
-    /// The beginning of a bare object.
-    private var bareObject: [UInt8] = []
-    private static let longestBareObject = 8 << 10
     private var failure: EventStreamError?
 
-    /// - Parameters:
-    ///   - limit: the most bytes of one line, and of one event's joined data; more is an error.
-    ///   - acceptsBareObjects: deliver a JSON object that stands in the stream without being a field, on one line or pretty-printed, as the
-    ///     data of an event. Providers send errors so.
-    public init(limit: Int = Self.defaultLimit, acceptsBareObjects: Bool = false) {
+    /// - Parameter limit: the most bytes of one line, and of one event's joined data; more is an error.
+    public init(limit: Int = Self.defaultLimit) {
         self.limit = limit
-        self.acceptsBareObjects = acceptsBareObjects
     }
 
     /// Parses the next bytes and calls `onEvent` for each event that they complete, in order, before it returns.
     ///
     /// After an error the parser stays failed: every further call throws the same error.
     public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
+        try feed(bytes, onEvent, onUnknownLine: { _ in })
+    }
+
+    mutating func feed(
+        _ bytes: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void, onUnknownLine: (UnsafeRawBufferPointer) -> Void
+    ) throws(EventStreamError) {
         if let failure { throw failure }
         // SAFETY: the buffer is read during this call only; `lineEnd` stays inside it, and `start` is compared before each use.
         var start = 0
@@ -52,7 +50,7 @@ public struct EventStreamParser: Sendable {
                 return
             }
             try checkLimit(partialLine.count + end - start)
-            try endLine(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), onEvent)
+            try endLine(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), onEvent, onUnknownLine)
             start = end + 1
             if bytes[end] == LineByte.carriageReturn {
                 if start == bytes.count {
@@ -74,12 +72,14 @@ public struct EventStreamParser: Sendable {
     /// Ends the stream and resets the parser.
     ///
     /// Delivers a last event that lacks its blank line, although the standard discards it: some providers close the connection right
-    /// after the last line. That event may be truncated, so the caller must check its data.
-    public mutating func finish(_ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
+    /// after the last line. That event may be truncated, so the caller must check its data. `onUnknownLine`: as of `feedData`.
+    public mutating func finish(
+        _ onEvent: (ServerSentEvent) -> Void, onUnknownLine: (UnsafeRawBufferPointer) -> Void = { _ in }
+    ) throws(EventStreamError) {
         if let failure { throw failure }
-        if !partialLine.isEmpty { try endLine(UnsafeRawBufferPointer(start: nil, count: 0), onEvent) }
+        if !partialLine.isEmpty { try endLine(UnsafeRawBufferPointer(start: nil, count: 0), onEvent, onUnknownLine) }
         dispatch(onEvent)
-        self = EventStreamParser(limit: limit, acceptsBareObjects: acceptsBareObjects)
+        self = EventStreamParser(limit: limit)
     }
 }
 
@@ -108,24 +108,24 @@ extension EventStreamParser {
 
     /// Interprets a complete line, which is `partialLine` followed by `rest`.
     private mutating func endLine(
-        _ rest: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void
+        _ rest: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void, _ onUnknownLine: (UnsafeRawBufferPointer) -> Void
     ) throws(EventStreamError) {
         if partialLine.isEmpty {
-            try interpret(rest, onEvent)
+            try interpret(rest, onEvent, onUnknownLine)
             return
         }
         var line: [UInt8] = []
         swap(&line, &partialLine)
         line.append(contentsOf: rest)
         try line.withUnsafeBufferPointer { (buffer) throws(EventStreamError) in
-            try interpret(UnsafeRawBufferPointer(buffer), onEvent)
+            try interpret(UnsafeRawBufferPointer(buffer), onEvent, onUnknownLine)
         }
         line.removeAll(keepingCapacity: true)
         swap(&line, &partialLine)
     }
 
     private mutating func interpret(
-        _ wholeLine: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void
+        _ wholeLine: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void, _ onUnknownLine: (UnsafeRawBufferPointer) -> Void
     ) throws(EventStreamError) {
         var line = wholeLine
         if isFirstLine {
@@ -146,8 +146,8 @@ extension EventStreamParser {
             if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
         } else if name.matches("retry") {
             setRetry(value)
-        } else if acceptsBareObjects {
-            takeBareLine(line, onEvent)
+        } else if !name.isEmpty {
+            onUnknownLine(line)
         }
     }
 
@@ -167,16 +167,6 @@ extension EventStreamParser {
     private mutating func setRetry(_ value: UnsafeRawBufferPointer) {
         guard value.allSatisfy({ LineByte.isDigit($0) }), let milliseconds = Int(String(decoding: value, as: UTF8.self)) else { return }
         retry = milliseconds
-    }
-
-    /// An object ends with its line, or with a line that begins with a brace: pretty-printed ones inside it are indented.
-    private mutating func takeBareLine(_ line: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void) {
-        let (opening, closing) = (UInt8(ascii: "{"), UInt8(ascii: "}"))
-        guard line.first == opening || !bareObject.isEmpty, bareObject.count + line.count <= Self.longestBareObject else { return }
-        bareObject.append(contentsOf: line)
-        guard line.last == closing, line.first == opening || line.first == closing else { return }
-        onEvent(ServerSentEvent(event: nil, data: bareObject, id: nil, retry: nil))
-        bareObject.removeAll()
     }
 
     private mutating func dispatch(_ onEvent: (ServerSentEvent) -> Void) {

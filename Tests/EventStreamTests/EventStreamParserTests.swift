@@ -112,14 +112,29 @@ struct EventStreamParserTests {
         #expect(try read(pieces, limit: EventStreamParser.defaultLimit) == [event(body)])
     }
 
-    @Test("an object without a field is an event only where it is asked for, on one line or pretty-printed, however it is cut")
-    func bareObjects() throws {
-        let stream = "data: 1\n\n{\"error\":1}\n{\r\n  \"error\": {\n    \"code\": 2\n  }\n}\nx: y\n\ndata: 3\n\n"
+    @Test("a line that is no field and no comment is passed to a caller who asks for it, between the events, however the stream is cut")
+    func unknownLines() throws {
+        let stream = "data: 1\n\n{\"error\":1}\r\n: ping\nx: y\n\ndata: 3\n\nend"
         #expect(try read(stream) == [event("1"), event("3")])
-        let expected = [event("1"), event(#"{"error":1}"#), event(#"{  "error": {    "code": 2  }}"#), event("3")]
-        #expect(try read([Array(stream.utf8)], acceptsBareObjects: true) == expected)
-        #expect(try read(stream.utf8.map { [$0] }, acceptsBareObjects: true) == expected)
-        #expect(try read([Array("{\"a\":".utf8) + Array(repeating: 0x61, count: 3000)], acceptsBareObjects: true).isEmpty)
+        for pieces in [[Array(stream.utf8)], stream.utf8.map { [$0] }] {
+            var parser = EventStreamParser()
+            var found: [String] = []
+            for piece in pieces {
+                try piece.withUnsafeBytes { bytes in
+                    try parser.feedData(bytes) {
+                        found.append(text($0))
+                    } onUnknownLine: {
+                        found.append("line " + text($0))
+                    }
+                }
+            }
+            try parser.finish {
+                found.append(text($0.data))
+            } onUnknownLine: {
+                found.append("line " + text($0))
+            }
+            #expect(found == ["1", #"line {"error":1}"#, "line x: y", "3", "line end"])
+        }
     }
 
     @Test("an event that its receiver keeps is not changed by the next one")

@@ -1,9 +1,9 @@
 import EventStream
 
 /// Parses the pieces one by one, ends the stream, and returns all events in order.
-func read(_ pieces: [[UInt8]], limit: Int = 4096, acceptsBareObjects: Bool = false) throws -> [ServerSentEvent] {
+func read(_ pieces: [[UInt8]], limit: Int = 4096) throws -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
-    var parser = EventStreamParser(limit: limit, acceptsBareObjects: acceptsBareObjects)
+    var parser = EventStreamParser(limit: limit)
     for piece in pieces { try parser.feed(piece) { events.append($0) } }
     try parser.finish { events.append($0) }
     return events

@@ -22,11 +22,12 @@ extension FrameReader {
 /// A frame that is not JSON is an error, because it may have held text. An object that stands bare in the stream, without `data:`, is a frame,
 /// too: some servers send errors so.
 struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
-    private var parser = EventStreamParser(limit: longestFrame, acceptsBareObjects: true)
+    private var parser = EventStreamParser(limit: longestFrame)
     private var progress: Progress
 
     fileprivate struct Progress {
         var frames: Frames
+        var bareObject = BareObject()
         var isOver = false
     }
 
@@ -35,7 +36,11 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
     mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
         do throws(EventStreamError) {
-            try parser.feedData(bytes) { progress.take($0, into: &update) }
+            try parser.feedData(bytes) {
+                progress.take($0, into: &update)
+            } onUnknownLine: {
+                progress.take(line: $0, into: &update)
+            }
         } catch {
             progress.end(.tooLong, into: &update)
         }
@@ -45,7 +50,11 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
         guard !progress.isOver else { return }
         // What stands behind the last blank line is either whole or nothing; half of it is no error but a cut, which is reported below.
         var last = ParsedUpdate()
-        try? parser.finish { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
+        try? parser.finish { event in
+            event.data.withUnsafeBufferPointer { progress.take($0, into: &last) }
+        } onUnknownLine: {
+            progress.take(line: $0, into: &last)
+        }
         if last.verdict == .malformed {
             progress.isOver = false
         } else {
@@ -71,6 +80,12 @@ extension EventStreamAnswerReader.Progress {
             update.text.removeSubrange(textBefore...)
             end(.malformed, into: &update)
         }
+    }
+
+    /// - Parameter line: is no field of an event stream.
+    mutating func take(line: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
+        guard let object = bareObject.take(line) else { return }
+        object.withUnsafeBufferPointer { take($0, into: &update) }
     }
 
     mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
