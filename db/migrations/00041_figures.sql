@@ -68,24 +68,27 @@ create function gateway.rollup_table(rollup text, key text) returns text
         when key like 'persona%' then format('ledger.%I', rollup || '_' || key)
         else format('ledger.%I', rollup || '_others') end;
 
+-- Rows of a rollup: its table, with the schema, and their condition. Without a table: none are kept.
+create type gateway.rollup_rows as (table_name text, condition text);
+
 -- The rows of a rollup from one time to another, as text for a query: these keys and measures, in a bucket that begins at `bucket`. From a later to
 -- an earlier time they are negative; NULL when both are one. time_column: bucket, or the day or week, which are dates.
 create function gateway.signed_rows(
-    table_name text, time_column text, condition text, keys text[], measures text[], bucket timestamptz, from_time timestamptz, to_time timestamptz)
+    source gateway.rollup_rows, time_column text, keys text[], measures text[], bucket timestamptz, from_time timestamptz, to_time timestamptz)
     returns text
     language sql stable set search_path = ''
     return case when from_time <> to_time then format(
         'select %L::timestamptz as bucket, %s from %s where %s and %5$I >= %6$L and %5$I < %7$L', bucket,
         concat_ws(', ', (select string_agg(quote_ident(k), ', ') from unnest(keys) as k),
             (select string_agg(format(case when from_time < to_time then '%I' else '-%1$I as %1$I' end, m), ', ') from unnest(measures) as m)),
-        table_name, condition, time_column,
+        source.table_name, source.condition, time_column,
         case when time_column = 'bucket' then least(from_time, to_time)::text else (least(from_time, to_time) at time zone 'UTC')::date::text end,
         case when time_column = 'bucket' then greatest(from_time, to_time)::text else (greatest(from_time, to_time) at time zone 'UTC')::date::text end) end;
 
 -- The sums of a period without days, as text for a query: the UTC days, or weeks, that come nearest to it, and what is missing at each end or is
--- too much there, which is subtracted. NULL: the nearest days are none. quarters, days, weeks: their tables; without weeks NULL.
+-- too much there, which is subtracted. NULL: the nearest days are none.
 create function gateway.period_rows(
-    quarters text, condition text, days text, weeks text, day_condition text, keys text[], measures text[], starts timestamptz, ends timestamptz)
+    quarters gateway.rollup_rows, days gateway.rollup_rows, weeks gateway.rollup_rows, keys text[], measures text[], starts timestamptz, ends timestamptz)
     returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -94,7 +97,7 @@ declare
     first_week constant timestamptz := date_trunc('week', first_day + interval '3 days', 'UTC');
     last_week constant timestamptz := date_trunc('week', last_day + interval '3 days', 'UTC');
     -- A week has about as many rows as two days.
-    is_by_week constant boolean := weeks is not null and first_week < last_week
+    is_by_week constant boolean := weeks.table_name is not null and first_week < last_week
         and (last_week - first_week) * 2 / 7 + greatest(first_day - first_week, first_week - first_day) + greatest(last_day - last_week, last_week - last_day)
             < last_day - first_day;
     parts text[];
@@ -103,12 +106,12 @@ begin
         return null;
     end if;
     parts := case when is_by_week then array[
-            gateway.signed_rows(weeks, 'week', day_condition, keys, measures, starts, first_week, last_week),
-            gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, first_day, first_week),
-            gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, last_week, last_day)]
-        else array[gateway.signed_rows(days, 'day', day_condition, keys, measures, starts, first_day, last_day)] end || array[
-        gateway.signed_rows(quarters, 'bucket', condition, keys, measures, starts, starts, first_day),
-        gateway.signed_rows(quarters, 'bucket', condition, keys, measures, starts, last_day, ends)];
+            gateway.signed_rows(weeks, 'week', keys, measures, starts, first_week, last_week),
+            gateway.signed_rows(days, 'day', keys, measures, starts, first_day, first_week),
+            gateway.signed_rows(days, 'day', keys, measures, starts, last_week, last_day)]
+        else array[gateway.signed_rows(days, 'day', keys, measures, starts, first_day, last_day)] end || array[
+        gateway.signed_rows(quarters, 'bucket', keys, measures, starts, starts, first_day),
+        gateway.signed_rows(quarters, 'bucket', keys, measures, starts, last_day, ends)];
     return '(' || array_to_string(parts, ' union all ') || ')';
 end $$;
 
@@ -132,9 +135,9 @@ begin atomic
 end;
 
 -- The rows of a figure by day or week, as text for a query: those of UTC days, and the sums of the parts by which its buckets differ from them. A bucket is
--- labelled by a time that is in it. keys and measures are columns of all tables; hours: NULL where none are kept.
+-- labelled by a time that is in it. keys and measures are columns of all tables.
 create function gateway.day_rows(
-    days text, day_condition text, hours text, hour_condition text, quarters text, condition text, keys text[], measures text[],
+    days gateway.rollup_rows, hours gateway.rollup_rows, quarters gateway.rollup_rows, keys text[], measures text[],
     starts timestamptz, ends timestamptz, edges timestamptz[]) returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -154,12 +157,13 @@ begin
             -- One part after the other, where the planner would read the whole table.
             'cross join lateral (select %s from %s where %s and bucket >= p.from_time and bucket < p.to_time offset 0) as r',
             array_agg(p.noon), array_agg(p.from_time), array_agg(p.to_time), columns,
-            case when p.is_hours then hours else quarters end, case when p.is_hours then hour_condition else condition end) as rows
+            case when p.is_hours then hours.table_name else quarters.table_name end,
+            case when p.is_hours then hours.condition else quarters.condition end) as rows
         from (
             select d.noon, h.from_time, h.to_time, h.is_hours
             from gateway.parts_of_days(starts, ends, edges) as d
             cross join lateral (
-                select case when hours is null then d.to_time else date_bin('1 hour', d.from_time + interval '45 minutes', 'epoch') end as first,
+                select case when hours.table_name is null then d.to_time else date_bin('1 hour', d.from_time + interval '45 minutes', 'epoch') end as first,
                     date_bin('1 hour', d.to_time, 'epoch') as last) as w
             cross join lateral (values
                 (d.from_time, least(w.first, d.to_time), false),
@@ -169,7 +173,7 @@ begin
         group by p.is_hours) as s;
     return concat(
         '(', 'with part as materialized (select ' || sums || ' from (' || array_to_string(parts, ' union all ') || ') as r group by ' || groups || ') ',
-        'select (day + time ''12:00'') at time zone ''UTC'' as bucket, ', columns, ' from ', days, ' where ', day_condition,
+        'select (day + time ''12:00'') at time zone ''UTC'' as bucket, ', columns, ' from ', days.table_name, ' where ', days.condition,
         format(' and day >= %L and day < %L',
             (date_trunc('day', starts + interval '24 hours' - interval '1 microsecond', 'UTC') at time zone 'UTC')::date,
             (date_trunc('day', ends, 'UTC') at time zone 'UTC')::date),
@@ -178,10 +182,17 @@ begin
         ')');
 end $$;
 
--- The rollup that a figure is read from, as text for a query: usage, latency, domain_latency or error, by the fewest keys and the largest buckets
--- that the arguments allow; a period without days from the nearest UTC days. measures: those of usage, or of latency, that are wanted.
+-- What the rows of a figure are: UTC days, in `day`, a date; or in `bucket`, a time stamp: whole hours; hours, and quarters of those that the period
+-- splits; or parts of any length.
+create type gateway.figure_unit as enum ('day', 'hour', 'split_hour', 'part');
+
+-- The rows that a figure sums up: a query in parentheses, as text.
+create type gateway.figure_rows as (query text, unit gateway.figure_unit);
+
+-- The rollup that a figure is read from: usage, latency, domain_latency or error, by the fewest keys and the largest buckets that the arguments allow;
+-- a period without days from the nearest UTC days. measures: those of usage, or of latency, that are wanted.
 create function gateway.figure_source(
-    family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, measures text[]) returns text
+    family text, starts timestamptz, ends timestamptz, group_by text[], grain text, tz text, measures text[]) returns gateway.figure_rows
     language plpgsql stable set search_path = '' as $$
 declare
     is_latency constant boolean := family like '%latency';
@@ -216,55 +227,58 @@ declare
         when key is not null then format('key = %L', key)
         when is_latency then format('measure = any (%L) and turns <> 0', measures) else 'true' end;
     -- Latency by domain is kept by days with all keys.
-    days constant text := gateway.rollup_table(
-        case when pair is not null then 'key' when is_latency then 'latency' else rollup end || '_days', coalesce(pair, key));
-    day_condition constant text := case when pair is not null then format('key = %L', pair) else condition end;
-    quarters constant text := gateway.rollup_table(rollup || '_quarters', key);
-    hours constant text := case when rollup not in ('persona', 'error') then gateway.rollup_table(rollup || '_hours', key) end;
-    hour_condition constant text := case when is_latency then format('shift = %s and %s', shift, condition) else condition end;
+    days constant gateway.rollup_rows := row(
+        gateway.rollup_table(case when pair is not null then 'key' when is_latency then 'latency' else rollup end || '_days', coalesce(pair, key)),
+        case when pair is not null then format('key = %L', pair) else condition end);
+    hours constant gateway.rollup_rows := row(
+        case when rollup not in ('persona', 'error') then gateway.rollup_table(rollup || '_hours', key) end,
+        case when is_latency then format('shift = %s and %s', shift, condition) else condition end);
+    quarters constant gateway.rollup_rows := row(gateway.rollup_table(rollup || '_quarters', key), condition);
+    weeks constant gateway.rollup_rows := row(
+        case when weekly is not null and not is_rebuilt then gateway.rollup_table('key_weeks', weekly) end, days.condition);
     period text;
 begin
     if family = 'usage' and not is_by_day and (weekly is not null or not gateway.is_whole_days(starts, ends, group_by, grain, tz)) then
-        period := gateway.period_rows(
-            quarters, condition, days, case when weekly is not null and not is_rebuilt then gateway.rollup_table('key_weeks', weekly) end, day_condition,
-            keys, measures, starts, ends);
+        period := gateway.period_rows(quarters, days, weeks, keys, measures, starts, ends);
         if period is not null then
-            return period;
+            return row(period, 'part')::gateway.figure_rows;
         end if;
     end if;
     if gateway.is_whole_days(starts, ends, group_by, grain, tz) then
-        return format('(select * from %s where %s)', days, day_condition);
+        return row(format('(select * from %s where %s)', days.table_name, days.condition), 'day')::gateway.figure_rows;
     elsif not is_by_hour then
-        return gateway.day_rows(
-            days, day_condition, hours, hour_condition, quarters, condition, keys || case when is_latency then array['measure'] else '{}' end,
+        return row(gateway.day_rows(
+            days, hours, quarters, keys || case when is_latency then array['measure'] else '{}' end,
             case when is_latency then array['turns', 'histogram'] when family = 'error' then array['errors'] else measures end,
-            starts, ends, case when is_by_day then (select b.edges from gateway.buckets(starts, ends, grain, tz) b) else array[starts] end);
-    elsif hours is null or shift is distinct from zone_shift then
-        return format('(select * from %s where %s)', quarters, condition);
+            starts, ends, case when is_by_day then (select b.edges from gateway.buckets(starts, ends, grain, tz) b) else array[starts] end),
+            'part')::gateway.figure_rows;
+    elsif hours.table_name is null or shift is distinct from zone_shift then
+        return row(format('(select * from %s where %s)', quarters.table_name, quarters.condition), 'part')::gateway.figure_rows;
     elsif starts = date_bin('1 hour', starts, first_hour) and ends = last_hour then
-        return format('(select * from %s where %s)', hours, hour_condition);
+        return row(format('(select * from %s where %s)', hours.table_name, hours.condition), 'hour')::gateway.figure_rows;
     end if;
     -- Hours that are split by the period's begin or end.
-    return format(
-        '(select * from %s where %s and bucket < %L union all select * %s from %s where %s and (bucket < %L or bucket >= %3$L))', hours, hour_condition,
-        last_hour,
+    return row(format(
+        '(select * from %s where %s and bucket < %L union all select * %s from %s where %s and (bucket < %L or bucket >= %3$L))', hours.table_name,
+        hours.condition, last_hour,
         -- Quarters have no percentiles, and no shift.
-        case when is_latency then ', null, null' end, quarters, condition, date_bin('1 hour', starts + interval '59 minutes', first_hour));
+        case when is_latency then ', null, null' end, quarters.table_name, quarters.condition,
+        date_bin('1 hour', starts + interval '59 minutes', first_hour)), 'split_hour')::gateway.figure_rows;
 end $$;
 
 -- A query of a rollup, as text: bucket, keys by name (NULL where not grouped by), sums of measures, and `more`: aggregates over its rows `s`. The query's
 -- parameters are starts, ends, grain and tz. condition: of the rows.
 create function gateway.figure_query(
-    source text, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true', more text default null) returns text
+    source gateway.figure_rows, keys text[], types text[], group_by text[], measures text[], grain text, condition text default 'true',
+    more text default null) returns text
     language plpgsql immutable set search_path = '' as $$
 declare
-    is_days constant boolean := source like '(select * from %\_days% where %';
-    is_hours constant boolean := source like '%\_hours%' and source not like '%\_quarters%';
+    is_days constant boolean := source.unit = 'day';
     bucket constant text := case
         when not 'day' = any (group_by) then null
         when is_days and grain = 'day' then 's.day'
         when is_days then 'date_trunc($3, s.day::timestamp)'
-        when grain = 'hour' and is_hours then 's.bucket'
+        when grain = 'hour' and source.unit = 'hour' then 's.bucket'
         -- A search among the buckets takes less time than a join.
         else 'w.labels[width_bucket(s.bucket, w.edges)]' end;
     columns constant text := (
@@ -277,7 +291,7 @@ begin
     return format(
         'select %s as bucket, %s from %s s %s where $3 is not null and $4 is not null and %s and %s %s',
         case when bucket is null then 'null::timestamptz' when is_days then bucket || '::timestamp at time zone ''UTC''' else bucket end,
-        concat_ws(', ', columns, sums, more), source,
+        concat_ws(', ', columns, sums, more), source.query,
         case when bucket like 'w.%' then 'cross join gateway.buckets($1, $2, $3, $4) w' else '' end,
         case when is_days then 's.day >= ($1 at time zone ''UTC'')::date and s.day < ($2 at time zone ''UTC'')::date'
             else 's.bucket >= $1 and s.bucket < $2' end,

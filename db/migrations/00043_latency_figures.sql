@@ -13,11 +13,10 @@ declare
     family constant text := case
         when 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then 'domain_latency'
         else 'latency' end;
-    source constant text := gateway.figure_source(family, starts, ends, group_by, grain, tz, measures::text[]);
-    is_hours constant boolean := source like '(select * from %\_hours where %';
+    source constant gateway.figure_rows := gateway.figure_source(family, starts, ends, group_by, grain, tz, measures::text[]);
+    is_hours constant boolean := source.unit in ('hour', 'split_hour');
     -- Whether each of its rows is alone in a group.
-    is_alone constant boolean := 'day' = any (group_by) and grain = 'hour' and is_hours and source not like '%\_quarters%'
-        and case family when 'latency' then array['provider', 'model'] else array['domain'] end <@ group_by;
+    is_alone constant boolean := source.unit = 'hour' and case family when 'latency' then array['provider', 'model'] else array['domain'] end <@ group_by;
     -- A row for each measure becomes a column. %s: its rows. The percentiles of an hour that is alone are kept, so that they need not be computed anew.
     percentiles constant text := case when is_alone then 'min(s.percentiles) %1$s'
         else case when is_hours then 'case when count(*) %1$s = 1 then min(s.percentiles) %1$s end, ' else '' end

@@ -146,7 +146,7 @@ declare
         then 'select distinct d.persona_id from ledger.key_days_persona_id d where d.day >= $2::date and d.day <= $3'
         else 'select distinct d.persona_id from ledger.key_weeks_persona_id d where d.week >= date_trunc(''week'', $2)::date and d.week <= $3' end
         || ' and d.persona_id >= $1 order by 1 limit $4';
-    source text;
+    source gateway.figure_rows;
     -- The first persona of the part. The last one of the page before comes again.
     first uuid := after[5];
     is_of_personas boolean := after is null or first is not null;

@@ -136,7 +136,10 @@ struct CostPageTests {
             }
         }
         let source = try await store.value(
-            "select gateway.figure_source('usage', '2031-03-04+00', '2031-03-22 02:00+00', '{persona,model}', 'day', 'UTC', '{calls}')")
+            """
+            select (gateway.figure_source(
+                'usage', '2031-03-04+00', '2031-03-22 02:00+00', '{persona,model}', 'day', 'UTC', '{calls}')).query
+            """)
         #expect(source?.contains("key_weeks") == true && source?.contains("-calls as calls") == true)
     }
 
