@@ -134,7 +134,7 @@ extension StoreFixture {
             try rows.only { row in try row.value(0, as: String.self) }
         }
         try await eventually("everything is folded") {
-            try await Rollups(client: gateway).fold()
+            _ = try await Rollups.postgres(client: gateway).fold()
             return try await count("select count(*) from gateway.rollup_state s where s.as_of >= \(now)::timestamptz") == 1
         }
     }

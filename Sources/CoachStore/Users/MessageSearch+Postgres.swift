@@ -41,20 +41,3 @@ extension PostgresClient {
         return Page(found, limit: request.limit) { PageCursor(key: $0.message.createdAt.microseconds, id: $0.message.id.uuid) }
     }
 }
-
-/// Indexes the messages of a user after a search that found many that were not, in a background job.
-public struct MessageIndexer: Sendable {
-    private let client: PostgresClient
-
-    public init(client: PostgresClient) { self.client = client }
-
-    /// Indexes up to 250 messages in one transaction, for which a search of the user may wait. Returns whether more are left. Throws `StoreFault`.
-    public func indexPart(of userID: UserID) async throws -> Bool {
-        try await client.call("gateway.index_messages(\(userID), 250, 0)", boundTo: userID)
-    }
-}
-
-extension JobKind {
-    /// Indexes the messages of the job's user for the search.
-    public static let indexMessages = JobKind(rawValue: "index_messages")
-}

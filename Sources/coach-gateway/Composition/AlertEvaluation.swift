@@ -1,5 +1,4 @@
 import CoachCore
-import CoachStore
 import CoreMetrics
 import Foundation
 import Logging
@@ -47,9 +46,7 @@ final class AlertEvaluation: Sendable {
         let firing = Set(
             try await alerts.evaluate(
                 rules,
-                readings: [
-                    .spooledReceipts: spooledReceipts(rules), .missingClassifiers: hasClassifiers ? 0 : 1, .webhookLag: lag / .seconds(1),
-                ]))
+                [.spooledReceipts: spooledReceipts(rules), .missingClassifiers: hasClassifiers ? 0 : 1, .webhookLag: lag / .seconds(1)]))
         let ids = known.withLock { known in
             known.formUnion(rules.rules.map(\.id))
             return known

@@ -29,14 +29,14 @@ struct BackgroundWork {
     ) {
         let webhooks = configuration.webhooks
         let queue = JobQueue(client: databases.short, instance: local.slot.instance)
-        housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
-        removal = UserRemoval(client: databases.long)
+        housekeeping = .postgres(client: databases.long, daysKept: configuration.deletedContentDays)
+        removal = .postgres(client: databases.long)
         recentDanger = turns.recentDanger
         inbox = BillingInbox.postgres(client: databases.long, intake: databases.intake, includingSandbox: webhooks.includesSandbox)
         reconciliation = webhooks.reconciliation(outbound, inbox)
-        refolding = EntitlementRefolding(client: databases.long, includingSandbox: webhooks.includesSandbox)
+        refolding = .postgres(client: databases.long, includingSandbox: webhooks.includesSandbox)
         let handlers = JobHandlers(
-            housekeeping: housekeeping, removal: removal, indexer: MessageIndexer(client: databases.long),
+            housekeeping: housekeeping, removal: removal, indexer: .postgres(client: databases.long),
             summarizer: ConversationSummarizer(
                 repository: .postgres(client: databases.long, consents: configuration.requiredConsents) { [tiers = documents.tiers] in
                     tiers.current
@@ -48,9 +48,9 @@ struct BackgroundWork {
         jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
         figures = FigureUpdates(
-            rollups: Rollups(client: databases.long),
+            rollups: .postgres(client: databases.long),
             alerts: AlertEvaluation(
-                alerts: Alerts(client: databases.long, instance: local.slot.instance, isDelivered: configuration.alertWebhook != nil),
+                alerts: .postgres(client: databases.long, instance: local.slot.instance, isDelivered: configuration.alertWebhook != nil),
                 rules: documents.alertRules, receipts: local.slot.receipts, hasClassifiers: files.coachingParts.hasClassifiers,
                 circuits: { [health = models.health] in health.circuits }, jobs: { try await queue.figures() }, logger: logger),
             jobs: jobs, logger: logger)
@@ -64,7 +64,7 @@ struct BackgroundWork {
         [
             jobs, maintenance,
             PeriodicJob("previews", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(60), jitter: 0.2), logger: logger) {
-                try await housekeeping.purgePreviews()
+                _ = try await housekeeping.purgePreviews()
             },
             PeriodicJob("removed users", PeriodicSchedule(every: .seconds(3600), firstAfter: .seconds(3600), jitter: 0.1), logger: logger) {
                 try await recentDanger.forget(removed: removal.removed)
@@ -86,7 +86,7 @@ struct BackgroundWork {
             "housekeeping", PeriodicSchedule(every: .seconds(3600), retryEvery: .seconds(60), firstAfter: .seconds(1), jitter: 0.1),
             logger: logger
         ) {
-            try await housekeeping.makePartitions()
+            _ = try await housekeeping.makePartitions()
             try await housekeeping.forgetDoneJobs()
             try await housekeeping.purgeIdempotencyKeys()
             if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.notify() }
@@ -94,7 +94,7 @@ struct BackgroundWork {
             for check in RevenueCatReconciliation.ExpiryCheck.allCases where reconciliation != nil {
                 if try await queue.enqueue(RevenueCatReconciliation.job(check, at: Date())) != nil { jobs.notify() }
             }
-            try await housekeeping.detachPartitions(olderThan: ledgerDays)
+            try await housekeeping.detachPartitions(ledgerDays)
         }
     }
 }

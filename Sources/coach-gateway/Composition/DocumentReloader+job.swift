@@ -1,6 +1,5 @@
 import BackgroundJobs
 import CoachCore
-import CoachStore
 import Logging
 
 extension DocumentReloader {

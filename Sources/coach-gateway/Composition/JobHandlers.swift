@@ -28,7 +28,7 @@ struct JobHandlers {
     private var deleteUser: JobHandler {
         JobHandler(.deleteUser, concurrency: 8, payload: \.userID) { [removal] userID in
             while true {
-                switch try await removal.removePart(of: userID) {
+                switch try await removal.removePart(userID) {
                 case .removed: return
                 case .removing: try Task.checkCancellation()
                 // A stopped turn is saved within a fraction of a second, if its instance runs. Polled, because the end of a turn sends no
@@ -41,7 +41,7 @@ struct JobHandlers {
 
     private var indexMessages: JobHandler {
         JobHandler(.indexMessages, concurrency: 1, payload: \.userID) { [indexer] userID in
-            while try await indexer.indexPart(of: userID) { try Task.checkCancellation() }
+            while try await indexer.indexPart(userID) { try Task.checkCancellation() }
         }
     }
 
@@ -59,7 +59,7 @@ struct JobHandlers {
         JobHandler(EntitlementRefolding.kind, concurrency: 1, payload: { $0 }) { [refolding, logger] _ in
             var (last, unreadable): (Int64?, Int) = (0, 0)
             while let after = last {
-                let part = try await refolding.refoldPart(after: after)
+                let part = try await refolding.refoldPart(after)
                 last = part.last
                 unreadable += part.unreadable
             }

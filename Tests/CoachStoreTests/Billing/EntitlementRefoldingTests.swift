@@ -29,10 +29,10 @@ struct EntitlementRefoldingTests {
     /// Folds all pages; returns their number.
     @discardableResult
     private func refold(includingSandbox: Bool, in store: StoreFixture) async throws -> Int {
-        let refolding = EntitlementRefolding(client: store.gateway, includingSandbox: includingSandbox)
+        let refolding = EntitlementRefolding.postgres(client: store.gateway, includingSandbox: includingSandbox)
         var (pages, last): (Int, Int64?) = (0, 0)
         while let after = last {
-            last = try await refolding.refoldPart(after: after).last
+            last = try await refolding.refoldPart(after).last
             if last != nil { pages += 1 }
         }
         return pages
@@ -84,7 +84,7 @@ struct EntitlementRefoldingTests {
         for caller in callers { try await self.store(.sandbox, of: caller.userID, includingSandbox: true, in: store) }
         try await store.admin.execute(
             "update gateway.billing_events set event = 'x' where subscriber = (select min(id) from gateway.subscribers)")
-        let part = try await EntitlementRefolding(client: store.gateway, includingSandbox: false).refoldPart(after: 0)
+        let part = try await EntitlementRefolding.postgres(client: store.gateway, includingSandbox: false).refoldPart(0)
         #expect(part.unreadable == 1 && part.last != nil)
         #expect(try await entitlements(in: store) == ["sandbox"])
     }

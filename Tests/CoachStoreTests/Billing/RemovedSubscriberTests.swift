@@ -55,8 +55,8 @@ struct RemovedSubscriberTests {
     }
 
     private func remove(_ caller: Caller, _ store: StoreFixture) async throws {
-        let removal = UserRemoval(client: store.gateway)
-        while try await removal.removePart(of: caller.userID) != .removed {}
+        let removal = UserRemoval.postgres(client: store.gateway)
+        while try await removal.removePart(caller.userID) != .removed {}
     }
 
     @Test("keep what the fold and the figures need, under a pseudonym; nothing else names the user, and later events bring nothing back")
@@ -67,7 +67,7 @@ struct RemovedSubscriberTests {
         try await store.turns().talk(caller, "canary")
         _ = try await inbox.store(delivery(event(purchase(.purchased), of: [SubscriberID(caller.userID)], at: 0), of: caller))
         _ = try await inbox.store(ignored("before", of: caller))
-        try await Rollups(client: store.gateway).fold()
+        _ = try await Rollups.postgres(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store).contains("gateway.billing_events"))
 
         try await remove(caller, store)
@@ -78,7 +78,7 @@ struct RemovedSubscriberTests {
         let renewal = delivery(event(purchase(.renewed, months: 2), of: [SubscriberID(caller.userID)], at: month), of: caller)
         #expect(try await inbox.store(renewal) == .stored)
         #expect(try await inbox.store(renewal) == .known)
-        try await Rollups(client: store.gateway).fold()
+        _ = try await Rollups.postgres(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.subscribers where revision > 1") == 1, "folded with the former")
         #expect(try await inbox.expiring(.seconds(86_400), nil, 10) == [])

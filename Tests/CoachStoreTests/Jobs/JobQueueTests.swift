@@ -87,7 +87,7 @@ struct JobQueueTests {
 
         // A key is removed after its time.
         try await store.admin.execute("update gateway.done_jobs set done_at = now() - interval '8 days' where kind = \(kind.rawValue)")
-        try await Housekeeping(client: store.gateway, daysKept: 1).forgetDoneJobs()
+        try await Housekeeping.postgres(client: store.gateway, daysKept: 1).forgetDoneJobs()
         #expect(try await queue.enqueue(job) != nil)
     }
 

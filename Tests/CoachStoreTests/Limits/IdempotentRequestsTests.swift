@@ -84,7 +84,7 @@ struct IdempotentRequestsTests {
         #expect(try await requests.claim(caller, Self.request) != first)
 
         try await age(caller, by: "25 hours", store)
-        try await Housekeeping(client: store.gateway, daysKept: 1).purgeIdempotencyKeys()
+        try await Housekeeping.postgres(client: store.gateway, daysKept: 1).purgeIdempotencyKeys()
         #expect(
             try await store.count("select count(*) from gateway.idempotent_requests where user_id = \(caller.userID.uuid)") == 0)
     }

@@ -131,7 +131,7 @@ struct LimitTests {
     @Test("a user's own budget of the day or the month that is nearly used up raises an alert, before it refuses a turn")
     func softLimit() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
         let rules = AlertRules(
             rules: [
                 AlertRule(id: "soft", measure: .userBudgetShare, above: 0.8, windowMinutes: 60, minimum: 1, severity: .info)
@@ -142,14 +142,14 @@ struct LimitTests {
             var shares: [String?] = []
             // Each turn takes 125 tokens and 123,456 nanodollars.
             for number in 1...3 {
-                #expect(try await alerts.evaluate(rules, readings: [:]) == [], "turn \(number)")
+                #expect(try await alerts.evaluate(rules, [:]) == [], "turn \(number)")
                 try await turns.talk(caller, "Message \(number)")
                 shares.append(
                     try await store.value(
                         "select round(limit_share::numeric, 2)::text from public.budgets where user_id = \(caller.userID.uuid)"))
             }
             #expect(shares == [nil, nil, "0.83"])
-            #expect(try await alerts.evaluate(rules, readings: [:]) == ["soft"])
+            #expect(try await alerts.evaluate(rules, [:]) == ["soft"])
             #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
         }
     }

@@ -14,12 +14,12 @@ struct AlertTests {
     @Test("an alert begins once on several instances, is resolved once, and both are delivered by a job; operators list it")
     func life() async throws {
         let store = try await StoreFixture()
-        let instances = (0..<3).map { _ in Alerts(client: store.gateway, instance: UUID(), isDelivered: true) }
+        let instances = (0..<3).map { _ in Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: true) }
         let rules = AlertRules(rules: [Self.rule("spool", .spooledReceipts, above: 1)])
         func evaluate(_ readings: [Double]) async throws -> Set<[String]> {
             try await withThrowingTaskGroup(of: [String].self) { group in
                 for (alerts, reading) in zip(instances, readings) {
-                    group.addTask { try await alerts.evaluate(rules, readings: [.spooledReceipts: reading]) }
+                    group.addTask { try await alerts.evaluate(rules, [.spooledReceipts: reading]) }
                 }
                 return try await group.reduce(into: []) { $0.insert($1) }
             }
@@ -50,14 +50,14 @@ struct AlertTests {
         }
         #expect(jobs == ["firing", "resolved", "firing"])
         // A rule that is gone fires no more.
-        #expect(try await instances[0].evaluate(AlertRules(rules: []), readings: [:]) == [])
+        #expect(try await instances[0].evaluate(AlertRules(rules: []), [:]) == [])
         #expect(try await figures.alerts(admin, true, PageRequest(limit: 10)).rows.isEmpty)
     }
 
     @Test("each measure is above its threshold when something happened, at rest before, and its alert is resolved when that is over")
     func measures() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
         let rules = AlertRules(
             rules: AlertRule.Measure.allCases.map { measure in
                 let threshold: Double =
@@ -71,7 +71,7 @@ struct AlertTests {
                     }
                 return Self.rule(measure.rawValue, measure, above: threshold)
             })
-        #expect(try await alerts.evaluate(rules, readings: [.spooledReceipts: 0, .missingClassifiers: 0]) == [])
+        #expect(try await alerts.evaluate(rules, [.spooledReceipts: 0, .missingClassifiers: 0]) == [])
         let (caller, turns) = (Caller.someone(), store.turns())
         try await turns.talk(caller, "Hello")
         try await turns.talk(caller, "Nobody answers", status: .failed)
@@ -97,7 +97,7 @@ struct AlertTests {
             """)
         let model = ModelName(provider: "p", model: "m")
         try await alerts.note([model: .halfOpen])
-        let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1, .webhookLag: 1])
+        let firing = try await alerts.evaluate(rules, [.spooledReceipts: 1, .missingClassifiers: 1, .webhookLag: 1])
         let all = Set(rules.rules.map(\.id))
         #expect(Set(firing) == all)
 
@@ -109,7 +109,7 @@ struct AlertTests {
         try await store.admin.execute("update public.budgets set day = day - 1")
         try await store.admin.execute("update gateway.shared_budgets set day = day - 1")
         try await alerts.note([model: .closed])
-        #expect(try await alerts.evaluate(rules, readings: [.spooledReceipts: 0, .missingClassifiers: 0, .webhookLag: 0]) == [])
+        #expect(try await alerts.evaluate(rules, [.spooledReceipts: 0, .missingClassifiers: 0, .webhookLag: 0]) == [])
         let table = try await Figures.postgres(client: store.gateway).alerts(.someone(role: .operator), false, PageRequest(limit: 100))
         #expect(Set(table.texts(.alerts, ["measure"]).map { $0[0] }) == all && table.rows.count == all.count)
     }
@@ -117,10 +117,10 @@ struct AlertTests {
     @Test("steady cost grows by nothing, and a window of a quarter of an hour has what began in it")
     func windows() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
         func firing(_ measure: AlertRule.Measure, above: Double, minutes: Int) async throws -> Bool {
             let rule = AlertRule(id: "x", measure: measure, above: above, windowMinutes: minutes, minimum: 1, severity: .warning)
-            return try await alerts.evaluate(AlertRules(rules: [rule]), readings: [:]) == ["x"]
+            return try await alerts.evaluate(AlertRules(rules: [rule]), [:]) == ["x"]
         }
         func insert(_ table: String, _ columns: String, _ values: String, quartersAgo: ClosedRange<Int>) async throws {
             try await store.admin.execute(
@@ -156,11 +156,11 @@ struct AlertTests {
             try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
             try await lease.execute("select gateway.request_removal(\(caller.userID.uuid))")
         }
-        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
         let rules = AlertRules(rules: [Self.rule("dead", .deadJobs, above: 0)])
         for (attempts, firing) in [(20, []), (21, ["dead"])] {
             try await store.admin.execute("update gateway.jobs set attempts = \(attempts)")
-            #expect(try await alerts.evaluate(rules, readings: [:]) == firing)
+            #expect(try await alerts.evaluate(rules, [:]) == firing)
         }
         try await store.admin.execute("update gateway.jobs set attempts = 10000")
         let jobs = try await JobQueue(client: store.gateway, instance: UUID()).exchange([], [.deleteUser: 1], .seconds(30))
@@ -170,7 +170,7 @@ struct AlertTests {
     @Test("the circuit of a model is the worst of all instances, counts once, and the lag of webhooks is not added up")
     func circuits() async throws {
         let store = try await StoreFixture()
-        func instance() -> Alerts { Alerts(client: store.gateway, instance: UUID(), isDelivered: false) }
+        func instance() -> Alerts { Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false) }
         let (one, two) = (instance(), instance())
         let (good, bad) = (ModelName(provider: "p", model: "good"), ModelName(provider: "p", model: "bad"))
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
@@ -183,15 +183,15 @@ struct AlertTests {
         #expect(try await health() == [row("bad", .open, 2, open: 2), row("good", .closed, 2, open: 0)])
         let rules = AlertRules(
             rules: [Self.rule("breaker", .openCircuits, above: 0), Self.rule("lag", .webhookLag, above: 100)])
-        _ = try await one.evaluate(rules, readings: [.webhookLag: 70])
-        #expect(try await two.evaluate(rules, readings: [.webhookLag: 80]) == ["breaker"])
+        _ = try await one.evaluate(rules, [.webhookLag: 70])
+        #expect(try await two.evaluate(rules, [.webhookLag: 80]) == ["breaker"])
         let measures = try await figures.measures(admin).rows
         #expect(
             measures.contains([.text("open_circuits"), .number("1")]) && measures.contains([.text("webhook_lag_seconds"), .number("80")]))
         try await one.note([good: .closed])
         #expect(try await health().first == row("bad", .halfOpen, 1, open: 1))
         try await two.note([good: .closed, bad: .closed])
-        #expect(try await two.evaluate(rules, readings: [.webhookLag: 0]) == [])
+        #expect(try await two.evaluate(rules, [.webhookLag: 0]) == [])
         // An instance that is gone reports nothing any more.
         try await store.admin.execute("update gateway.circuit_readings set at = now() - interval '61 seconds'")
         #expect(try await health().isEmpty)

@@ -69,7 +69,7 @@ struct RollupTests {
         #expect(try await store.count(pending) == days - 1 && days > 2)
         try await talk(store, callers, &random)
         try await eventually("today is folded") {
-            try await Rollups(client: store.gateway).fold()
+            _ = try await Rollups.postgres(client: store.gateway).fold()
             let ledger = "select count(distinct turn_id) from public.usage_logs where finalized_by is not null and day = \(today)"
             let folded = "select coalesce(sum(turns), 0) from gateway.usage_days where day = \(today)"
             return try await store.count(Query(unsafeSQL: folded)) == store.count(Query(unsafeSQL: ledger))
@@ -205,17 +205,17 @@ struct RollupTests {
                 end loop;
             end $$
             """)
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 1)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 1)
         let days: Query = "select count(distinct day) from public.usage_logs"
         let all = try await store.count(days)
-        try await housekeeping.detachPartitions(olderThan: 0)
+        try await housekeeping.detachPartitions(0)
         try await store.admin.execute("update gateway.rollup_state set watermark = '0'")
-        try await housekeeping.detachPartitions(olderThan: 1)
+        try await housekeeping.detachPartitions(1)
         #expect(try await store.count(days) == all, "what is not folded stays")
         try await store.admin.execute("call gateway.rebuild_rollups()")
         try await store.foldRollups()
         let folded = try await everything(store)
-        try await housekeeping.detachPartitions(olderThan: 1)
+        try await housekeeping.detachPartitions(1)
         let kept = try await store.count(days)
         #expect(kept < all && kept > 10)
         #expect(try await store.value("select bool_and(day >= (now() at time zone 'UTC')::date - 31) from public.usage_logs") == "t")

@@ -65,7 +65,7 @@ struct SubscriptionFigureTests {
         try await add(.expired(paused: false), "c", on: 5, from: 3, to: 5, store)
         try await add(.purchased, "d", on: 36, from: 36, to: 66, store)
         try await add(.purchased, "s", on: 4, from: 4, to: 34, price: 100, sandbox: true, store)
-        try await Rollups(client: store.gateway).fold()
+        _ = try await Rollups.postgres(client: store.gateway).fold()
 
         let (figures, admin, first) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator), today - 39 * Self.day)
         func read(_ query: FigureQuery) async throws -> [[String: String]] {
@@ -144,7 +144,7 @@ struct SubscriptionFigureTests {
                 try await self.add(.refunded, "p\(number)", at: time, from: time, to: time, price: -1.25, store)
             }
         }
-        try await Rollups(client: store.gateway).fold()
+        _ = try await Rollups.postgres(client: store.gateway).fold()
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
         for (grain, zone) in [
             (FigureQuery.Grain.hour, "UTC"), (.day, "UTC"), (.week, "UTC"), (.hour, "Asia/Kolkata"), (.day, "Asia/Kolkata"),

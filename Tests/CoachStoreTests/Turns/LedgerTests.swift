@@ -188,6 +188,6 @@ struct LedgerTests {
         #expect(made == 7)
         #expect(try await store.count(other) == 0)
         #expect(try await store.count("select count(*) from public.usage_logs") == 3)
-        #expect(try await Housekeeping(client: store.gateway, daysKept: 1).makePartitions() == 0)
+        #expect(try await Housekeeping.postgres(client: store.gateway, daysKept: 1).makePartitions() == 0)
     }
 }

@@ -69,7 +69,7 @@ struct PreviewTests {
         try await turns.finish(.failed(first, of: creator))
         let second = try await turns.begin(creator, preview(persona, key: "k"), risk: .calm).begun
         #expect(second.identity.turnID == first.turnID && second.identity.attempt == 2 && second.persona?.name == "Maya")
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 30)
         try await store.admin.execute("update public.conversations set last_message_at = now() - interval '11 minutes'")
         #expect(try await housekeeping.purgePreviews() == 0, "it runs")
         try await turns.finish(.complete(second.identity, of: creator))

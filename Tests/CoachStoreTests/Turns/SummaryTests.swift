@@ -135,7 +135,7 @@ struct SummaryTests {
     func killed() async throws {
         let store = try await StoreFixture()
         let (caller, summaries) = (Caller.someone(), summaries(store))
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 1)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 1)
         let queue = JobQueue(client: store.gateway, instance: UUID())
         let request = try await conversation(store, caller)
         let job = NewJob(.summariseConversation, userID: caller.userID, payload: ["turn_id": .string("\(request.turnID)")])
@@ -175,7 +175,7 @@ struct SummaryTests {
     func estimated() async throws {
         let store = try await StoreFixture()
         let (caller, summaries) = (Caller.someone(), summaries(store, .free(reserve: Nanodollars(5_000), reservedTokens: 300)))
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 1)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 1)
         let request = try await conversation(store, caller)
         let task = try #require(try await summaries.begin(caller.userID, request))
         #expect(try await budget(store, caller) == "0.000000000|0.000005000|0|300")

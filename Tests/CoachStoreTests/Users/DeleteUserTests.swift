@@ -126,12 +126,12 @@ struct DeleteUserTests {
             .filter { $0.userID == caller.userID }
         #expect(jobs.count == 1)
 
-        let removal = UserRemoval(client: store.gateway)
+        let removal = UserRemoval.postgres(client: store.gateway)
         let known = [neighbour.userID, caller.userID, .random()]
-        #expect(try await removal.removed(among: known) == [caller.userID])
-        while try await removal.removePart(of: caller.userID) != .removed {}
+        #expect(try await removal.removed(known) == [caller.userID])
+        while try await removal.removePart(caller.userID) != .removed {}
         _ = try await queue.exchange(jobs.map { EndedRun(run: $0.run, result: .done) }, [:], .seconds(30))
-        #expect(try await removal.removed(among: known) == [caller.userID])
+        #expect(try await removal.removed(known) == [caller.userID])
         for table in ["public.conversations", "public.messages", "public.turns", "gateway.jobs", "gateway.done_jobs"] {
             let rows = Query(unsafeSQL: "select count(*) from \(table) where user_id = '\(caller.userID)'")
             #expect(try await store.count(rows) == 0, "\(table)")

@@ -68,7 +68,7 @@ struct LockOrderTests {
             _ = try await store.conversations.create(caller, ConversationDraft())
         }
         try await store.admin.execute("update public.conversations set deleted_at = now() - interval '31 days'")
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 30)
         try await store.admin.withConnection { lease in
             try await lease.execute("begin")
             try await lease.execute("select from public.change_counters where user_id = \(callers[0].userID.uuid) for update")

@@ -19,7 +19,7 @@ struct PurgeTests {
             update public.conversations set deleted_at = deleted_at - interval '31 days'
             where id = any (\([old, running].map(\.conversationID.uuid)))
             """)
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 30)
         #expect(try await housekeeping.purge() == 1)
         #expect(try await housekeeping.purge() == 0)
 
@@ -49,7 +49,7 @@ struct PurgeTests {
         let other = try await store.turns().talk(caller, "To be kept").conversationID
         let sync = SyncRepository.postgres(client: store.gateway)
         let before = try await sync.changes(caller, nil, 100).position.next
-        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        let housekeeping = Housekeeping.postgres(client: store.gateway, daysKept: 30)
         #expect(try await housekeeping.purge() == 0)
         try await store.admin.execute(
             "update public.conversations set last_message_at = now() - interval '25 hours' where user_id = \(caller.userID.uuid)")
@@ -84,7 +84,7 @@ struct PurgeTests {
         #expect(try await store.count("select count(*) from public.messages") == 1_702)
         #expect(try await store.count(purged) == 0)
 
-        #expect(try await Housekeeping(client: store.gateway, daysKept: 30).purge(atMost: 300) == 2)
+        #expect(try await Housekeeping.postgres(client: store.gateway, daysKept: 30, rowsAtOnce: 300).purge() == 2)
         #expect(try await store.count(purged) == 2)
         for table in ["messages", "turns"] {
             #expect(try await store.count(Query(unsafeSQL: "select count(*) from public.\(table)")) == 0, "\(table)")
@@ -104,7 +104,7 @@ struct PurgeTests {
         #expect(try await store.gateway.query(part) { rows in try rows.only { row in try row.value(0, as: Int.self) } } == 1)
         let next = TurnRequest(message: "On", conversationID: made.id)
         #expect(try await turns.begin(caller, next, risk: .calm).rejection.reason == .notFound)
-        #expect(try await Housekeeping(client: store.gateway, daysKept: 30).purge() == 1)
+        #expect(try await Housekeeping.postgres(client: store.gateway, daysKept: 30).purge() == 1)
         #expect(try await store.count("select count(*) from public.messages") == 0)
     }
 

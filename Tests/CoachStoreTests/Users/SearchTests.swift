@@ -57,8 +57,8 @@ struct SearchTests {
         #expect(try await search.search(caller, "needle", PageRequest(limit: 3)).items.count == 3)
         let jobs = try await JobQueue(client: store.gateway, instance: UUID()).exchange([], [.indexMessages: 100], .seconds(30))
         #expect(jobs.count { $0.userID == caller.userID } == 1)
-        let indexer = MessageIndexer(client: store.gateway)
-        while try await indexer.indexPart(of: caller.userID) {}
+        let indexer = MessageIndexer.postgres(client: store.gateway)
+        while try await indexer.indexPart(caller.userID) {}
         var (found, cursor): (Set<MessageID>, String?) = ([], nil)
         repeat {
             let page = try await search.search(caller, "needle", PageRequest(limit: 400, cursor: cursor))
@@ -84,8 +84,8 @@ struct SearchTests {
         let indexed: Query = "select count(*) from public.message_words where user_id = \(caller.userID.uuid)"
         #expect(try await store.count(indexed) <= 225)
         #expect(try await contents(search, caller, "needle700") == [])
-        let indexer = MessageIndexer(client: store.gateway)
-        while try await indexer.indexPart(of: caller.userID) {}
+        let indexer = MessageIndexer.postgres(client: store.gateway)
+        while try await indexer.indexPart(caller.userID) {}
         #expect(try await contents(search, caller, "needle700") == ["needle700"])
         #expect(try await store.count(indexed) == 1002)
     }
@@ -115,7 +115,7 @@ struct SearchTests {
         _ = try await store.conversations.delete(caller, conversation, nil)
         try await store.admin.execute(
             "update public.conversations set deleted_at = now() - interval '1 year' where user_id = \(caller.userID.uuid)")
-        try await Housekeeping(client: store.gateway, daysKept: 30).purge()
+        _ = try await Housekeeping.postgres(client: store.gateway, daysKept: 30).purge()
         #expect(try await store.count("select count(*) from public.message_words where user_id = \(caller.userID.uuid)") == 0)
     }
 }

@@ -1,4 +1,3 @@
-import CoachCore
 import JSON
 
 /// Applies edited versioned documents on this instance: each poll reads the documents that changed, and applies all documents of their kinds.

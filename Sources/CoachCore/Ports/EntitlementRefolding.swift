@@ -1,0 +1,23 @@
+import Foundation
+
+/// Port that computes stored entitlements again that another version of the fold wrote, or the same one with another setting for the sandbox. Any
+/// instance may run it, also several at the same time; results of a later version stay. `CoachStore` implements it on PostgreSQL.
+public struct EntitlementRefolding: Sendable {
+    public static let kind = JobKind(rawValue: "refold_subscribers")
+
+    /// Of the results that this release stores.
+    private let version: Int
+    /// Computes the results of a page of subscribers, in the order of their ids, after the given one. Returns the last of them, nil when none was left,
+    /// and how many have an event that cannot be read: their results stay as they are. Throws `StoreFault` or `CancellationError`.
+    public var refoldPart: @Sendable (_ after: Int64) async throws -> (last: Int64?, unreadable: Int)
+
+    public init(version: Int, refoldPart: @escaping @Sendable (_ after: Int64) async throws -> (last: Int64?, unreadable: Int)) {
+        self.version = version
+        self.refoldPart = refoldPart
+    }
+
+    /// The job that calls `refoldPart`, once an hour: an instance of the former version may still run for a while.
+    public func job(at date: Date) -> NewJob {
+        NewJob(Self.kind, idempotencyKey: "\(version) \(Int(date.timeIntervalSince1970) / 3600)")
+    }
+}
