@@ -79,6 +79,19 @@ require_packages() {
         "run as root: apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
 }
 
+# Without debug information, which takes time to write and which nothing here reads; a crash names functions all the same. The same for all builds of a
+# scratch folder: with others everything is compiled again.
+build_options=(-debug-info-format none)
+
+# build_product PRODUCT: makes a release build of the checkout; prints the path of the executable.
+build_product() {
+    local build=(swift build -c release "${build_options[@]}")
+    say "Building $1 (the first time takes several minutes)"
+    (cd "$checkout" && "${build[@]}" --product "$1") >&2 ||
+        fail 5 "building $1" "swift build failed, see above" "mend the error and run this again"
+    printf '%s/%s' "$(cd "$checkout" && "${build[@]}" --show-bin-path)" "$1"
+}
+
 port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # The process that listens on a port, as far as this user may see it.
