@@ -40,19 +40,31 @@ require_swift() {
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 
+missing_packages() { local package; for package in "$@"; do installed "$package" || printf '%s\n' "$package"; done; }
+
+# How root's commands are run; fails when this user may not run any. Sets root.
+require_root() { # the packages to be installed
+    root=()
+    [ "$(id -u)" -ne 0 ] || return 0
+    command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null ||
+        fail 3 "installing system packages" "packages are missing and this user may not install any" \
+            "run as root: apt-get install -y --no-install-recommends $*"
+    root=(sudo -n)
+}
+
+# Fails when packages are missing that this user may not install: for a script that installs them later.
+check_packages() {
+    local missing root
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -eq 0 ] || require_root "${missing[@]}"
+}
+
 # Installs what is missing of the packages named. Keeps Debian from creating its own cluster on port 5432.
 require_packages() {
-    local missing=() package
-    for package in "$@"; do installed "$package" || missing+=("$package"); done
+    local missing root
+    mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
-    local line="apt-get install -y --no-install-recommends ${missing[*]}" root=()
-    if [ "$(id -u)" -ne 0 ]; then
-        if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-            root=(sudo -n)
-        else
-            fail 3 "installing system packages" "packages are missing and this user may not install any" "run as root: $line"
-        fi
-    fi
+    require_root "${missing[@]}"
     say "Installing: ${missing[*]}"
     local drop_in=/etc/postgresql-common/createcluster.d/coach-gateway.conf
     "${root[@]}" mkdir -p "${drop_in%/*}"
@@ -63,7 +75,21 @@ require_packages() {
             "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
     } </dev/null >&2 || status=$?
     "${root[@]}" rm -f "$drop_in"
-    [ "$status" -eq 0 ] || fail 3 "installing system packages" "apt-get ended with $status" "run as root: apt-get update && $line"
+    [ "$status" -eq 0 ] || fail 3 "installing system packages" "apt-get ended with $status" \
+        "run as root: apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+}
+
+# Without debug information, which takes time to write and which nothing here reads; a crash names functions all the same. The same for all builds of a
+# scratch folder: with others everything is compiled again.
+build_options=(-debug-info-format none)
+
+# build_product PRODUCT: makes a release build of the checkout; prints the path of the executable.
+build_product() {
+    local build=(swift build -c release "${build_options[@]}")
+    say "Building $1 (the first time takes several minutes)"
+    (cd "$checkout" && "${build[@]}" --product "$1") >&2 ||
+        fail 5 "building $1" "swift build failed, see above" "mend the error and run this again"
+    printf '%s/%s' "$(cd "$checkout" && "${build[@]}" --show-bin-path)" "$1"
 }
 
 port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }

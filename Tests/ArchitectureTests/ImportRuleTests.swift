@@ -185,7 +185,7 @@ private enum Package {
     }
 
     static func dump() throws -> Dump {
-        // A scratch path of its own: the outer `swift test` holds the lock of the usual one.
+        // A scratch path of its own: a `swift test` that runs these tests holds the lock of the usual one.
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("dump-package-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: scratch) }
         let json = try ChildProcess.run([

@@ -6,8 +6,20 @@ import TestSupport
 enum ProcessCleanup {
     /// Kills a process of the product when the tests have ended.
     static func kill(_ process: Int32) {
-        // By its id, and only if the id is not used by another program since.
-        runAtEnd("grep -q coach-gateway /proc/\(process)/comm 2>/dev/null && kill -9 \(process)")
+        guard let start = startTime(of: process) else { return }
+        // By its id, and only if that is not another process's since: ids are used again while the next tests run.
+        let stat = "$(cut -d ' ' -f 2,22 /proc/\(process)/stat 2>/dev/null)"
+        runAtEnd("[ \"\(stat)\" = '(coach-gateway) \(start)' ] && kill -9 \(process)")
+    }
+
+    /// In ticks since the start of the machine (proc_pid_stat(5)); nil when it has ended.
+    private static func startTime(of process: Int32) -> Substring? {
+        guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8), let end = stat.lastIndex(of: ")") else {
+            return nil
+        }
+        // The first of these is the end of the second field.
+        let fields = stat[end...].split(separator: " ")
+        return fields.count > 20 ? fields[20] : nil
     }
 
     /// Runs a shell command of one line when the tests have ended.

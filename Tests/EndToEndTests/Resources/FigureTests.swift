@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Figures are of all users: these tests have a database of their own.
-@Suite("Operators' figures", .paced, .serialized)
+@Suite("Operators' figures", .paced)
 struct FigureTests {
     private static let path = "/api/v1/operator/"
     private static let noID = "00000000-0000-0000-0000-000000000000"

@@ -63,14 +63,17 @@ with Browser(origin) as browser:
     # Every view at both widths and in both colour schemes.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
     assert len(names) == 13, names
-    for width, scheme in LOOKS:
-        browser.look(width, scheme)
-        for name in names:
-            browser.open(name)
+    for name in names:
+        browser.look(*LOOKS[0])
+        browser.open(name)
+        for width, scheme in LOOKS:
+            if (width, scheme) != LOOKS[0]:
+                browser.change_look(width, scheme)
             require_figures(browser)
             # A period that begins before the ledger cannot be compared.
             browser.check(f"{name.rsplit('/', 1)[-1]}-{width}-{scheme}", allowed=("compare=previous",))
     # The figures of a day by the hour, on the phone.
+    browser.look(PHONE, "dark")
     for name in names:
         browser.open(f"{name}?days=1")
         require_figures(browser)

@@ -101,7 +101,7 @@ with Browser(origin) as browser:
     browser.driver.refresh()
     browser.wait("the card again", lambda: browser.all(".care"))
     for width, scheme in LOOKS:
-        browser.look(width, scheme)
+        browser.change_look(width, scheme)
         browser.check(f"try-care-{width}-{scheme}")
 
     # A provider that fails before its first word.
