@@ -224,7 +224,7 @@ enum FunctionExpectation {
     /// Executable only by triggers and by security definer functions.
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
-        "gateway.limit_rows()", "gateway.keep_persona_version()",
+        "gateway.limit_rows()", "gateway.keep_persona_version()", "gateway.make_append_only(regclass)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",

@@ -33,18 +33,15 @@ extension RollupTests {
             if Int.random(in: 0..<3, using: &random) == 0 {
                 // As if it had begun on an earlier day.
                 let days = Int.random(in: 0..<40, using: &random)
-                for (table, key) in [("turns", "id"), ("usage_logs", "turn_id")] {
-                    try await store.admin.execute(
-                        Query(unsafeSQL: "update public.\(table) set day = day - \(days) where \(key) = '\(identity.turnID)'"))
-                }
-                try await store.admin.execute(
+                try await store.rewriteLedger(
                     """
-                    update public.usage_logs set booked_at = booked_at - make_interval(days => \(days)::integer)
+                    update public.usage_logs set day = day - \(days)::integer, booked_at = booked_at - make_interval(days => \(days)::integer)
                     where turn_id = \(identity.turnID.uuid)
                     """)
                 try await store.admin.execute(
                     """
-                    update public.turns set created_at = created_at - make_interval(days => \(days)::integer) where id = \(identity.turnID.uuid)
+                    update public.turns set day = day - \(days)::integer, created_at = created_at - make_interval(days => \(days)::integer)
+                    where id = \(identity.turnID.uuid)
                     """)
                 try await store.admin.execute(
                     "update gateway.running_turns set day = day - \(days)::integer where turn_id = \(identity.turnID.uuid)")

@@ -111,6 +111,7 @@ class Ledger:
         if is_new:
             self.query(f"""
                 alter table {table} enable row level security;
+                select gateway.make_append_only('{table}');
                 alter table public.usage_logs attach partition {table} for values from ('{date}') to ('{date + datetime.timedelta(days=1)}')""")
 
 
