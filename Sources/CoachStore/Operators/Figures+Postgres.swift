@@ -47,6 +47,18 @@ extension Figures {
                     """
                 return try await client.page(statement, for: caller, .calls, page, from: 1)
             },
+            retentionUsers: { caller, query, page in
+                let cursor = try page.keys(count: 3)
+                let statement: Query = """
+                    select \(asOf), (extract(epoch from cohort) * 1000000)::bigint, week, user_id, days, active_days, turns, messages,
+                        case when cohort is not null then concat_ws('/', (cohort at time zone 'UTC')::date, week, account_id) end
+                    from (values (1)) as one (n) left join operator.retention_users(
+                        \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch),
+                        to_timestamp(\(query.cohort?.timeIntervalSince1970)::double precision), \(query.week)::bigint, \(cursor)::text[],
+                        \(page.limit + 1)::integer) on true
+                    """
+                return try await client.page(statement, for: caller, .retentionUsers, page, from: 1)
+            },
             reports: { caller, page in
                 let cursor = try page.keys(count: 2)
                 let statement: Query = """

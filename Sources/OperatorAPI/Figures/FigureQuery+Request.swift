@@ -36,11 +36,12 @@ extension FigureQuery {
             cursor: try request.cursor)
     }
 
-    /// The list of calls behind the figure; nil without one.
+    /// The list of what is behind the figure; nil without one.
     func trace(of figure: Figure) -> String? {
-        guard figure.isTraceable else { return nil }
+        guard let list = figure.traceList else { return nil }
         let period = "from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
-        return "/api/v1/operator/calls?" + period + figure.traceFilter.sorted { $0.key < $1.key }.map { "&\($0.key)=\($0.value)" }.joined()
+        let filter = figure.traceFilter.sorted { $0.key < $1.key }.map { "&\($0.key)=\($0.value)" }.joined()
+        return "/api/v1/operator/\(list)?" + period + filter
     }
 }
 

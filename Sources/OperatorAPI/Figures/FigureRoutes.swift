@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls behind them, and users' reports. No content of messages.
+/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls and users behind them, and users' reports. No content of messages.
 public struct FigureRoutes: Feature {
     /// Rows of an answer.
     static let longestTable = 5_000
@@ -40,6 +40,17 @@ public struct FigureRoutes: Feature {
             let query = try CallQuery(request, now: now())
             let table = try await figures.calls(context.caller, query, try PageQuery.read(request))
             return respond(request, context, table, Figure.calls.columns)
+        }
+        operators.get(
+            "/api/v1/operator/\(Figure.retentionUsers.path)",
+            .init(
+                Figure.retentionUsers.summary,
+                parameters: FigurePeriod.parameters + PageQuery.cursorParameters + RetentionQuery.parameters,
+                response: .list(Figure.retentionUsers.schema).figures)
+        ) { request, context in
+            let query = try RetentionQuery(request, now: now())
+            let table = try await figures.retentionUsers(context.caller, query, try PageQuery.read(request))
+            return respond(request, context, table, Figure.retentionUsers.columns)
         }
         operators.get(
             "/api/v1/operator/reports",

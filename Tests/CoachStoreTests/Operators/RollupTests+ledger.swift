@@ -16,7 +16,7 @@ extension RollupTests {
         let others = [
             "latency_quarters": "histogram <> 0", "latency_hours": "histogram <> 0", "latency_days": "histogram <> 0",
             "domain_latency_quarters": "histogram <> 0", "domain_latency_hours": "histogram <> 0", "error_quarters": "errors <> 0",
-            "error_days": "errors <> 0", "retention_weeks": "accounts <> 0",
+            "error_days": "errors <> 0", "retention_weeks": "accounts <> 0", "account_weeks": "is_active",
             "activity_days": "(active, weekly_change, monthly_change, conversations) <> (0, 0, 0, 0)", "conversation_days": "true",
         ].map { "select '\($0.key) ' || to_jsonb(t)::text from gateway.\($0.key) t where \($0.value)" }
         return try await store.admin.query(Query(unsafeSQL: (parts + others).joined(separator: " union all ") + " order by 1")) { rows in

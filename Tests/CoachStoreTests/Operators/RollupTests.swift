@@ -257,6 +257,12 @@ struct RollupTests {
                 = (select count(distinct (account_id, date_trunc('week', day::timestamp))) from public.usage_logs where status is not null)
             """)
         #expect(cohorts == "t")
+        let accounts = try await store.value(
+            """
+            select bool_and(r.accounts = (select count(*) from gateway.account_weeks w where (w.cohort, w.week) = (r.cohort, r.week) and w.is_active))
+            from gateway.retention_weeks r
+            """)
+        #expect(accounts == "t")
     }
 
     @Test("one instance folds at a time, a row of a transaction that is under way is not passed over, and the figures say how far they are")
