@@ -127,11 +127,12 @@ extension Figure {
             .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
             .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),
             .measure("persona_id", .id, isNullable: true), .measure("domain", .text, isNullable: true), .measure("tier", .text),
-            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true),
+            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true), .measure("calls"),
             .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
             .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced", .flag),
             .measure("estimated", .flag), .measure("status", .text, isNullable: true), .measure("error_code", .text, isNullable: true),
-            .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true), .measure("started_at", .time),
+            .measure("error", .flag), .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true),
+            .measure("started_at", .time),
             .measure("booked_at", .time),
         ])
 

@@ -76,7 +76,7 @@ public struct CallQuery: Sendable, Equatable {
     /// Of `error_code`: any.
     public static let anyError = "*"
 
-    /// Values of keys of `Figure.costs` and of `error_code`; nil: none.
+    /// Values of keys of `Figure.costs`, of `error_code` and of `error`; nil: none.
     public var filter: [String: String?]
 
     public init(period: Range<Date>, filter: [String: String?]) {

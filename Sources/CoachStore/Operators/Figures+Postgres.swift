@@ -37,7 +37,7 @@ extension Figures {
                 }
                 let statement: Query = """
                     select \(asOf), day, turn_id, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
-                        input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code,
+                        calls, input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code, error,
                         time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
                         (extract(epoch from booked_at) * 1000000)::bigint,
                         case when day is not null then concat_ws('/', day, account_id, coalesce(turn_id, account_id), attempt, call) end

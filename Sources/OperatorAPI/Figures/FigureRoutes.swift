@@ -33,8 +33,7 @@ public struct FigureRoutes: Feature {
             "/api/v1/operator/calls",
             .init(
                 Figure.calls.summary,
-                parameters: FigurePeriod.parameters + PageQuery.cursorParameters
-                    + Figure.traceKeys.map { RouteParameter($0.name, in: .query, .text.described(Self.meaning(of: $0))) },
+                parameters: FigurePeriod.parameters + PageQuery.cursorParameters + Figure.traceKeys.map(Self.parameter(of:)),
                 response: .list(Figure.calls.schema).figures)
         ) { request, context in
             let query = try CallQuery(request, now: now())
@@ -82,9 +81,15 @@ public struct FigureRoutes: Feature {
         }
     }
 
-    /// Of a parameter of the list of calls.
-    private static func meaning(of key: FigureColumn) -> String {
-        key.name == "error_code" ? "empty: calls without one; \(CallQuery.anyError): calls with one" : "empty: calls without one"
+    /// A parameter of the list of calls.
+    private static func parameter(of key: FigureColumn) -> RouteParameter {
+        let schema: Schema =
+            switch key.name {
+            case "error": .boolean.described("true: calls that count as errors of their provider; false: others")
+            case "error_code": .text.described("empty: calls without one; \(CallQuery.anyError): calls with one")
+            default: .text.described("empty: calls without one")
+            }
+        return RouteParameter(key.name, in: .query, schema)
     }
 
     private enum AlertState: String, CaseIterable {

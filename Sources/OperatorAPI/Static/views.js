@@ -107,8 +107,15 @@ const providers = cards(
   },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
+    note: "Errors have those that another provider's answer healed.", action: callsAndErrors,
     chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
   });
+
+/** The links of a provider: to its calls, and to those that are errors. */
+function callsAndErrors(rows, trace, query) {
+  const [all, errors] = [traceLink(trace, query), traceLink(trace && `${trace}&error=true`, query, "Errors")];
+  return all && ((row) => [all(row), " ", row.errors > 0 && errors(row)]);
+}
 
 const safety = cards(
   {
