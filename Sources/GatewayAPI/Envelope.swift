@@ -23,7 +23,7 @@ public struct ResponseMeta: Sendable, Equatable {
 public struct FigureMeta: Sendable, Equatable {
     /// Everything that was booked before is included; nil: not known yet.
     public var asOf: Timestamp?
-    /// Path and query of the list of calls behind the figures, to which the keys of a row are added as parameters; nil: there is none.
+    /// Path and query of the list of calls or users behind the figures, to which the keys of a row are added as parameters; nil: there is none.
     public var trace: String?
 
     public init(asOf: Timestamp?, trace: String? = nil) {

@@ -70,7 +70,7 @@ struct JudgeTests {
         #expect(event["stage"] == "judge" && event.texts("patterns").contains("judge.suicide"))
     }
 
-    @Test("tokens of both calls are on the metrics page, as in the ledger, and without prices they are one turn")
+    @Test("tokens and times of both calls are on the metrics page, as in the ledger, and without prices they are one turn")
     func metrics() async throws {
         let (coach, judge, _) = try await Self.testBed.value
         try await coach.always(["text": "Good."])
@@ -92,8 +92,9 @@ struct JudgeTests {
                 page.sum("gen_ai_client_token_usage_sum", "gen_ai_token_type=\"\(type)\"") == ledger.number(type).map(Double.init),
                 "\(type)")
         }
-        // Times are those of the call that answered.
-        #expect(page.sum("gen_ai_client_operation_duration_seconds_count") == 1)
+        #expect(page.sum("gen_ai_client_operation_duration_seconds_count") == 2)
+        // Those of the turn are the call's that answered.
+        #expect(page.sum("gen_ai_server_time_to_first_token_seconds_count") == 1)
     }
 
     @Test("raises to the acute card with its opening, and the state stays")

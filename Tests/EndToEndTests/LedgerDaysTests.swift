@@ -9,6 +9,7 @@ struct LedgerDaysTests {
         try await database.fresh.psql(
             """
             create table ledger.usage_logs_20200101 (like public.usage_logs including all);
+            select gateway.make_append_only('ledger.usage_logs_20200101');
             alter table public.usage_logs attach partition ledger.usage_logs_20200101 for values from ('2020-01-01') to ('2020-01-02')
             """)
         func isAttached() async throws -> Bool {

@@ -60,4 +60,38 @@ struct ProviderFailoverTests {
         let token = try #require(try await answer(fault).first("token"))
         #expect(token.arrivedAfter > .seconds(5.9) && token.arrivedAfter < .seconds(8), "\(token.arrivedAfter)")
     }
+
+    @Test("leaves the failure in the operators' figures, in the list of calls to which they lead, and in the metrics", .paced)
+    func healed() async throws {
+        let (simulator, database) = (try await TestBed.shared().simulator, try await Database.ofItsOwn())
+        let root = try Folder.routing(["sim-first", "sim-second"], through: simulator)
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: nil,
+            environment: root.environment.merging(["COACH_METRICS_LISTEN": "127.0.0.1:0"]) { $1 })
+        let scripts = "\(sim(["model": "sim-first", "http_error": ["status": 500]])) \(sim(["model": "sim-second", "text": "Here."]))"
+        let answer = try await gateway.testUser().chat("Hello \(scripts)")
+        #expect(answer.first("usage")?["model"] == "sim-second", "\(answer.text)")
+        let turn = try #require(answer.first("start")?["turn_id"])
+        try await eventually("the figures") {
+            try await database.row("select coalesce(sum(failed_calls), 0)::int as failed from gateway.usage_days").number("failed") == 1
+        }
+        let editor = TestUser(gateway: gateway, role: "operator")
+        let figure = try await editor.send("GET", "/api/v1/operator/providers?group_by=provider,model")
+        let trace = try #require(figure.json.object("meta")["trace"])
+        #expect(figure.list.map { $0["model"] } == ["sim-first", "sim-second"], "\(figure.text)")
+        #expect(figure.list.map { $0.number("calls") } == [0, 1] && figure.list.map { $0.number("errors") } == [1, 0], "\(figure.text)")
+        let expected = [("sim-first", "", 1), ("sim-first", "&error=true", 1), ("sim-second", "", 1), ("sim-second", "&error=true", 0)]
+        for (model, filter, count) in expected {
+            let calls = try await editor.send("GET", "\(trace)&provider=simulator&model=\(model)\(filter)").list
+            #expect(calls.count == count && calls.allSatisfy { $0["turn_id"] == turn && $0.isNull("error_code") }, "\(calls)")
+            #expect(calls.allSatisfy { $0.flag("error") == (model == "sim-first") && $0.number("calls") == 1 }, "\(calls)")
+        }
+        let page = try await MetricsPage(port: try await gateway.metricsPort())
+        for (model, error) in [("sim-first", #"error_type="refused""#), ("sim-second", "")] {
+            let series = page.lines.filter {
+                $0.hasPrefix("gen_ai_client_operation_duration_seconds_count{") && $0.contains("gen_ai_request_model=\"\(model)\"")
+            }
+            #expect(series.count == 1 && series.allSatisfy { error.isEmpty ? !$0.contains("error_type") : $0.contains(error) }, "\(series)")
+        }
+    }
 }

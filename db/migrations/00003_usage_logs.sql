@@ -67,6 +67,18 @@ revoke all on schema ledger from public;
 create table ledger.usage_logs_other partition of public.usage_logs default;
 alter table ledger.usage_logs_other enable row level security;
 
+-- Lets the ledger, or one of its partitions, refuse changes of its rows to the tables' owner, too. Triggers of statements, which cost an insert nothing,
+-- are those of the table that a statement names: each partition needs its own, and keeps it when it is detached.
+create function gateway.make_append_only(ledger_table regclass) returns void
+    language plpgsql set search_path = '' as $$
+begin
+    execute format(
+        'create trigger append_only before update or delete or truncate on %s for each statement execute function gateway.refuse_update()',
+        ledger_table);
+end $$;
+
+select gateway.make_append_only('public.usage_logs'), gateway.make_append_only('ledger.usage_logs_other');
+
 -- Creates the partitions of today and of the next days; returns the number created. Attaching takes no lock that turns wait for.
 -- Runs with its owner's rights, because the gateway's role owns no tables.
 create function gateway.make_usage_partitions(days_ahead integer) returns integer
@@ -83,11 +95,17 @@ begin
         continue when to_regclass('ledger.' || partition) is not null;
         execute format('create table ledger.%I (like public.usage_logs including all)', partition);
         execute format('alter table ledger.%I enable row level security', partition);
+        perform gateway.make_append_only(format('ledger.%I', partition)::regclass);
         -- Moves rows that were inserted before the partition existed. Attaching takes the same lock.
         lock table ledger.usage_logs_other in access exclusive mode;
-        execute format(
-            'with early as (delete from ledger.usage_logs_other where day = %L returning *) insert into ledger.%I select * from early',
-            wanted, partition);
+        if exists (select from ledger.usage_logs_other o where o.day = wanted) then
+            -- For others it stays, because they wait for the lock.
+            alter table ledger.usage_logs_other disable trigger append_only;
+            execute format(
+                'with early as (delete from ledger.usage_logs_other where day = %L returning *) insert into ledger.%I select * from early',
+                wanted, partition);
+            alter table ledger.usage_logs_other enable trigger append_only;
+        end if;
         execute format(
             'alter table public.usage_logs attach partition ledger.%I for values from (%L) to (%L)', partition, wanted, wanted + 1);
         made := made + 1;

@@ -137,6 +137,9 @@ create table gateway.activity_days (
 -- Accounts with a turn in a week, by the week of their first turn. Weeks begin on Mondays.
 create table gateway.retention_weeks (
     cohort date not null, week date not null, accounts bigint not null default 0, primary key (cohort, week));
+-- The accounts that these are. is_active: false when the account belongs to an earlier cohort, because of rows that came late.
+create table gateway.account_weeks (
+    cohort date not null, week date not null, account_id uuid not null, is_active boolean not null, primary key (cohort, week, account_id));
 
 create table gateway.error_quarters (
     bucket timestamptz not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0,
@@ -246,7 +249,7 @@ declare
 begin
     foreach name in array array[
         'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'key_quarters', 'key_hours', 'key_days', 'key_weeks', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
-        'retention_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days',
+        'retention_weeks', 'account_weeks', 'error_quarters', 'error_days', 'latency_quarters', 'latency_hours', 'latency_days',
         'domain_latency_quarters', 'domain_latency_hours', 'rollup_state', 'rollup_marks']
     loop
         execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);

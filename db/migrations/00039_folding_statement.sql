@@ -233,9 +233,16 @@ begin
             select distinct v.sign, v.account_id, date_trunc('week', v.day::timestamp)::date as week,
                 date_trunc('week', (min(v.day) over (partition by v.sign, v.account_id))::timestamp)::date as cohort
             from visited v
+        ), changed_week as materialized (
+            -- Weeks of accounts that count since now (1), or no more (-1).
+            select w.cohort, w.week, w.account_id, sum(w.sign) as sign from week w group by 1, 2, 3 having sum(w.sign) <> 0
+        ), account_week as (
+            insert into gateway.account_weeks as t (cohort, week, account_id, is_active)
+            select c.cohort, c.week, c.account_id, c.sign > 0 from changed_week c
+            on conflict (cohort, week, account_id) do update set is_active = excluded.is_active
         ), retention as (
             insert into gateway.retention_weeks as t (cohort, week, accounts)
-            select w.cohort, w.week, sum(w.sign) from week w group by 1, 2 having sum(w.sign) <> 0
+            select c.cohort, c.week, sum(c.sign) from changed_week c group by 1, 2 having sum(c.sign) <> 0
             on conflict (cohort, week) do update set accounts = t.accounts + excluded.accounts
         )
         $sql$ end || 'select count(*) from ranked';

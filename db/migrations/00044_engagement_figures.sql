@@ -62,7 +62,55 @@ begin
         order by 1, 2;
 end $$;
 
+-- The accounts behind operator.retention: as many rows as a row of it has users. of_cohort, of_week: of one cohort, and of one week by its number; NULL: of
+-- all. In the order of cohort, week and account, after `after`: {cohort as a date, week, account}. days: those of the week on which the account wrote.
+-- user_id: NULL for a removed user.
+create function operator.retention_users(
+    starts timestamptz, ends timestamptz, of_cohort timestamptz, of_week bigint, after text[], at_most integer)
+    returns table (
+        cohort timestamptz, week bigint, account_id uuid, user_id uuid, days text, active_days bigint, turns bigint, messages bigint)
+    -- A page reads the first accounts of a week in the order of an index; the planner might read and sort all of them.
+    language plpgsql stable security definer set search_path = '' set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    last_cohort constant date := after[1]::date;
+    last_week constant date := last_cohort + 7 * after[2]::integer;
+    last_account constant uuid := after[3]::uuid;
+    part gateway.retention_weeks;
+    found_rows integer := 0;
+    more integer;
+begin
+    perform operator.require_operator();
+    for part in
+        select r.* from gateway.retention_weeks r
+        where r.accounts > 0 and r.cohort >= date_trunc('week', starts at time zone 'UTC')::date and r.cohort < ends at time zone 'UTC'
+            and (of_cohort is null or r.cohort = of_cohort at time zone 'UTC') and (of_week is null or (r.week - r.cohort) / 7 = of_week)
+            and (after is null or (r.cohort, r.week) >= (last_cohort, last_week))
+        order by r.cohort, r.week
+    loop
+        -- One after the other, until the page is full.
+        return query
+            select part.cohort::timestamp at time zone 'UTC', ((part.week - part.cohort) / 7)::bigint, a.id,
+                (select u.id from public.users u where u.account_id = a.id), d.days, d.active_days, d.turns, d.messages
+            from (
+                select w.account_id as id from gateway.account_weeks w
+                where w.cohort = part.cohort and w.week = part.week and w.is_active
+                    and w.account_id > case when part.cohort = last_cohort and part.week = last_week then last_account else gateway.nobody() end
+                order by w.account_id
+                limit at_most - found_rows) as a
+            cross join lateral (
+                select string_agg(t.day::text, ' ' order by t.day) as days, count(*) as active_days, sum(t.turns)::bigint as turns,
+                    sum(t.messages)::bigint as messages
+                from gateway.account_days t
+                where t.account_id = a.id and t.day >= part.week and t.day < part.week + 7 and (t.turns <> 0 or t.messages <> 0)) as d
+            order by a.id;
+        get diagnostics more = row_count;
+        found_rows := found_rows + more;
+        exit when found_rows >= at_most;
+    end loop;
+end $$;
+
 revoke all on all functions in schema operator from public, anon, authenticated;
 grant execute on function
-    operator.usage(timestamptz, timestamptz, text[], text, text), operator.retention(timestamptz, timestamptz, text[], text, text)
+    operator.usage(timestamptz, timestamptz, text[], text, text), operator.retention(timestamptz, timestamptz, text[], text, text),
+    operator.retention_users(timestamptz, timestamptz, timestamptz, bigint, text[], integer)
     to coach_gateway;

@@ -1,25 +1,32 @@
 -- Calls behind a figure: ids, times and counts. One UTC day after the other, newest first, of those on which there are any; within a day in the
 -- order of their keys, after `after` (day, account, turn, attempt, call).
 --
--- A call began within its ledger's day. Also the ends of attempts that no provider accepted, which count as errors and messages. filter: {model,
--- provider, domain, persona_id, user_id, tier, error_code}; absent: any; JSON null: calls without one, user_id: those of removed users and of the judge;
--- error_code "*": calls with one.
+-- A call began within its ledger's day. Also the ends of attempts that no provider accepted, which count as errors and messages. calls: how many a row is
+-- of. error: whether they count as errors of their provider in operator.providers: the attempt ended with an error, or the provider did not accept the
+-- call while another one answered, or was asked after it. filter: {model, provider, domain, persona_id, user_id, tier, error_code, error}; absent:
+-- any; JSON null: calls without one, user_id: those of removed users and of the judge; error_code "*": calls with one; error: "true" or "false".
 --
 -- Nothing here tells who may be in danger (CONTRACT §5). A complete attempt without a provider is the fixed text of a crisis: it is left out, and
 -- counts in no cost. The judge is asked about suspicious messages: its calls are rows of sums, one for each of the keys of a cost, first in their
--- day, with the account gateway.nobody, no turn and no times but those of the day and the period.
+-- day, with the account gateway.nobody, no turn and no times but those of the day and the period. So are calls that failed before a fixed text.
 
 -- For the judge's calls of a day.
 create index idx_usage_logs_judge on public.usage_logs (day) where purpose = 'judge';
 -- For the errors of a day, which are few of its calls.
 create index idx_usage_logs_errors on public.usage_logs (error_code, account_id, turn_id, attempt, call) where error_code is not null;
+-- The same of calls that failed beside those of attempts.
+create index idx_usage_logs_failed on public.usage_logs (provider, account_id, turn_id, attempt, call)
+    where finalized_by is null and status is null and provider is not null;
+-- For the fixed texts of a day.
+create index idx_usage_logs_fixed_texts on public.usage_logs (day) where status = 'complete' and provider is null;
 
 create function operator.calls(starts timestamptz, ends timestamptz, filter jsonb, after text[], at_most integer)
     returns table (
         day date, account_id uuid, turn_id uuid, attempt integer, call integer, purpose public.usage_purpose, user_id uuid,
-        conversation_id uuid, persona_id uuid, domain public.coaching_domain, tier text, provider text, model text, input_tokens bigint,
-        cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced boolean, estimated boolean, status public.turn_status,
-        error_code text, time_to_first_token_ms integer, duration_ms integer, started_at timestamptz, booked_at timestamptz)
+        conversation_id uuid, persona_id uuid, domain public.coaching_domain, tier text, provider text, model text, calls bigint,
+        input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced boolean, estimated boolean,
+        status public.turn_status, error_code text, error boolean, time_to_first_token_ms integer, duration_ms integer, started_at timestamptz,
+        booked_at timestamptz)
     -- A page reads the first calls of a day in the order of an index; the planner would read and sort the whole day.
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
 declare
@@ -34,16 +41,18 @@ declare
             end, f.key, f.value))
         from jsonb_each_text(known) as f), '{}');
     condition constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms) as t), '');
-    -- Of the keys that a call's record has, too, of those of rollups, and of those of gateway.usage_quarters.
+    -- Of the keys that a row has, that a call's record has, too, of those of rollups, and of those of gateway.usage_quarters and usage_days.
+    of_row constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'error') as t), '');
     of_record constant text := coalesce((
         select string_agg(t.value, '') from jsonb_each_text(terms) as t where t.key in ('persona_id', 'tier')), '');
-    of_rollup constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'error_code') as t), '');
+    of_rollup constant text := coalesce((select string_agg(t.value, '') from jsonb_each_text(terms - 'error_code' - 'error') as t), '');
     of_quarter constant text := coalesce((
-        select string_agg(t.value, '') from jsonb_each_text(terms - 'persona_id' - 'error_code') as t), '');
+        select string_agg(t.value, '') from jsonb_each_text(terms - 'persona_id' - 'error_code' - 'error') as t), '');
     has_persona constant boolean := known ->> 'persona_id' is not null;
-    has_error constant boolean := known ->> 'error_code' is not null;
+    has_code constant boolean := known ->> 'error_code' is not null;
+    is_of_errors constant boolean := known ->> 'error' is not distinct from 'true';
     -- Days without such an error are not read.
-    of_error_day constant text := case when has_error then $sql$
+    of_error_day constant text := case when has_code then $sql$
         and exists (
             select from (select x.day, x.code as error_code, x.provider, x.errors from gateway.error_days x) as e
             where e.day = d::date and e.errors > 0 $sql$ || (
@@ -52,9 +61,26 @@ declare
         and l.account_id in (
             select d.account_id from gateway.account_days d
             where d.day = $1 and not exists (select from public.users u where u.account_id = d.account_id)) $sql$ else '' end;
+    of_table constant text := case
+        when has_persona then 'account_usage_days' when known ? 'persona_id' then 'persona_days' else 'usage_days' end;
+    has_calls constant text := case when is_of_errors then 's.errors > 0' else '(s.calls > 0 or s.attempts > 0)' end;
+    -- Days with calls that fit. Failed ones are nobody's in the rollups: those of an account are looked for on the days on which it has others.
+    of_days constant text := case
+        when account is null then format(
+            'exists (select from gateway.%I s where s.day = d::date and (%s or s.failed_calls > 0) %s)', of_table, has_calls, of_rollup)
+        else format(
+            'exists (select from gateway.account_days s where s.account_id = $3 and s.day = d::date and (s.calls > 0 or s.attempts > 0) offset 0) '
+            'and (exists (select from gateway.account_usage_days s where s.account_id = $3 and s.day = d::date and %s %s) '
+            'or exists (select from gateway.usage_days s where s.day = d::date and s.failed_calls > 0 %s))', has_calls, of_rollup, of_quarter) end;
+    -- Whether all that fit have failed, as those of a provider that answers nobody: their index is read, and not the whole day.
+    have_failed constant text := case
+        when account is null and known ?| array['provider', 'model'] then
+            format('not exists (select from gateway.%I s where s.day = d::date and %s %s)', of_table, has_calls, of_rollup)
+        else 'false' end;
     -- Of the rows of a call.
     columns constant text := $sql$
-        $1 as day, count(l.finalized_by) > 0 or count(l.status) > 0 as is_ended, min(l.purpose) as purpose, max(l.tier) as tier,
+        $1 as day, count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0 as is_ended,
+        count(l.finalized_by) = 0 and count(l.status) = 0 and count(l.provider) > 0 as is_failed, min(l.purpose) as purpose, max(l.tier) as tier,
         (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
         (array_agg(l.persona_id order by l.revision))[1] as persona_id,
         (array_agg(l.domain order by l.revision desc))[1] as domain,
@@ -65,6 +91,8 @@ declare
         (array_agg(l.estimated order by l.revision desc))[1] as estimated,
         (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
         (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
+        (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] is not null
+            or count(l.finalized_by) = 0 and count(l.status) = 0 and count(l.provider) > 0 as error,
         (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
         (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration,
         greatest($1::timestamp at time zone 'UTC', least(
@@ -74,11 +102,13 @@ declare
     rows constant text := $sql$
         l.day = $1 and l.purpose <> 'judge' and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || of_removed;
     -- Calls with a row that fits; a correction may have changed that since.
-    ended constant text := rows || ' and (l.finalized_by is not null or l.status is not null)' || condition;
-    -- The keys of calls in their order, for a page: of all, or of an account; of a persona, one account after the other; of a small part of the day, those
-    -- with a row of its time, the first of which was booked when the call began.
+    ended constant text := rows || ' and (l.finalized_by is not null or l.status is not null or l.provider is not null)' || of_row;
+    -- The keys of calls in their order, for a page: of all, or of an account; those that failed beside those of attempts; all errors; of a persona, one account
+    -- after the other; of a small part of the day, those with a row of its time, the first of which was booked when the call began.
     of_day constant text :=
         'select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l where ($6 is null or l.account_id = $6) and ' || ended;
+    of_failed constant text := of_day || ' and l.finalized_by is null and l.status is null and l.provider is not null';
+    of_errors constant text := of_day || ' and l.error_code is not null union ' || of_failed;
     of_persona constant text := format(
         $sql$select a.account_id, c.turn_id, c.attempt, c.call
         from (
@@ -91,7 +121,25 @@ declare
     of_time constant text :=
         'select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l '
         'where $6 is null and l.booked_at >= $10 and l.booked_at < $11 and ' || rows || of_record;
+    -- Whether the attempt of the call `k` has a fixed text for an answer. Its summary may be made after midnight.
+    is_fixed_text constant text := $sql$ (
+        select count(f.provider) = 0
+            and (array_agg(f.status order by f.revision desc) filter (where f.status is not null))[1] is not distinct from 'complete'
+        from public.usage_logs f
+        where f.day between $1 - 1 and $1 and f.account_id = k.account_id and f.turn_id = k.turn_id and f.attempt = k.attempt
+            and f.call = 1) $sql$;
+    -- The keys of failed calls of such attempts; a correction may have given them an answer.
+    of_fixed_texts constant text := $sql$
+        select o.account_id, o.turn_id, o.attempt, o.call
+        from (
+            select distinct f.account_id, f.turn_id, f.attempt from public.usage_logs f
+            where f.day between $1 - 1 and $1 and f.call = 1 and f.status = 'complete' and f.provider is null) as f
+        cross join lateral (
+            select distinct o.account_id, o.turn_id, o.attempt, o.call from public.usage_logs o
+            where o.day = $1 and o.account_id = f.account_id and o.turn_id = f.turn_id and o.attempt = f.attempt and o.call > 1
+                and o.purpose <> 'judge' and o.finalized_by is null and o.status is null and o.provider is not null) as o $sql$;
     a_day date;
+    have_all_failed boolean;
     day_start timestamptz;
     day_end timestamptz;
     is_part boolean;
@@ -100,18 +148,16 @@ declare
     more integer;
 begin
     perform operator.require_operator();
-    if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier', 'error_code'] then
+    if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier', 'error_code', 'error'] then
         raise exception 'unknown filter' using errcode = 'invalid_parameter_value';
     end if;
     if filter ? 'user_id' and account is null and not is_removed then
         return;
     end if;
-    for a_day in execute format(
+    for a_day, have_all_failed in execute
         -- One day after the other, until the page is full.
-        'select d::date from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where exists ('
-            'select from gateway.%I s where s.day = d::date and (s.calls > 0 or s.attempts > 0) and ($3 is null or %s) %s) %s',
-        case when account is not null or has_persona then 'account_usage_days' when known ? 'persona_id' then 'persona_days' else 'usage_days' end,
-        case when account is null then 'true' else 's.account_id = $3' end, of_rollup, of_error_day)
+        'select d::date, ' || have_failed || ' from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where '
+            || of_days || of_error_day
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
     loop
         day_start := a_day::timestamp at time zone 'UTC';
@@ -119,33 +165,41 @@ begin
         is_part := account is null and (starts > day_start or ends < day_end);
         is_small_part := false;
         -- The errors of a day are quicker to read by their index.
-        if is_part and not has_error then
+        if is_part and not (has_code or is_of_errors or have_all_failed) then
             -- Whether it is quicker to read all of it than, in their order, as many of the day's as have a page of those that fit.
             execute
                 'select p.calls * p.fitting <= 2 * $4 * (select sum(d.calls + d.attempts) from gateway.key_days d where d.key = ''tier'' and d.day = $3) '
-                'from (select coalesce(sum(s.calls + s.attempts), 0) as calls, coalesce(sum(s.calls + s.attempts) filter (where true '
+                'from (select coalesce(sum(s.calls + s.attempts), 0) as calls, coalesce(sum(s.calls + s.attempts + s.failed_calls) filter (where true '
                 || of_quarter || '), 0) as fitting from gateway.usage_quarters s where s.bucket >= $1 and s.bucket < $2) as p'
                 into is_small_part
                 using date_bin('15 minutes', greatest(starts, day_start), 'epoch'), least(ends, day_end), a_day, at_most;
         end if;
         if account is null and (a_day::text is distinct from after[1] or after[2]::uuid = gateway.nobody()) then
             return query execute $sql$
-                select $1, gateway.nobody(), null::uuid, 0, j.number::integer, 'judge'::public.usage_purpose, null::uuid, null::uuid,
-                    j.persona_id, j.domain, j.tier, j.provider, j.model, j.input_tokens, j.cached_input_tokens, j.output_tokens, j.cost, j.unpriced,
-                    j.estimated, null::public.turn_status, null::text, null::integer, null::integer,
+                select $1, gateway.nobody(), null::uuid, 0, j.number::integer, j.purpose, null::uuid, null::uuid,
+                    j.persona_id, j.domain, j.tier, j.provider, j.model, j.calls, j.input_tokens, j.cached_input_tokens, j.output_tokens, j.cost,
+                    j.unpriced, j.estimated, null::public.turn_status, null::text, j.error, null::integer, null::integer,
                     greatest($2, $1::timestamp at time zone 'UTC'), least($3, ($1 + 1)::timestamp at time zone 'UTC')
                 from (
-                    select c.persona_id, c.domain, c.tier, c.provider, c.model, sum(c.input_tokens)::bigint as input_tokens,
-                        sum(c.cached_input_tokens)::bigint as cached_input_tokens, sum(c.output_tokens)::bigint as output_tokens,
-                        sum(c.cost)::bigint as cost, bool_or(c.unpriced > 0) as unpriced, bool_or(c.estimated) as estimated,
-                        row_number() over (order by c.tier, c.provider, c.model, c.domain, c.persona_id) as number
+                    select c.purpose, c.error, c.persona_id, c.domain, c.tier, c.provider, c.model, count(*) as calls,
+                        sum(c.input_tokens)::bigint as input_tokens, sum(c.cached_input_tokens)::bigint as cached_input_tokens,
+                        sum(c.output_tokens)::bigint as output_tokens, sum(c.cost)::bigint as cost, bool_or(c.unpriced > 0) as unpriced,
+                        bool_or(c.estimated) as estimated,
+                        row_number() over (order by c.purpose, c.error, c.tier, c.provider, c.model, c.domain, c.persona_id) as number
                     from (
                         select $sql$ || columns || $sql$ from public.usage_logs l
                         where l.day = $1 and l.purpose = 'judge'
                         group by l.account_id, l.turn_id, l.attempt, l.call
-                        having count(l.finalized_by) > 0) as c
-                    where c.started_at >= $2 and c.started_at < $3 $sql$ || condition || $sql$
-                    group by c.persona_id, c.domain, c.tier, c.provider, c.model) as j
+                        union all
+                        select c.*
+                        from ($sql$ || of_fixed_texts || $sql$) as k
+                        cross join lateral (
+                            select $sql$ || columns || $sql$ from public.usage_logs l
+                            where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt
+                                and l.call = k.call) as c
+                        where c.is_failed and $sql$ || is_fixed_text || $sql$) as c
+                    where c.is_ended and c.started_at >= $2 and c.started_at < $3 $sql$ || condition || $sql$
+                    group by c.purpose, c.error, c.persona_id, c.domain, c.tier, c.provider, c.model) as j
                 where j.number > $4
                 order by j.number
                 limit $5 $sql$
@@ -157,16 +211,17 @@ begin
         return query execute $sql$
             select c.day, k.account_id, k.turn_id, k.attempt, k.call, c.purpose,
                 (select u.id from public.users u where u.account_id = k.account_id), c.conversation_id, c.persona_id, c.domain, c.tier,
-                c.provider, c.model, c.input_tokens, c.cached_input_tokens, c.output_tokens, c.cost, c.unpriced > 0, c.estimated, c.status,
-                c.error_code, c.first_token, c.duration, c.started_at, c.booked_at
+                c.provider, c.model, 1::bigint, c.input_tokens, c.cached_input_tokens, c.output_tokens, c.cost, c.unpriced > 0, c.estimated,
+                c.status, c.error_code, c.error, c.first_token, c.duration, c.started_at, c.booked_at
             from ($sql$ || case
-                    when is_small_part then of_time when has_persona and account is null and not has_error then of_persona else of_day end || $sql$
+                    when is_of_errors then of_errors when have_all_failed then of_failed when is_small_part then of_time
+                    when has_persona and account is null and not has_code then of_persona else of_day end || $sql$
                 order by 1, 2, 3, 4) as k
             cross join lateral (
                 select $sql$ || columns || $sql$ from public.usage_logs l
                 where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
-            where c.is_ended and c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null) $sql$
-                || condition || $sql$
+            where c.is_ended and c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null)
+                and not (c.is_failed and $sql$ || is_fixed_text || ')' || condition || $sql$
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,

@@ -121,14 +121,16 @@ begin
         union all
         select v.day, 0, 0, 0, count(*) from gateway.conversation_days v group by v.day) as c
     group by c.day;
+    delete from gateway.account_weeks;
+    insert into gateway.account_weeks (cohort, week, account_id, is_active)
+    select min(d.week) over (partition by d.account_id) as cohort, d.week, d.account_id, true
+    from (
+        select distinct a.account_id, date_trunc('week', a.day::timestamp)::date as week
+        from gateway.account_days a where a.account_id <> gateway.nobody() and (a.turns <> 0 or a.messages <> 0)) as d
+    order by 1, 2, 3;
     delete from gateway.retention_weeks;
     insert into gateway.retention_weeks (cohort, week, accounts)
-    select w.cohort, w.week, count(*) from (
-        select d.week, min(d.week) over (partition by d.account_id) as cohort
-        from (
-            select distinct a.account_id, date_trunc('week', a.day::timestamp)::date as week
-            from gateway.account_days a where a.account_id <> gateway.nobody() and (a.turns <> 0 or a.messages <> 0)) as d) as w
-    group by 1, 2;
+    select w.cohort, w.week, count(*) from gateway.account_weeks w group by 1, 2;
 end $$;
 
 -- Makes a week anew, of a Monday, from its days.

@@ -36,7 +36,8 @@ public struct ConversationSummarizer: Sendable {
         guard let task = try await repository.begin(userID, request) else { return false }
         let book = tiers.current
         let tier = book.tier(named: task.tier)
-        let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
+        var prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
+        prompt.tracing = .measuring
         let promptTokens = TokenEstimate.tokens(in: prompt)
         let model = models.model(tier, task.domain, task.personaID)
         let unmade = SummaryReceipt(

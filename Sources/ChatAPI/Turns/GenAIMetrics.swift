@@ -4,11 +4,16 @@ import HTTPEdge
 
 /// Metrics of model calls by OpenTelemetry's conventions for GenAI clients (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
 enum GenAIMetrics {
-    /// The times of the call that answered.
+    /// The time of one request to a model, from its beginning to the end of its answer, whoever made it and whatever became of it.
+    static func record(_ model: ModelName, _ end: ModelEnd, since start: ContinuousClock.Instant) {
+        var error: ModelFault.Kind?
+        if case .failed(let fault) = end { error = fault.kind }
+        durations[RequestDimensions(model: model, error: error)].recordMilliseconds(start.duration(to: .now).milliseconds)
+    }
+
+    /// The times of the call that answered a turn.
     static func record(_ receipt: TurnReceipt, _ bill: TurnBill) {
-        let model = ModelDimensions(provider: bill.provider, model: bill.model, error: nil)
-        durations[ModelDimensions(provider: bill.provider, model: bill.model, error: receipt.errorCode)]
-            .recordMilliseconds(receipt.durationMilliseconds)
+        let model = ModelDimensions(provider: bill.provider, model: bill.model)
         guard let first = receipt.timeToFirstTokenMilliseconds else { return }
         timesToFirstToken[model].recordMilliseconds(first)
         // The definition of the rollups (db/migrations/00038_rollup_tables.sql).
@@ -18,7 +23,7 @@ enum GenAIMetrics {
 
     /// The tokens of any call.
     static func recordTokens(_ bill: TurnBill) {
-        let counts = tokens[ModelDimensions(provider: bill.provider, model: bill.model, error: nil)]
+        let counts = tokens[ModelDimensions(provider: bill.provider, model: bill.model)]
         if let input = bill.usage.totalInput { counts.input.record(input) }
         if let output = bill.usage.totalOutput { counts.output.record(output) }
     }
@@ -27,12 +32,21 @@ enum GenAIMetrics {
     private struct ModelDimensions: Hashable {
         var provider: String
         var model: String
-        /// Of CONTRACT §2; nil for an answer without an error.
-        var error: String?
 
         var dimensions: [(String, String)] {
             [("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", provider), ("gen_ai.response.model", model)]
-                + (error.map { [("error.type", $0)] } ?? [])
+        }
+    }
+
+    /// The dimensions of requests, of which some get no response.
+    private struct RequestDimensions: Hashable {
+        var model: ModelName
+        /// nil: it was answered, or cancelled.
+        var error: ModelFault.Kind?
+
+        var dimensions: [(String, String)] {
+            [("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", model.provider), ("gen_ai.request.model", model.model)]
+                + (error.map { [("error.type", $0.rawValue)] } ?? [])
         }
     }
 
@@ -48,8 +62,8 @@ enum GenAIMetrics {
         }
         return Tokens(input: recorder("input"), output: recorder("output"))
     }
-    private static let durations = MetricHandles { (model: ModelDimensions) in
-        Timer(label: "gen_ai.client.operation.duration", dimensions: model.dimensions)
+    private static let durations = MetricHandles { (request: RequestDimensions) in
+        Timer(label: "gen_ai.client.operation.duration", dimensions: request.dimensions)
     }
     private static let timesToFirstToken = MetricHandles { (model: ModelDimensions) in
         Timer(label: "gen_ai.server.time_to_first_token", dimensions: model.dimensions)

@@ -2,10 +2,17 @@ import CoachCore
 import Tracing
 
 extension RequestTracing {
-    /// Makes a span of each request, with the attributes of OpenTelemetry's conventions for GenAI clients
+    /// Measures how long each request takes, without a trace.
+    static let measuring = RequestTracing { model, _ in
+        let start = ContinuousClock.now
+        return RequestTrace(traceparent: nil) { GenAIMetrics.record(model, $0.end, since: start) }
+    }
+
+    /// Measures each request, and makes a span of it, with the attributes of OpenTelemetry's conventions for GenAI clients
     /// (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans). What the provider records is a part of it, or of the caller's trace.
     init(below parent: ServiceContext) {
         self.init { model, isHedge in
+            let measured = Self.measuring.begin(model, isHedge)
             let span = InstrumentationSystem.tracer.startSpan("chat \(model.model)", context: parent, ofKind: .client)
             span.updateAttributes { attributes in
                 attributes["gen_ai.operation.name"] = "chat"
@@ -15,7 +22,10 @@ extension RequestTracing {
             }
             var headers: [String: String] = [:]
             InstrumentationSystem.tracer.inject(span.context, into: &headers, using: DictionaryInjector())
-            return RequestTrace(traceparent: headers["traceparent"]) { Self.end(span, $0, of: model) }
+            return RequestTrace(traceparent: headers["traceparent"]) { result in
+                measured.end(result)
+                Self.end(span, result, of: model)
+            }
         }
     }
 

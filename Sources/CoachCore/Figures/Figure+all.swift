@@ -6,7 +6,7 @@ extension Figure {
     public static let costs = Figure(
         "costs", "Tokens and cost of all users by group",
         groups: ["day", "model", "provider", "domain", "persona", "user", "tier"],
-        isTraceable: true, needsUTCDays: { $0.contains("user") },
+        traceList: calls.path, needsUTCDays: { $0.contains("user") },
         paging: { groups in
             if groups.contains("user") { return .function("user_costs") }
             if groups.contains("persona"), !groups.contains("day"), groups.count > 1 { return .function("persona_costs") }
@@ -23,7 +23,7 @@ extension Figure {
     static let usage = Figure(
         "usage",
         "Active users, conversations, messages and errors by UTC day, or by whole weeks, for which conversations are null",
-        groups: ["day"], by: ["day"], isTraceable: true, needsUTCDays: { _ in true }, countsWholeWeeks: true,
+        groups: ["day"], by: ["day"], traceList: calls.path, needsUTCDays: { _ in true }, countsWholeWeeks: true,
         columns: [
             .key("day", .time, isNullable: false), .measure("active_users"), .measure("weekly_active_users"),
             .measure("monthly_active_users"), .measure("conversations", isNullable: true), .measure("messages"),
@@ -32,9 +32,8 @@ extension Figure {
 
     static let retention = Figure(
         "usage/retention",
-        "Users by the week of their first message, and how many wrote in the weeks after it; without a list of calls",
-        function: "retention",
-        needsUTCDays: { _ in true },
+        "Users by the week of their first message, and how many wrote in the weeks after it",
+        function: "retention", traceList: retentionUsers.path, needsUTCDays: { _ in true },
         columns: [
             .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("users"),
             .measure("cohort_users"),
@@ -44,7 +43,7 @@ extension Figure {
     static let domains = Figure(
         "domains",
         "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
-        groups: ["day", "domain"], by: ["day", "domain"], isTraceable: true, paging: pagesOfBuckets,
+        groups: ["day", "domain"], by: ["day", "domain"], traceList: calls.path, paging: pagesOfBuckets,
         columns: joined(
             [
                 .key("day", .time), .key("domain", .domain), .measure("turns"), .measure("share", .number, isNullable: true),
@@ -54,7 +53,7 @@ extension Figure {
     static let latency = Figure(
         "latency",
         "Milliseconds to the first token, per further token and of complete turns, by group; domain with provider or model for UTC days only",
-        groups: ["day", "provider", "model", "domain"], isTraceable: true,
+        groups: ["day", "provider", "model", "domain"], traceList: calls.path,
         needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) }, paging: pagesOfBuckets,
         columns: joined(
             [.key("day", .time), .key("provider"), .key("model"), .key("domain", .domain), .measure("turns")],
@@ -63,8 +62,8 @@ extension Figure {
 
     static let providers = Figure(
         "providers",
-        "Calls, errors and latency by provider; errors that another provider's answer healed are included, and are not in the list of calls",
-        groups: ["day", "provider", "model"], by: ["provider"], isTraceable: true, paging: pagesOfBuckets,
+        "Calls, errors and latency by provider; the errors include those that another provider's answer healed",
+        groups: ["day", "provider", "model"], by: ["provider"], traceList: calls.path, paging: pagesOfBuckets,
         columns: joined(
             [
                 .key("day", .time), .key("provider"), .key("model"), .measure("calls"), .measure("errors"),
@@ -73,7 +72,7 @@ extension Figure {
 
     static let errors = Figure(
         "errors", "Attempts of turns that ended with an error, by code and day",
-        groups: ["day", "code", "provider"], by: ["day", "code"], isTraceable: true, traceFilter: ["error_code": CallQuery.anyError],
+        groups: ["day", "code", "provider"], by: ["day", "code"], traceList: calls.path, traceFilter: ["error_code": CallQuery.anyError],
         columns: [
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
         ])
@@ -110,19 +109,30 @@ extension Figure {
         percents.map { .measure("\(measure)_p\($0)_ms", .number, isNullable: true) }
     }
 
-    /// Calls behind a row: ids, times and counts. Nothing tells who may be in danger (CONTRACT §5).
+    /// Users behind a row of `retention`. Without `user_id`: removed since.
+    public static let retentionUsers = Figure(
+        "usage/retention/users",
+        "List the users behind usage/retention, one for each of those that its rows count: on which days of the week they were active",
+        columns: [
+            .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("user_id", .id, isNullable: true),
+            .measure("days", .text), .measure("active_days"), .measure("turns"), .measure("messages"),
+        ])
+
+    /// Calls behind a row: ids, times and counts. Nothing tells who may be in danger (CONTRACT §5). `error`: they count as errors of their provider.
     public static let calls = Figure(
         "calls",
-        "List the model calls behind a figure, newest day first; calls of the safety judge are sums of a day, without user and turn",
+        "List the model calls behind a figure, newest day first; calls of the safety judge, and those that failed before a fixed text, are sums of a day, "
+            + "without user and turn",
         columns: [
             .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
             .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),
             .measure("persona_id", .id, isNullable: true), .measure("domain", .text, isNullable: true), .measure("tier", .text),
-            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true),
+            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true), .measure("calls"),
             .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
             .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced", .flag),
             .measure("estimated", .flag), .measure("status", .text, isNullable: true), .measure("error_code", .text, isNullable: true),
-            .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true), .measure("started_at", .time),
+            .measure("error", .flag), .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true),
+            .measure("started_at", .time),
             .measure("booked_at", .time),
         ])
 

@@ -20,9 +20,9 @@ public struct Figure: Sendable {
     public var countsWholeWeeks: Bool
     /// How a page of the rows is read by these groups.
     public var paging: @Sendable (_ groups: [String]) -> Paging
-    /// Whether the rows of the ledger behind a row can be listed.
-    public var isTraceable: Bool
-    /// Of that list: the calls behind all rows, where a row is not of all calls.
+    /// The list of what is behind a row, below `/api/v1/operator`; nil: there is none.
+    public var traceList: String?
+    /// Of that list: what is behind all rows, where a row is not of all calls.
     public var traceFilter: [String: String]
     /// Whether it is of billing events and not of the ledger: their rollups are folded apart.
     public var isOfBillingEvents: Bool
@@ -39,7 +39,7 @@ public struct Figure: Sendable {
 
     public init(
         _ path: String, _ summary: String, function: String? = nil, groups: [String] = [], by defaultGroups: [String] = [],
-        isTraceable: Bool = false, traceFilter: [String: String] = [:], isOfBillingEvents: Bool = false,
+        traceList: String? = nil, traceFilter: [String: String] = [:], isOfBillingEvents: Bool = false,
         needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, countsWholeWeeks: Bool = false,
         paging: @escaping @Sendable (_ groups: [String]) -> Paging = { _ in .ofAll }, columns: [FigureColumn]
     ) {
@@ -48,7 +48,7 @@ public struct Figure: Sendable {
         self.function = function ?? path
         self.groups = groups
         self.defaultGroups = defaultGroups
-        self.isTraceable = isTraceable
+        self.traceList = traceList
         self.traceFilter = traceFilter
         self.isOfBillingEvents = isOfBillingEvents
         self.needsUTCDays = needsUTCDays

@@ -7,6 +7,8 @@ public struct Figures: Sendable {
     public var table: @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable
     /// A page of `Figure.calls`. Throws `InvalidCursor`.
     public var calls: @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable
+    /// A page of `Figure.retentionUsers`. Throws `InvalidCursor`.
+    public var retentionUsers: @Sendable (Caller, RetentionQuery, PageRequest) async throws -> FigureTable
     /// A page of `Figure.reports`. Throws `InvalidCursor`.
     public var reports: @Sendable (Caller, PageRequest) async throws -> FigureTable
     /// A page of `Figure.alerts`; `isFiring`: nil: all. Throws `InvalidCursor`.
@@ -20,12 +22,14 @@ public struct Figures: Sendable {
     public init(
         table: @escaping @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable,
         calls: @escaping @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable,
+        retentionUsers: @escaping @Sendable (Caller, RetentionQuery, PageRequest) async throws -> FigureTable,
         reports: @escaping @Sendable (Caller, PageRequest) async throws -> FigureTable,
         alerts: @escaping @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable,
         health: @escaping @Sendable (Caller) async throws -> FigureTable, measures: @escaping @Sendable (Caller) async throws -> FigureTable
     ) {
         self.table = table
         self.calls = calls
+        self.retentionUsers = retentionUsers
         self.reports = reports
         self.alerts = alerts
         self.health = health
@@ -72,12 +76,28 @@ public struct CallQuery: Sendable, Equatable {
     /// Of `error_code`: any.
     public static let anyError = "*"
 
-    /// Values of keys of `Figure.costs` and of `error_code`; nil: none.
+    /// Values of keys of `Figure.costs`, of `error_code` and of `error`; nil: none.
     public var filter: [String: String?]
 
     public init(period: Range<Date>, filter: [String: String?]) {
         self.period = period
         self.filter = filter
+    }
+}
+
+/// Which users of `Figure.retentionUsers` are wanted.
+public struct RetentionQuery: Sendable, Equatable {
+    /// As in `FigureQuery`.
+    public var period: Range<Date>
+    /// The beginning of the week in which they came; nil: any.
+    public var cohort: Date?
+    /// Weeks after the cohort's own, in which they were active; nil: any.
+    public var week: Int?
+
+    public init(period: Range<Date>, cohort: Date? = nil, week: Int? = nil) {
+        self.period = period
+        self.cohort = cohort
+        self.week = week
     }
 }
 

@@ -37,7 +37,7 @@ extension Figures {
                 }
                 let statement: Query = """
                     select \(asOf), day, turn_id, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
-                        input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code,
+                        calls, input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code, error,
                         time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
                         (extract(epoch from booked_at) * 1000000)::bigint,
                         case when day is not null then concat_ws('/', day, account_id, coalesce(turn_id, account_id), attempt, call) end
@@ -46,6 +46,18 @@ extension Figures {
                         \(cursor)::text[], \(page.limit + 1)::integer) on true
                     """
                 return try await client.page(statement, for: caller, .calls, page, from: 1)
+            },
+            retentionUsers: { caller, query, page in
+                let cursor = try page.keys(count: 3)
+                let statement: Query = """
+                    select \(asOf), (extract(epoch from cohort) * 1000000)::bigint, week, user_id, days, active_days, turns, messages,
+                        case when cohort is not null then concat_ws('/', (cohort at time zone 'UTC')::date, week, account_id) end
+                    from (values (1)) as one (n) left join operator.retention_users(
+                        \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch),
+                        to_timestamp(\(query.cohort?.timeIntervalSince1970)::double precision), \(query.week)::bigint, \(cursor)::text[],
+                        \(page.limit + 1)::integer) on true
+                    """
+                return try await client.page(statement, for: caller, .retentionUsers, page, from: 1)
             },
             reports: { caller, page in
                 let cursor = try page.keys(count: 2)

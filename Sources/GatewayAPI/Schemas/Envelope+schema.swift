@@ -39,6 +39,6 @@ extension ResponseMeta {
     static let schema = Schema.object([
         .init("request_id", .text), .init("timestamp", .time), .init("version", .text),
         .init("as_of", .time.nullable.described("figures include everything that was booked before"), required: false),
-        .init("trace", .text.described("list of the calls behind the figures; add a row's keys as parameters"), required: false),
+        .init("trace", .text.described("list of the calls or users behind the figures; add a row's keys as parameters"), required: false),
     ]).named("Meta")
 }

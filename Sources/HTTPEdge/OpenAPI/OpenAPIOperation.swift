@@ -142,7 +142,7 @@ extension RouteResponse {
     fileprivate var headers: [(name: String, schema: Schema)] {
         let figures: [(String, Schema)] = [
             ("X-Figures-As-Of", Schema.time.described("everything that was booked before is included; absent: not known yet")),
-            ("X-Figures-Trace", Schema.text.described("path and query of the calls behind the figures; absent: there is none")),
+            ("X-Figures-Trace", Schema.text.described("path and query of the calls or users behind the figures; absent: there is none")),
         ]
         return (isVersioned ? [("ETag", .text)] : []) + (hasFigures ? figures : [])
     }

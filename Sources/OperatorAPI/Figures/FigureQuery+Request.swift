@@ -34,11 +34,12 @@ extension FigureQuery {
             cursor: try request.cursor)
     }
 
-    /// The list of calls behind the figure; nil without one.
+    /// The list of what is behind the figure; nil without one.
     func trace(of figure: Figure) -> String? {
-        guard figure.isTraceable else { return nil }
+        guard let list = figure.traceList else { return nil }
         let period = "from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
-        return "/api/v1/operator/calls?" + period + figure.traceFilter.sorted { $0.key < $1.key }.map { "&\($0.key)=\($0.value)" }.joined()
+        let filter = figure.traceFilter.sorted { $0.key < $1.key }.map { "&\($0.key)=\($0.value)" }.joined()
+        return "/api/v1/operator/\(list)?" + period + filter
     }
 }
 
@@ -52,8 +53,9 @@ extension Request {
 }
 
 extension Figure {
-    /// Parameters of the list of calls: keys of costs, and how the attempt ended.
-    static let traceKeys: [FigureColumn] = costs.columns.filter { $0.isKey && $0.kind != .time } + [.key("error_code")]
+    /// Parameters of the list of calls: keys of costs, how the attempt ended, and whether they count as errors.
+    static let traceKeys: [FigureColumn] =
+        costs.columns.filter { $0.isKey && $0.kind != .time } + [.key("error_code"), .key("error", .flag, isNullable: false)]
 }
 
 extension CallQuery {
@@ -63,8 +65,7 @@ extension CallQuery {
         var filter: [String: String?] = [:]
         for column in Figure.traceKeys {
             guard let value = query[Substring(column.name)].map(String.init) else { continue }
-            guard column.kind != .id || value.isEmpty || UUID(canonical: value) != nil, column.name != "domain" || Self.isDomain(value)
-            else {
+            guard Self.isValue(value, of: column) else {
                 throw GatewayError(.invalidInput, "\(column.name) is not one").naming(field: column.name)
             }
             filter[column.name] = .some(value.isEmpty ? nil : value)
@@ -72,5 +73,12 @@ extension CallQuery {
         self.init(period: try FigurePeriod(request, now: now).range, filter: filter)
     }
 
-    private static func isDomain(_ value: String) -> Bool { value.isEmpty || Domain(rawValue: value) != nil }
+    private static func isValue(_ text: String, of column: FigureColumn) -> Bool {
+        switch column.kind {
+        case .flag: Bool(text) != nil
+        case .id: text.isEmpty || UUID(canonical: text) != nil
+        case .domain: text.isEmpty || Domain(rawValue: text) != nil
+        default: true
+        }
+    }
 }

@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls behind them, and users' reports. No content of messages.
+/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls and users behind them, and users' reports. No content of messages.
 public struct FigureRoutes: Feature {
     /// Rows of an answer.
     static let longestTable = 5_000
@@ -33,13 +33,23 @@ public struct FigureRoutes: Feature {
             "/api/v1/operator/calls",
             .init(
                 Figure.calls.summary,
-                parameters: FigurePeriod.parameters + PageQuery.cursorParameters
-                    + Figure.traceKeys.map { RouteParameter($0.name, in: .query, .text.described(Self.meaning(of: $0))) },
+                parameters: FigurePeriod.parameters + PageQuery.cursorParameters + Figure.traceKeys.map(Self.parameter(of:)),
                 response: .list(Figure.calls.schema).figures)
         ) { request, context in
             let query = try CallQuery(request, now: now())
             let table = try await figures.calls(context.caller, query, try PageQuery.read(request))
             return respond(request, context, table, Figure.calls.columns)
+        }
+        operators.get(
+            "/api/v1/operator/\(Figure.retentionUsers.path)",
+            .init(
+                Figure.retentionUsers.summary,
+                parameters: FigurePeriod.parameters + PageQuery.cursorParameters + RetentionQuery.parameters,
+                response: .list(Figure.retentionUsers.schema).figures)
+        ) { request, context in
+            let query = try RetentionQuery(request, now: now())
+            let table = try await figures.retentionUsers(context.caller, query, try PageQuery.read(request))
+            return respond(request, context, table, Figure.retentionUsers.columns)
         }
         operators.get(
             "/api/v1/operator/reports",
@@ -71,9 +81,15 @@ public struct FigureRoutes: Feature {
         }
     }
 
-    /// Of a parameter of the list of calls.
-    private static func meaning(of key: FigureColumn) -> String {
-        key.name == "error_code" ? "empty: calls without one; \(CallQuery.anyError): calls with one" : "empty: calls without one"
+    /// A parameter of the list of calls.
+    private static func parameter(of key: FigureColumn) -> RouteParameter {
+        let schema: Schema =
+            switch key.name {
+            case "error": .boolean.described("true: calls that count as errors of their provider; false: others")
+            case "error_code": .text.described("empty: calls without one; \(CallQuery.anyError): calls with one")
+            default: .text.described("empty: calls without one")
+            }
+        return RouteParameter(key.name, in: .query, schema)
     }
 
     private enum AlertState: String, CaseIterable {

@@ -1,5 +1,5 @@
 import { h, card, empty } from "./dom.js";
-import { figure, notAvailable, csvButton } from "./figures.js";
+import { figure, notAvailable, csvButton, grainLengths } from "./figures.js";
 import { table } from "./table.js";
 
 /** A card of a long list: a page, and a link to the older rows. */
@@ -25,11 +25,25 @@ export const audit = (period, parameters) =>
     only: ["created_at", "action", "target", "before_version", "after_version", "reason", "actor_role", "actor_id", "request_id"],
   });
 
-const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "user_id", "tier", "error_code"];
+const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "user_id", "tier", "error_code", "error"];
+const retentionKeys = ["from", "to", "cohort", "week"];
+const chosen = (keys, parameters) => Object.fromEntries(keys.map((key) => [key, parameters.get(key)]));
 
 /** The ledger's rows behind a figure: ids, times and counts, no content. */
 export const calls = (period, parameters) =>
-  pages("Calls", "calls", Object.fromEntries(callKeys.map((key) => [key, parameters.get(key)])), parameters, {
-    only: ["started_at", "provider", "model", "domain", "tier", "purpose", "status", "error_code", "input_tokens", "cached_input_tokens",
-      "output_tokens", "cost_usd", "time_to_first_token_ms", "duration_ms", "user_id", "conversation_id", "turn_id"],
+  pages("Calls", "calls", chosen(callKeys, parameters), parameters, {
+    only: ["started_at", "provider", "model", "domain", "tier", "purpose", "calls", "status", "error_code", "error", "input_tokens",
+      "cached_input_tokens", "output_tokens", "cost_usd", "time_to_first_token_ms", "duration_ms", "user_id", "conversation_id", "turn_id"],
   });
+
+/** The users behind a figure of retention, each with a link to its calls of the week. */
+export const retentionUsers = (period, parameters) =>
+  pages("Users", "usage/retention/users", chosen(retentionKeys, parameters), parameters, {
+    only: ["user_id", "cohort", "week", "days", "active_days", "turns", "messages"], action: callsOfUser, actionLabel: "Rows",
+  });
+
+function callsOfUser({ cohort, week, user_id: user }) {
+  if (!user) return null;
+  const [from, to] = [week, week + 1].map((number) => new Date(Date.parse(cohort) + number * grainLengths.week).toISOString());
+  return h("a", { href: `/operator/calls?${new URLSearchParams({ user_id: user, from, to })}` }, "Calls");
+}

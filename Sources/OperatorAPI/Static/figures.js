@@ -44,8 +44,8 @@ const callParameters = { code: "error_code" };
 export const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
 /** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket, as far as the
- * period has it. */
-export function traceLink(trace, { group_by: names = "", grain = "day" }) {
+ * period has it. `text`: of the link. */
+export function traceLink(trace, { group_by: names = "", grain = "day" }, text = "Calls") {
   if (!trace) return undefined;
   const groups = names.split(",").filter((name) => name && name !== "day").map((name) => groupColumns[name] ?? name);
   return (row) => {
@@ -57,7 +57,7 @@ export function traceLink(trace, { group_by: names = "", grain = "day" }) {
       search.set("from", new Date(Math.max(start, from)).toISOString());
       search.set("to", new Date(Math.min(start + grainLengths[grain], to)).toISOString());
     }
-    return h("a", { href: `/operator/calls?${search}` }, "Calls");
+    return h("a", { href: `/operator/calls?${search}` }, text);
   };
 }
 
@@ -74,7 +74,7 @@ export function asOf(meta) {
  * - `hide`, `only`, `first`: columns; `titles`: of columns, by key; `totals`: a last row of sums; `sumBy`: adds the days of a group
  * - `sort`: a column, largest first; without it, the newest day first
  * - `note`; `part(count)`: names the rows of an answer that has not all
- * - `action(rows)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
+ * - `action(rows, trace, query)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
  */
 export async function figureCard({ title: named, chart: image, ...spec }, period, parameters) {
   const [title, wanted] = [named, image].map((value) => (typeof value === "function" ? value(parameters) : value));
@@ -97,7 +97,7 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
   const caption = `${title}${period ? `, ${period.from} to ${period.to}` : ""}`;
   const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, title.toLowerCase()));
   const { hide, only, first, titles } = spec;
-  const action = spec.action?.(rows) ?? traceLink(answer.meta?.trace, query);
+  const action = spec.action?.(rows, answer.meta?.trace, query) ?? traceLink(answer.meta?.trace, query);
   return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
     wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, period),
     table(rows, { caption, hide, only, first, titles, totals: whole ?? spec.totals, action, actionLabel: "Rows" }));

@@ -6,7 +6,7 @@ const labels = {
   unpriced_turns: "Turns without a price", unpriced: "Sales without a price", persona_id: "Persona", user_id: "User", share: "Share",
   error_share: "Share of errors",
   mrr_usd: "Monthly recurring", mrr_unpriced: "Recurring, no price", revenue_usd: "Revenue", refunded_usd: "Refunded",
-  time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When", message_id: "Answer",
+  time_to_first_token_ms: "First token", duration_ms: "Whole call", error: "Counts as error", actor_id: "By", created_at: "When", message_id: "Answer",
   weekly_active_users: "Active in 7 days", monthly_active_users: "Active in 30 days", active_users: "Active that day",
   threshold: "Limit", jurisdiction: "Country", actor_role: "Role", before_version: "From version", after_version: "To version",
   referrals: "Shown crisis services", replaced: "With replaced sentences", messages_per_conversation: "Messages a conversation",
@@ -48,6 +48,7 @@ function kind(key, rows) {
   if (names.includes(key)) return "name";
   if (["value", "threshold"].includes(key) && rows.some((row) => row.measure)) return "measured";
   const first = rows.map((row) => row[key]).find((value) => value !== null && value !== undefined);
+  if (typeof first === "boolean") return "flag";
   return typeof first === "number" || /^<\d+$/.test(first ?? "") ? "number" : "text";
 }
 
@@ -55,7 +56,7 @@ function kind(key, rows) {
 export function columns(rows, { hide = [], only, first = [], titles = {} } = {}) {
   const all = [...new Set([...first, ...rows.flatMap(Object.keys)])];
   const keys = only ?? all.filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
-  const isUsed = (raw, key) => raw !== null && raw !== undefined && !(raw === 0 && exceptions.includes(key));
+  const isUsed = (raw, key) => raw !== null && raw !== undefined && raw !== false && !(raw === 0 && exceptions.includes(key));
   const used = keys.filter((key) => rows.some((row) => isUsed(row[key], key)));
   return used.map((key) => {
     const column = { key, label: titles[key] ?? label(key), kind: kind(key, rows) };
@@ -63,7 +64,7 @@ export function columns(rows, { hide = [], only, first = [], titles = {} } = {})
     if (column.kind === "money") column.places = key === "cost_usd" ? format.places(rows.map((row) => row[key] ?? "0")) : 2;
     if (column.kind === "number") column.isFraction = rows.some((row) => typeof row[key] === "number" && !Number.isInteger(row[key]));
     // A row of another list, such as a call, may well be of no persona.
-    column.isGroup = rows.some((row) => "turns" in row || "calls" in row) && column.kind !== "id";
+    column.isGroup = rows.some((row) => "turns" in row || ("calls" in row && !("call" in row))) && column.kind !== "id";
     column.isFigure = ["money", "milliseconds", "share", "number", "measured"].includes(column.kind);
     return column;
   });
@@ -84,6 +85,7 @@ export function value(column, raw, row = {}) {
     case "number": return typeof raw === "number" ? figure(format.count(raw, column.isFraction)) : String(raw);
     case "measured": return figure(format.measured(row.measure, raw));
     case "name": return format.words(String(raw));
+    case "flag": return raw ? "Yes" : "";
     case "day": return h("time", { datetime: raw }, format.day(raw));
     case "time": return h("time", { datetime: raw }, format.time(raw));
     case "state": return stateOf(raw);

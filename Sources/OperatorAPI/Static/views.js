@@ -1,11 +1,11 @@
 import { call } from "./api.js";
 import { overview } from "./overview.js";
 import { alerts } from "./alerts.js";
-import { audit, calls } from "./audit.js";
+import { audit, calls, retentionUsers } from "./audit.js";
 import { configuration } from "./editor.js";
 import { users } from "./users.js";
 import { h, askReason, card } from "./dom.js";
-import { figure, figureCard, grainLengths, notAvailable } from "./figures.js";
+import { figure, figureCard, notAvailable, traceLink } from "./figures.js";
 import { count, day, share } from "./format.js";
 import { range } from "./period.js";
 
@@ -55,24 +55,27 @@ async function retention(period) {
   const weeks = [...new Set(answer.data.map((row) => row.week))].filter((week) => week > 0).sort((a, b) => a - b);
   const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
   const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
+  const cell = (row, text) => h("td", { class: "figure" }, row && usersLink(answer.meta?.trace, row, text(row)));
   const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, h("time", { datetime: cohort }, day(cohort))),
-    h("td", { class: "figure" }, count(answer.data.find((row) => row.cohort === cohort).cohort_users)),
-    weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : "")),
-    h("td", { class: "action" }, callsOfWeek(cohort))));
+    cell(find(cohort, 0), (row) => count(row.cohort_users)), weeks.map((week) => cell(find(cohort, week), (row) => share(row.share)))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
-  const note = "Of those who began in a week, the share that came back so many weeks later. The calls are everybody's in that week.";
+  const note = "Of those who began in a week, the share that came back so many weeks later.";
   return card("People who come back", null, h("p", { class: "remark" }, note),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People who come back" }, h("table", {},
       h("caption", { class: "hidden" }, "People who come back"),
       h("thead", {}, h("tr", {}, ["Week of", "People", ...weeks.map((week) => `Week ${week}`)].map((text, index) =>
-        h("th", { scope: "col", class: index ? "figure" : null }, text)), h("th", { scope: "col" }, h("span", { class: "hidden" }, "Rows")))),
+        h("th", { scope: "col", class: index ? "figure" : null }, text)))),
       h("tbody", {}, body))));
 }
 
-/** The ledger does not know when people began, so there is no list of a cohort's calls alone. */
-function callsOfWeek(cohort) {
-  const to = new Date(Date.parse(cohort) + grainLengths.week).toISOString();
-  return h("a", { href: `/operator/calls?from=${cohort}&to=${to}`, "aria-label": `Calls of the week of ${day(cohort)}` }, "Calls");
+/** A figure of retention as a link to the users that it counts. */
+function usersLink(trace, { cohort, week, users }, text) {
+  if (!trace) return text;
+  const search = new URL(trace, location.origin).searchParams;
+  search.set("cohort", cohort);
+  search.set("week", week);
+  const label = `${text}: ${count(users)} of the week of ${day(cohort)}, ${week} weeks later`;
+  return h("a", { href: `/operator/retention?${search}`, "aria-label": label }, h("data", { value: String(users) }, text));
 }
 
 const domains = cards({
@@ -104,8 +107,15 @@ const providers = cards(
   },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
+    note: "Errors have those that another provider's answer healed.", action: callsAndErrors,
     chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
   });
+
+/** The links of a provider: to its calls, and to those that are errors. */
+function callsAndErrors(rows, trace, query) {
+  const [all, errors] = [traceLink(trace, query), traceLink(trace && `${trace}&error=true`, query, "Errors")];
+  return all && ((row) => [all(row), " ", row.errors > 0 && errors(row)]);
+}
 
 const safety = cards(
   {
@@ -202,5 +212,9 @@ export const views = [
   {
     name: "calls", title: "Calls", group: null, render: calls,
     lead: "The rows of the ledger behind a figure.",
+  },
+  {
+    name: "retention", title: "People of a week", group: null, render: retentionUsers,
+    lead: "Who came back, and on which days of the week.",
   },
 ];

@@ -12,7 +12,9 @@ enum MetricHelp {
         "coach_hedges_won_total": "second calls that this model answered, the first having failed or been slower",
         "gen_ai_client_token_usage":
             "tokens of all billed calls (answers, judges, summaries, failed-over ones), input and output; its _sum is the total",
-        "gen_ai_client_operation_duration_seconds": "from a turn's request to the end of its answer",
+        "gen_ai_client_operation_duration_seconds":
+            "from a request to a model to the end of its answer, also of those that failed, were cancelled, or that another provider's answer healed; of "
+            + "answers, judges and summaries",
         "gen_ai_server_time_to_first_token_seconds": "from a turn's request to the model's first released text",
         "gen_ai_server_time_per_output_token_seconds":
             "from a model's first released text to the end of its answer, by the tokens after the first",

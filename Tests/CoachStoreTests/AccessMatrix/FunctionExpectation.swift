@@ -165,6 +165,7 @@ enum FunctionExpectation {
         "operator.errors(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.usage(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.retention(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "operator.retention_users(timestamp with time zone, timestamp with time zone, timestamp with time zone, bigint, text[], integer)",
         "operator.calls(timestamp with time zone, timestamp with time zone, jsonb, text[], integer)",
         "operator.reports(timestamp with time zone, uuid, integer)", "operator.routed_messages(integer)",
         "operator.user_status(uuid)",
@@ -224,7 +225,7 @@ enum FunctionExpectation {
     /// Executable only by triggers and by security definer functions.
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
-        "gateway.limit_rows()", "gateway.keep_persona_version()",
+        "gateway.limit_rows()", "gateway.keep_persona_version()", "gateway.make_append_only(regclass)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",
@@ -306,6 +307,7 @@ enum FunctionExpectation {
         "operator.errors(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.usage(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.retention(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "operator.retention_users(timestamp with time zone, timestamp with time zone, timestamp with time zone, bigint, text[], integer)",
         "operator.calls(timestamp with time zone, timestamp with time zone, jsonb, text[], integer)",
         "operator.reports(timestamp with time zone, uuid, integer)", "operator.routed_messages(integer)",
         "operator.user_status(uuid)", "operator.suspend_user(uuid, text, text)",

@@ -18,6 +18,7 @@ extension TableExpectation {
         "conversation_days": ("values (gen_random_uuid(), now(), gen_random_uuid())", "day"),
         "activity_days": ("(day) values (now())", "active"),
         "retention_weeks": ("values (now(), now())", "accounts"),
+        "account_weeks": ("values (now(), now(), gen_random_uuid(), true)", "is_active"),
         "error_quarters": ("values (now(), '', '')", "errors"),
         "error_days": ("values (now(), '', '')", "errors"),
         "latency_quarters": ("values (now(), '', '', 'first_token')", "turns"),

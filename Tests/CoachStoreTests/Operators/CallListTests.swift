@@ -94,6 +94,55 @@ struct CallListTests {
         #expect(try await calls(["provider": nil]).count == 1)
     }
 
+    @Test("failed calls that another one healed are in their provider's list, as many as its errors; before a fixed text they are sums")
+    func failed() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let down = ModelName(provider: "down", model: "m")
+        func end(_ risk: RiskAssessment = .calm, _ change: (inout TurnReceipt) -> Void) async throws {
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: risk).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: caller)
+            receipt.otherCalls = [BilledCall(number: 3, name: down, bill: nil)]
+            change(&receipt)
+            try await turns.finish(receipt)
+        }
+        for _ in 0..<3 { try await end { _ in } }
+        // Nobody answers; an answer is cut; the judge's call fails; a fixed text.
+        try await end { ($0.status, $0.finishReason, $0.bill, $0.errorCode) = (.failed, nil, nil, "EXT_4001") }
+        try await end { ($0.status, $0.finishReason, $0.errorCode, $0.otherCalls) = (.interrupted, nil, "EXT_4001", nil) }
+        try await end { $0.otherCalls = [BilledCall(number: BilledCall.judgeNumber, purpose: .judge, name: down, bill: nil)] }
+        try await end(.danger(.crisis)) { ($0.finishReason, $0.bill) = (.safety, nil) }
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?]) async throws -> [[String]] {
+            try await figures.allCalls(admin, filter, ["calls", "error", "error_code", "purpose", "user_id", "turn_id"], limit: 2)
+        }
+        func count(_ calls: [[String]]) -> Int { calls.compactMap { Int($0[0]) }.reduce(0, +) }
+        let table = try await figures.table(admin, .all("providers"), FigureSample.query(["provider", "model"]))
+        let providers = read(table, .all("providers"), ["provider", "model", "calls", "errors"])
+        #expect(providers == [["down", "m", "0", "6"], ["simulator", "coach-sim", "5", "1"], ["-", "-", "0", "1"]])
+        var errors = 0
+        for row in providers {
+            let key: [String: String?] = row[0] == "-" ? ["provider": nil] : ["provider": row[0], "model": row[1]]
+            let (listed, failed) = (try await calls(key), try await calls(key.merging(["error": "true"]) { $1 }))
+            #expect("\(count(failed))" == row[3] && failed.allSatisfy { $0[1] == "true" }, "\(row)")
+            #expect(listed.filter { $0[1] == "true" } == failed, "\(row)")
+            // Errors without a code are no calls of the figure.
+            let accepted = listed.filter { $0[1] != "true" || $0[2] != "-" }
+            #expect(row[0] == "-" || "\(count(accepted))" == row[2], "\(row)")
+            errors += count(failed)
+        }
+        let (all, failed) = (try await calls([:]), try await calls(["error": "true"]))
+        #expect(count(failed) == errors && count(all) == errors + count(try await calls(["error": "false"])))
+        // The judge's, and those of the fixed text, of which nothing tells that there was one.
+        let sums = failed.filter { $0[5] == "-" }
+        #expect(sums == [["1", "true", "-", "chat", "-", "-"], ["1", "true", "-", "judge", "-", "-"]])
+        let own = try await calls(["user_id": caller.userID.description, "provider": "down"])
+        #expect(own.count == 4 && own.allSatisfy { $0[1] == "true" && $0[4] == caller.userID.description && $0[5] != "-" }, "\(own)")
+        #expect(try await calls(["error_code": CallQuery.anyError]).count == 2)
+    }
+
     @Test("costs and calls by user name nobody who may be in danger: no fixed texts, and the judge's calls as sums without a user")
     func danger() async throws {
         let store = try await StoreFixture()

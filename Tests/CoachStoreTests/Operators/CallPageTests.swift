@@ -24,7 +24,7 @@ struct CallPageTests {
                     from unnest(array['2031-04-01', '2031-04-02']::date[]) as d cross join generate_series(1, 12000) as n order by d, n
                     """))
         // One of a hundred calls ends with an error.
-        try await store.admin.execute(
+        try await store.rewriteLedger(
             """
             update public.usage_logs l set status = 'failed', error_code = case when n = 7100 then 'RARE' else 'USUAL' end
             from generate_series(100, 12000, 100) as n where l.account_id = md5(n::text)::uuid

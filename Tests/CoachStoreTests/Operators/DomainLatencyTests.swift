@@ -25,7 +25,7 @@ struct DomainLatencyTests {
             receipt.durationMilliseconds = first + Int.random(in: 500..<9_000, using: &random)
             try await turns.finish(receipt)
             let at = Self.start.timeIntervalSince1970 + Double.random(in: 0..<9 * 86_400, using: &random)
-            try await store.admin.execute(
+            try await store.rewriteLedger(
                 """
                 update public.usage_logs
                 set booked_at = to_timestamp(\(at)::double precision), day = (to_timestamp(\(at)::double precision) at time zone 'UTC')::date

@@ -35,7 +35,7 @@ extension StoreFixture {
     /// Moves a turn's rows in the ledger.
     func move(_ turn: TurnIdentity, to time: Date) async throws {
         let epoch = time.timeIntervalSince1970
-        try await admin.execute(
+        try await rewriteLedger(
             """
             update public.usage_logs
             set booked_at = to_timestamp(\(epoch)::double precision), day = (to_timestamp(\(epoch)::double precision) at time zone 'UTC')::date

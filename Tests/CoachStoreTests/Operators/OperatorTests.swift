@@ -27,7 +27,8 @@ struct OperatorTests {
             b numeric, cost bigint, c bigint)
         """,
         "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
-        "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
+        "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.retention_users(now(), now(), null, null, null, 1)",
+        "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
         "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",
         "operator.errors(date_trunc('day', now(), 'UTC'), date_trunc('day', now(), 'UTC'), '{}', 'day', 'UTC')",
         "operator.calls(now(), now(), '{}', null, 1)", "operator.reports(null, null, 1)",

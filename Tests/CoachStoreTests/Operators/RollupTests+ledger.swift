@@ -16,7 +16,7 @@ extension RollupTests {
         let others = [
             "latency_quarters": "histogram <> 0", "latency_hours": "histogram <> 0", "latency_days": "histogram <> 0",
             "domain_latency_quarters": "histogram <> 0", "domain_latency_hours": "histogram <> 0", "error_quarters": "errors <> 0",
-            "error_days": "errors <> 0", "retention_weeks": "accounts <> 0",
+            "error_days": "errors <> 0", "retention_weeks": "accounts <> 0", "account_weeks": "is_active",
             "activity_days": "(active, weekly_change, monthly_change, conversations) <> (0, 0, 0, 0)", "conversation_days": "true",
         ].map { "select '\($0.key) ' || to_jsonb(t)::text from gateway.\($0.key) t where \($0.value)" }
         return try await store.admin.query(Query(unsafeSQL: (parts + others).joined(separator: " union all ") + " order by 1")) { rows in
@@ -33,18 +33,15 @@ extension RollupTests {
             if Int.random(in: 0..<3, using: &random) == 0 {
                 // As if it had begun on an earlier day.
                 let days = Int.random(in: 0..<40, using: &random)
-                for (table, key) in [("turns", "id"), ("usage_logs", "turn_id")] {
-                    try await store.admin.execute(
-                        Query(unsafeSQL: "update public.\(table) set day = day - \(days) where \(key) = '\(identity.turnID)'"))
-                }
-                try await store.admin.execute(
+                try await store.rewriteLedger(
                     """
-                    update public.usage_logs set booked_at = booked_at - make_interval(days => \(days)::integer)
+                    update public.usage_logs set day = day - \(days)::integer, booked_at = booked_at - make_interval(days => \(days)::integer)
                     where turn_id = \(identity.turnID.uuid)
                     """)
                 try await store.admin.execute(
                     """
-                    update public.turns set created_at = created_at - make_interval(days => \(days)::integer) where id = \(identity.turnID.uuid)
+                    update public.turns set day = day - \(days)::integer, created_at = created_at - make_interval(days => \(days)::integer)
+                    where id = \(identity.turnID.uuid)
                     """)
                 try await store.admin.execute(
                     "update gateway.running_turns set day = day - \(days)::integer where turn_id = \(identity.turnID.uuid)")

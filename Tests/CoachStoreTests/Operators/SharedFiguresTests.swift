@@ -19,8 +19,8 @@ import Testing
             table: { _, figure, _ in
                 reads.withLock { $0.append(figure.path) }
                 return FigureTable(asOf: asOf.withLock { $0 }, rows: [])
-            }, calls: { _, _, _ in empty }, reports: { _, _ in empty }, alerts: { _, _, _ in empty }, health: { _ in empty },
-            measures: { _ in empty }
+            }, calls: { _, _, _ in empty }, retentionUsers: { _, _, _ in empty }, reports: { _, _ in empty },
+            alerts: { _, _, _ in empty }, health: { _ in empty }, measures: { _ in empty }
         ).shared(following: live)
         var query = FigureQuery(period: Date.distantPast..<Date.distantFuture, groups: [], grain: .day)
         for caller in operators { _ = try await figures.table(caller, .costs, query) }

@@ -29,7 +29,7 @@ struct CatalogueTests {
         "gateway.persona_quarters",
         "gateway.persona_days", "gateway.account_usage_days",
         "gateway.account_days", "gateway.conversation_days",
-        "gateway.activity_days", "gateway.retention_weeks",
+        "gateway.activity_days", "gateway.retention_weeks", "gateway.account_weeks",
         "gateway.error_quarters", "gateway.error_days", "gateway.latency_quarters", "gateway.latency_hours",
         "gateway.latency_days", "gateway.domain_latency_quarters", "gateway.domain_latency_hours", "gateway.rollup_state",
         "gateway.rollup_marks", "gateway.figures",

@@ -89,6 +89,49 @@ struct LedgerTests {
         #expect(try await rows(store, identity).count == 2)
     }
 
+    @Test("the owner of the tables can neither, through the table, a partition, or the one of days without a partition")
+    func appendOnlyForOwner() async throws {
+        let store = try await StoreFixture()
+        let identity = try await store.turns().talk(.someone(), "Hello")
+        let owner: Query = "select (relowner = current_user::regrole)::text from pg_class where oid = 'public.usage_logs'::regclass"
+        #expect(try await store.value(owner) == "true")
+        let today = try #require(try await store.value("select to_char(now() at time zone 'UTC', 'YYYYMMDD')"))
+        for table in ["public.usage_logs", "ledger.usage_logs_\(today)", "ledger.usage_logs_other"] {
+            for statement in ["update \(table) set cost_usd = 0", "delete from \(table)", "truncate \(table)"] {
+                let error = await #expect(throws: PostgresError.self, "\(statement)") {
+                    try await store.admin.execute(Query(unsafeSQL: statement))
+                }
+                #expect(error?.sqlState == "23000" && error?.message.contains("is append-only") == true, "\(statement)")
+            }
+        }
+        #expect(try await rows(store, identity).count == 2)
+    }
+
+    @Test("a partition is append-only from its creation on, whatever was moved into it, and still when its day is detached")
+    func appendOnlyPartitions() async throws {
+        let store = try await StoreFixture()
+        let open: Query = """
+            select count(*) from pg_class c
+            where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' and c.relname ~ '^usage_logs_'
+                and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'append_only' and t.tgenabled = 'O')
+            """
+        #expect(try await store.count(open) == 0)
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, tier)
+            values (gen_random_uuid(), (now() at time zone 'UTC')::date + 20, gen_random_uuid(), 1, 1, 0, 'chat', 'free')
+            """)
+        #expect(try await store.count("select gateway.make_usage_partitions(21)") > 0)
+        #expect(try await store.count("select count(*) from ledger.usage_logs_other") == 0)
+        #expect(try await store.count(open) == 0)
+        let day = try #require(try await store.value("select to_char((now() at time zone 'UTC')::date + 20, 'YYYYMMDD')"))
+        try await store.admin.execute(Query(unsafeSQL: "alter table public.usage_logs detach partition ledger.usage_logs_\(day)"))
+        await #expect(throws: PostgresError.self) {
+            try await store.admin.execute(Query(unsafeSQL: "delete from ledger.usage_logs_\(day)"))
+        }
+        try await store.admin.execute(Query(unsafeSQL: "drop table ledger.usage_logs_\(day)"))
+    }
+
     @Test("counts beyond 32 bits are kept")
     func wide() async throws {
         let store = try await StoreFixture.shared()
@@ -120,10 +163,12 @@ struct LedgerTests {
         let first = try await turns.begin(caller, request, risk: .calm).begun
         // As if it had begun yesterday, before midnight.
         let yesterday = CalendarDay(daysSinceEpoch: first.day.daysSinceEpoch - 1).description
-        for table in ["public.turns", "gateway.running_turns", "public.usage_logs", "public.budgets"] {
-            let key = table == "public.usage_logs" ? "turn_id = '\(first.identity.turnID)'" : "user_id = '\(caller.userID)'"
-            try await store.admin.execute(Query(unsafeSQL: "update \(table) set day = '\(yesterday)' where \(key)"))
+        for table in ["public.turns", "gateway.running_turns", "public.budgets"] {
+            try await store.admin.execute(
+                Query(unsafeSQL: "update \(table) set day = '\(yesterday)' where user_id = '\(caller.userID)'"))
         }
+        try await store.rewriteLedger(
+            "update public.usage_logs set day = \(yesterday)::date where turn_id = \(first.identity.turnID.uuid)")
         try await store.admin.execute(
             "update public.turns set created_at = created_at - interval '1 day' where id = \(first.identity.turnID.uuid)")
         try await turns.finish(.failed(first.identity, of: caller))

@@ -10,6 +10,7 @@ extension Database {
             .map { ($0, "t.histogram <> 0") }
         let others = [
             ("error_quarters", "t.errors <> 0"), ("error_days", "t.errors <> 0"), ("retention_weeks", "t.accounts <> 0"),
+            ("account_weeks", "t.is_active"),
             ("activity_days", "(t.active, t.weekly_change, t.monthly_change, t.conversations) <> (0, 0, 0, 0)"),
             ("conversation_days", "true"),
         ]

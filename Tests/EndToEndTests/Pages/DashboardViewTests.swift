@@ -84,11 +84,14 @@ struct DashboardViewTests {
             "select jsonb_build_array(target, coalesce(reason, ''), actor_role) from gateway.audit_log"),
     ]
 
-    /// Rows of a view's table, each of which has a link to calls: the values of the first column and numbers of calls.
+    /// Rows of a view's table, each of which has a link to a list, of calls by default: the values of the first column and numbers of rows.
     private struct Linked {
         var view: String
         var table: String
         var sql: String
+        var link = "td.action a"
+        /// The heading, the beginning of the caption, and a column.
+        var list = ["Calls", "Calls", "Model"]
     }
 
     private static func calls(_ view: String, _ table: String, by key: String) -> Linked {
@@ -99,7 +102,12 @@ struct DashboardViewTests {
         calls("costs?by=domain", "By domain", by: "initcap(domain::text)"),
         calls("costs?by=user", "By user", by: "left(user_id::text, 8) || '…'"),
         calls("costs", "Over time", by: #"to_char(day, 'YYYY-MM-DD"T00:00:00.000Z"')"#),
-        calls("usage", "People who come back", by: #"to_char(date_trunc('week', day::timestamp), 'YYYY-MM-DD"T00:00:00.000Z"')"#),
+        Linked(
+            view: "usage", table: "People who come back",
+            sql: """
+                select jsonb_build_array(to_char(date_trunc('week', min(day)::timestamp), 'YYYY-MM-DD"T00:00:00.000Z"'), count(distinct user_id))
+                from model_calls
+                """, link: "td.figure a", list: ["People of a week", "Users", "User"]),
         calls("domains", "Messages by domain", by: "initcap(domain::text)"), calls("latency", "By model", by: "model"),
         calls("latency", "By domain", by: "initcap(domain::text)"), calls("providers", "Calls", by: "provider"),
     ]
@@ -180,6 +188,7 @@ struct DashboardViewTests {
             let rows = try await database.fresh.psql(linked.sql).split(separator: "\n")
             links.append([
                 "view": linked.view, "table": linked.table, "rows": try rows.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) },
+                "link": linked.link, "list": linked.list,
             ])
         }
         let arguments = try [tables, links].map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }

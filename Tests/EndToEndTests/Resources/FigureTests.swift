@@ -140,7 +140,9 @@ struct FigureTests {
             ("latency?group_by=domain,provider&tz=Europe/Berlin", "tz"), ("usage?grain=hour", "grain"),
             ("subscriptions?grain=minute", "grain"), ("subscriptions?tz=BST", "tz"), ("subscriptions?group_by=store", "group_by"),
             ("subscriptions?compare=next", "compare"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
-            ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"),
+            ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"), ("calls?error=maybe", "error"),
+            ("usage/retention/users?cohort=x", "cohort"), ("usage/retention/users?week=-1", "week"),
+            ("usage/retention/users?cursor=x/0/y", "cursor"),
         ])
     func wrong(path: String, field: String) async throws {
         let editor = TestUser(gateway: try await TestBed.shared().gateway, role: "operator")

@@ -5,7 +5,7 @@ import Testing
 /// Figures are of all users: these tests have a database of their own.
 @Suite("Formats of operators' lists", .paced)
 struct ListFormatTests {
-    @Test("every list has the same rows as JSON, CSV and JSON Lines, and says how far it is; errors lead to their calls")
+    @Test("every list has the same rows as JSON, CSV and JSON Lines, and says how far it is; errors and retention lead to their rows")
     func formats() async throws {
         let database = try await Database.ofItsOwn()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
@@ -37,7 +37,7 @@ struct ListFormatTests {
                 }
             } catch { Issue.record("\(path): \(found ?? "\(error)")") }
         }
-        for name in ["costs", "calls", "errors", "audit", "alerts", "reports", "safety", "subscriptions"] {
+        for name in ["costs", "calls", "errors", "audit", "alerts", "reports", "safety", "subscriptions", "usage/retention/users"] {
             #expect(try await !editor.send("GET", "/api/v1/operator/\(name)").list.isEmpty, "\(name) has no row to compare")
         }
         let account = try await editor.send("GET", "/api/v1/operator/users?id=\(user.id)")
@@ -53,6 +53,16 @@ struct ListFormatTests {
         }
         let all = try await editor.send("GET", trace).list
         #expect(all.count == errors.list.compactMap { $0.number("errors") }.reduce(0, +))
+
+        let retention = try await editor.send("GET", "/api/v1/operator/usage/retention")
+        let users = try #require(retention.json.object("meta")["trace"])
+        #expect(!retention.list.isEmpty && users.hasPrefix("/api/v1/operator/usage/retention/users?"), "\(retention.text)")
+        for row in retention.list {
+            let (cohort, week) = (try #require(row["cohort"]), try #require(row.number("week")))
+            let found = try await editor.send("GET", "\(users)&cohort=\(cohort)&week=\(week)").list
+            #expect(found.count == row.number("users") && found.contains { $0["user_id"] == user.id }, "\(found)")
+            #expect(found.allSatisfy { $0["cohort"] == cohort && $0.number("week") == week && $0["content"] == nil }, "\(found)")
+        }
     }
 
     /// The routes of lists below `operator`, of a document those of the domain fitness.

@@ -85,6 +85,11 @@ def turn(draw, accounts, personas, domains, date, day, days, second):
         "1", "chat", "owner", conversation, message, persona, domain, tier, provider, model, str(tokens_in), str(cached), "0", str(tokens_out), "0",
         str(tokens_in + cached), str(tokens_out), cost, str(int(cost == "\\N")), "complete", "\\N", confidence, source, str(first),
         str(first + tokens_out * 18), begin])
+    if draw.random() < 0.001:
+        # A call that failed before.
+        key[-1] = "3"
+        yield "\t".join(
+            key + ["1", "chat", "\\N", conversation, message, persona, domain, tier, "down", "m"] + ["\\N"] * 8 + ["0"] + ["\\N"] * 6 + [begin])
 
 
 class Ledger:
@@ -111,6 +116,7 @@ class Ledger:
         if is_new:
             self.query(f"""
                 alter table {table} enable row level security;
+                select gateway.make_append_only('{table}');
                 alter table public.usage_logs attach partition {table} for values from ('{date}') to ('{date + datetime.timedelta(days=1)}')""")
 
 

@@ -31,16 +31,16 @@ def figures(browser, names):
     return [[Decimal(value) for value in row] for row in rows]
 
 
-def follow(browser, caption, name):
-    """Clicks the link in the row with this name of a table, by the beginning of its caption. Whether there is one."""
+def follow(browser, caption, name, link="td.action a"):
+    """Clicks a link in the row with this name of a table, by the beginning of its caption. Whether there is one."""
     return browser.script(
         """const table = [...document.querySelectorAll("main table")].find((table) => table.caption?.textContent.startsWith(arguments[0]));
         const row = [...table?.tBodies[0].rows ?? []].find(({ cells: [first] }) =>
           (first.querySelector("time")?.dateTime ?? first.innerText) === arguments[1]);
-        const link = row?.querySelector("td.action a");
+        const link = row?.querySelector(arguments[2]);
         link?.click();
         return Boolean(link);""",
-        caption, name)
+        caption, name, link)
 
 
 def cells(browser, caption, names):

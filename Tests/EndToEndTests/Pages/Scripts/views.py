@@ -2,7 +2,8 @@
 
 Arguments: origin, an operator's token, and of the database two lists. The first has {view, table, columns, rows, near}: the beginning of the table's
 caption, its columns by their names on the screen, their values in its rows in any order, and how far figures may be from them, as a share. The second
-has {view, table, rows}: values of the first column, and how many calls the link in the row leads to.
+has {view, table, rows, link, list}: values of the first column, and how many rows the link in the row leads to; a selector of the link, and the heading,
+the beginning of the caption and a column of what it leads to.
 """
 
 import json
@@ -64,11 +65,12 @@ with Browser(origin) as browser:
         check(browser, table["view"], place)
     for place, table in enumerate(json.loads(linked)):
         assert table["rows"], table
-        for name, calls in table["rows"]:
+        heading, caption, column = table["list"]
+        for name, count in table["rows"]:
             browser.open(f"/operator/{table['view']}")
-            assert follow(browser, table["table"], name), (table, name, browser.text("main"))
+            assert follow(browser, table["table"], name, table["link"]), (table, name, browser.text("main"))
             browser.settle()
-            assert browser.text("h1") == "Calls" and len(cells(browser, "Calls", ["Model"])) == calls, (table, name, browser.text("main"))
-        check(browser, "calls", place)
+            assert browser.text("h1") == heading and len(cells(browser, caption, [column])) == count, (table, name, browser.text("main"))
+        check(browser, heading.lower(), place)
     browser.require_no_problems()
 print("done")

@@ -30,6 +30,7 @@ def study(testbed, kinds):
         simulator = machine.Child(
             "simulator", [testbed.options.executable, "simulate-llm", "--port", str(simulator_port)], testbed.folder / "simulator.log")
         peer = CachedGateway(testbed, dialect, simulator_port)
+        began = testbed.sql("select clock_timestamp()")[0]
         try:
             simulator.wait_until(lambda: machine.listens(simulator_port))
             send(simulator_port, "PUT", "/simulator/script", ANSWER)
@@ -39,7 +40,7 @@ def study(testbed, kinds):
         finally:
             peer.stop()
             simulator.stop()
-        found[dialect] = ledger(testbed)
+        found[dialect] = ledger(testbed, began)
         for (first, last), (read, written, all_input) in found[dialect].items():
             rows.append([dialect, f"{first}–{last}" if last > first else f"{first}", all_input, read / all_input * 100, written / all_input * 100])
         read, written, all_input = (sum(values) for values in zip(*found[dialect].values()))
@@ -97,17 +98,16 @@ def converse(testbed, peer):
             time.sleep(0.05)
 
 
-def ledger(testbed):
-    """Tokens of turns by place: read from the cache, written to it, all input. Removes what it has counted."""
+def ledger(testbed, began):
+    """Tokens of turns since a time, by place: read from the cache, written to it, all input."""
     places = " ".join(f"when place <= {last} then {first}" for first, last in GROUPS)
     lines = testbed.sql(f"""
         with call as (
             select row_number() over (partition by l.account_id order by min(l.booked_at)) as place, sum(l.cached_input_tokens) as read,
                 sum(l.cache_write_tokens) as written, sum(l.tokens_in) as all_input
-            from public.usage_logs l where l.purpose = 'chat' and l.call = 1 group by l.account_id, l.turn_id
+            from public.usage_logs l where l.purpose = 'chat' and l.call = 1 and l.booked_at > '{began}' group by l.account_id, l.turn_id
         )
-        select (case {places} end) as first, sum(read)::bigint, coalesce(sum(written), 0)::bigint, sum(all_input)::bigint from call group by 1 order by 1;
-        delete from public.usage_logs;""")
+        select (case {places} end) as first, sum(read)::bigint, coalesce(sum(written), 0)::bigint, sum(all_input)::bigint from call group by 1 order by 1""")
     found = [[int(part) for part in line.split("|")] for line in lines if line.count("|") == 3]
     return {group: tuple(values) for group, (_, *values) in zip(GROUPS, found)}
 

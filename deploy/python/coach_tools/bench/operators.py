@@ -26,7 +26,8 @@ PERIODS = (90, 30, 1)
 # Beside the answer without parameters. Those of an hour have the same one for all periods, so they are read once.
 VARIANTS = {
     "calls": (
-        "persona_id={persona}", "model=coach-sim", "domain=leadership&tier=pro", "{hour}", "{hour}&persona_id={persona}", "{hour}&model=coach-sim"),
+        "persona_id={persona}", "model=coach-sim", "domain=leadership&tier=pro", "{hour}", "{hour}&persona_id={persona}", "{hour}&model=coach-sim",
+        "error=true", "provider=down", "provider=openai&error=true"),
     "costs": (
         "group_by=day,model", "group_by=day,persona", "group_by=user", "group_by=user,model", "group_by=day,model&grain=hour", "compare=previous",
         "group_by=user&compare=previous", "group_by=user,day&compare=previous", "group_by=day,model,domain,tier&grain=hour",
@@ -48,6 +49,7 @@ VARIANTS = {
     "safety": ("group_by=day,tier,category,jurisdiction&grain=week", "group_by=jurisdiction"),
     "subscriptions": ("grain=hour&tz=Asia/Kolkata",),
     "usage": ("grain=week",),
+    "usage/retention/users": ("week=1",),
 }
 
 

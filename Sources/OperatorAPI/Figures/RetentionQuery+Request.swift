@@ -1,0 +1,35 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+extension RetentionQuery {
+    /// Of which a row can be; a period has fewer.
+    private static let weeks = 0...1_000
+
+    static let parameters: [RouteParameter] = [
+        .init("cohort", in: .query, .text.described("those of one row's `cohort`: a date (UTC) or RFC 3339")),
+        .init("week", in: .query, .integer(weeks).described("those of one row's `week`")),
+    ]
+
+    /// Reads the period, of which the days are whole as those of the figure, `cohort` and `week`.
+    init(_ request: Request, now: Date) throws(GatewayError) {
+        let text = request.uri.queryParameters["cohort"].map(String.init)
+        let cohort = text.flatMap(Self.time)
+        guard text == nil || cohort != nil else {
+            throw GatewayError(.invalidInput, "cohort must be a date or a time stamp (RFC 3339)").naming(field: "cohort")
+        }
+        let week = try request.integer("week")
+        guard week.map({ Self.weeks.contains($0) }) ?? true else {
+            throw GatewayError(.invalidInput, "week must be a number from 0 to \(Self.weeks.upperBound)").naming(field: "week")
+        }
+        self.init(period: try FigurePeriod(request, now: now).range.wholeUTCDays, cohort: cohort, week: week)
+    }
+
+    private static func time(_ text: String) -> Date? {
+        if let day = CalendarDay(text) { return Date(timeIntervalSince1970: Double(day.daysSinceEpoch) * 86_400) }
+        return Timestamp(rfc3339: text)?.date
+    }
+}
