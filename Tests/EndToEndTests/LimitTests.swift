@@ -32,6 +32,7 @@ struct LimitTests {
         for _ in 0..<2 { expectDone(try await testUser.chat("Hello \(quick)")) }
         let refused = try await testUser.chat("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
+        #expect(refused.error["user_message"] == "You've reached today's limit. Let's continue tomorrow, or upgrade for more time together.")
         let details = refused.error.object("details")
         #expect(details.number("limit") == 2 && details["tier"] == "free")
         #expect(details["upgrade_tier"] == "busy" && details["entitlement"] == "busy")
@@ -49,6 +50,8 @@ struct LimitTests {
         let testUser = try await testUser()
         let refused = try await testUser.chat("Hello \(quick)", ["domain": "leadership"])
         #expect(refused.status == 403 && refused.errorCode == "BIZ_2001" && refused.error["action"] == "upgrade")
+        #expect(
+            refused.error["user_message"] == "That's a part of coaching I can only open with a subscription. Shall we look at it together?")
         let details = refused.error.object("details")
         #expect(details["domain"] == "leadership" && details["tier"] == "free" && details["entitlement"] == "busy")
         let named = try await testUser.chat("Hello \(quick)", ["domain": "fitness"])
