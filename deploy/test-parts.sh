@@ -6,12 +6,13 @@
 # compiles the manifests of all packages, which takes eight seconds.
 run_tests() { # arguments of Swift Testing
     results=.build/results-$((parts += 1)).xml
-    local log=.build/test-part.log status reason
+    local log=.build/test-part.log status reason began=$SECONDS
     # In the foreground: at the limit only the tests are ended, and what waits for their end cleans up after them.
     timeout --foreground --kill-after=10 "${part_limit:-1200}" "$tests" --testing-library swift-testing --xunit-output "$results" \
         --experimental-maximum-parallelization-width "$width" "$@" 2>&1 | tee "$log" | tee -a .build/test.log && return
     status=${PIPESTATUS[0]}
-    if [ "$status" -eq 124 ]; then
+    # Killed, it may not have ended when it was told to.
+    if [ "$status" -eq 124 ] || { [ "$status" -eq 137 ] && [ $((SECONDS - began)) -ge "${part_limit:-1200}" ]; }; then
         say "broken off after ${part_limit:-1200} s" 2>&1 | tee -a .build/test.log
     elif ! grep -q 'Test run with' "$log"; then
         # A fatal error, or the kernel had no memory left: the process wrote no results.

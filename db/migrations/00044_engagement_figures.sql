@@ -62,13 +62,15 @@ begin
         order by 1, 2;
 end $$;
 
--- The accounts behind operator.retention: as many rows as a row of it has users. of_cohort, of_week: of one cohort, and of one week by its number; NULL: of
--- all. In the order of cohort, week and account, after `after`: {cohort as a date, week, account}. days: those of the week on which the account wrote.
--- user_id: NULL for a removed user.
+-- The accounts behind operator.retention with an answer that a provider was paid for, on which days of the week they had one, and how many. of_cohort,
+-- of_week: of one cohort, and of one week by its number; NULL: of all. In the order of cohort, week and account, after `after`: {cohort as a date, week,
+-- account}. user_id: NULL for a removed user.
+--
+-- Others are counted there and not listed, and messages are not told: those beside such answers are also fixed texts of a crisis.
 create function operator.retention_users(
     starts timestamptz, ends timestamptz, of_cohort timestamptz, of_week bigint, after text[], at_most integer)
     returns table (
-        cohort timestamptz, week bigint, account_id uuid, user_id uuid, days text, active_days bigint, turns bigint, messages bigint)
+        cohort timestamptz, week bigint, account_id uuid, user_id uuid, days text, active_days bigint, turns bigint)
     -- A page reads the first accounts of a week in the order of an index; the planner might read and sort all of them.
     language plpgsql stable security definer set search_path = '' set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -90,18 +92,19 @@ begin
         -- One after the other, until the page is full.
         return query
             select part.cohort::timestamp at time zone 'UTC', ((part.week - part.cohort) / 7)::bigint, a.id,
-                (select u.id from public.users u where u.account_id = a.id), d.days, d.active_days, d.turns, d.messages
+                (select u.id from public.users u where u.account_id = a.id), a.days, a.active_days, a.turns
             from (
-                select w.account_id as id from gateway.account_weeks w
+                select w.account_id as id, d.*
+                from gateway.account_weeks w
+                cross join lateral (
+                    select string_agg(t.day::text, ' ' order by t.day) as days, count(*) as active_days, sum(t.turns)::bigint as turns
+                    from gateway.account_days t
+                    where t.account_id = w.account_id and t.day >= part.week and t.day < part.week + 7 and t.turns > 0
+                    having count(*) > 0) as d
                 where w.cohort = part.cohort and w.week = part.week and w.is_active
                     and w.account_id > case when part.cohort = last_cohort and part.week = last_week then last_account else gateway.nobody() end
                 order by w.account_id
                 limit at_most - found_rows) as a
-            cross join lateral (
-                select string_agg(t.day::text, ' ' order by t.day) as days, count(*) as active_days, sum(t.turns)::bigint as turns,
-                    sum(t.messages)::bigint as messages
-                from gateway.account_days t
-                where t.account_id = a.id and t.day >= part.week and t.day < part.week + 7 and (t.turns <> 0 or t.messages <> 0)) as d
             order by a.id;
         get diagnostics more = row_count;
         found_rows := found_rows + more;

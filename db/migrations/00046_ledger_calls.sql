@@ -8,7 +8,8 @@
 --
 -- Nothing here tells who may be in danger (CONTRACT §5). A complete attempt without a provider is the fixed text of a crisis: it is left out, and
 -- counts in no cost. The judge is asked about suspicious messages: its calls are rows of sums, one for each of the keys of a cost, first in their
--- day, with the account gateway.nobody, no turn and no times but those of the day and the period. So are calls that failed before a fixed text.
+-- day, with the account gateway.nobody, no turn and no times but those of the day and the period. So are calls that failed before a fixed text, but
+-- by provider and model alone, and only of a whole day. The turn of a summary is not for operators: a fixed text has one, too.
 
 -- For the judge's calls of a day.
 create index idx_usage_logs_judge on public.usage_logs (day) where purpose = 'judge';
@@ -77,13 +78,12 @@ declare
         when account is null and known ?| array['provider', 'model'] then
             format('not exists (select from gateway.%I s where s.day = d::date and %s %s)', of_table, has_calls, of_rollup)
         else 'false' end;
-    -- Of the rows of a call.
-    columns constant text := $sql$
+    -- Of the rows of a call. What could name who it is of: tier, persona, domain.
+    columns_and_names constant text := $sql$
         $1 as day, count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0 as is_ended,
-        count(l.finalized_by) = 0 and count(l.status) = 0 and count(l.provider) > 0 as is_failed, min(l.purpose) as purpose, max(l.tier) as tier,
+        count(l.finalized_by) = 0 and count(l.status) = 0 and count(l.provider) > 0 as is_failed, min(l.purpose) as purpose, %s as tier,
         (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
-        (array_agg(l.persona_id order by l.revision))[1] as persona_id,
-        (array_agg(l.domain order by l.revision desc))[1] as domain,
+        %s as persona_id, %s as domain,
         (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
         (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
         sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
@@ -98,6 +98,9 @@ declare
         greatest($1::timestamp at time zone 'UTC', least(
             min(l.booked_at), ($1 + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as started_at,
         max(l.booked_at) as booked_at $sql$;
+    columns constant text := format(
+        columns_and_names, 'max(l.tier)', '(array_agg(l.persona_id order by l.revision))[1]', '(array_agg(l.domain order by l.revision desc))[1]');
+    nameless_columns constant text := format(columns_and_names, 'null::text', 'null::uuid', 'null::public.coaching_domain');
     -- Rows of calls after the page before.
     rows constant text := $sql$
         l.day = $1 and l.purpose <> 'judge' and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || of_removed;
@@ -121,23 +124,23 @@ declare
     of_time constant text :=
         'select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l '
         'where $6 is null and l.booked_at >= $10 and l.booked_at < $11 and ' || rows || of_record;
-    -- Whether the attempt of the call `k` has a fixed text for an answer. Its summary may be made after midnight.
+    -- Whether the attempt of the call `k` has a fixed text for an answer.
     is_fixed_text constant text := $sql$ (
         select count(f.provider) = 0
             and (array_agg(f.status order by f.revision desc) filter (where f.status is not null))[1] is not distinct from 'complete'
         from public.usage_logs f
-        where f.day between $1 - 1 and $1 and f.account_id = k.account_id and f.turn_id = k.turn_id and f.attempt = k.attempt
+        where f.day = $1 and f.account_id = k.account_id and f.turn_id = k.turn_id and f.attempt = k.attempt
             and f.call = 1) $sql$;
     -- The keys of failed calls of such attempts; a correction may have given them an answer.
     of_fixed_texts constant text := $sql$
         select o.account_id, o.turn_id, o.attempt, o.call
         from (
             select distinct f.account_id, f.turn_id, f.attempt from public.usage_logs f
-            where f.day between $1 - 1 and $1 and f.call = 1 and f.status = 'complete' and f.provider is null) as f
+            where f.day = $1 and f.call = 1 and f.status = 'complete' and f.provider is null) as f
         cross join lateral (
             select distinct o.account_id, o.turn_id, o.attempt, o.call from public.usage_logs o
             where o.day = $1 and o.account_id = f.account_id and o.turn_id = f.turn_id and o.attempt = f.attempt and o.call > 1
-                and o.purpose <> 'judge' and o.finalized_by is null and o.status is null and o.provider is not null) as o $sql$;
+                and o.purpose not in ('judge', 'summary') and o.finalized_by is null and o.status is null and o.provider is not null) as o $sql$;
     a_day date;
     have_all_failed boolean;
     day_start timestamptz;
@@ -185,7 +188,7 @@ begin
                         sum(c.input_tokens)::bigint as input_tokens, sum(c.cached_input_tokens)::bigint as cached_input_tokens,
                         sum(c.output_tokens)::bigint as output_tokens, sum(c.cost)::bigint as cost, bool_or(c.unpriced > 0) as unpriced,
                         bool_or(c.estimated) as estimated,
-                        row_number() over (order by c.purpose, c.error, c.tier, c.provider, c.model, c.domain, c.persona_id) as number
+                        row_number() over (order by c.error, c.tier, c.provider, c.model, c.domain, c.persona_id) as number
                     from (
                         select $sql$ || columns || $sql$ from public.usage_logs l
                         where l.day = $1 and l.purpose = 'judge'
@@ -194,10 +197,11 @@ begin
                         select c.*
                         from ($sql$ || of_fixed_texts || $sql$) as k
                         cross join lateral (
-                            select $sql$ || columns || $sql$ from public.usage_logs l
+                            select $sql$ || nameless_columns || $sql$ from public.usage_logs l
                             where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt
                                 and l.call = k.call) as c
-                        where c.is_failed and $sql$ || is_fixed_text || $sql$) as c
+                        where c.is_failed and $2 <= $1::timestamp at time zone 'UTC' and $3 >= ($1 + 1)::timestamp at time zone 'UTC'
+                            and $sql$ || is_fixed_text || $sql$) as c
                     where c.is_ended and c.started_at >= $2 and c.started_at < $3 $sql$ || condition || $sql$
                     group by c.purpose, c.error, c.persona_id, c.domain, c.tier, c.provider, c.model) as j
                 where j.number > $4
@@ -221,7 +225,7 @@ begin
                 select $sql$ || columns || $sql$ from public.usage_logs l
                 where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
             where c.is_ended and c.started_at >= $8 and c.started_at < $9 and (c.status is distinct from 'complete' or c.provider is not null)
-                and not (c.is_failed and $sql$ || is_fixed_text || ')' || condition || $sql$
+                and not (c.is_failed and c.purpose <> 'summary' and $sql$ || is_fixed_text || ')' || condition || $sql$
             order by k.account_id, k.turn_id, k.attempt, k.call
             limit $7 $sql$
             using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,

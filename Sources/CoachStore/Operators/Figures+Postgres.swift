@@ -36,7 +36,7 @@ extension Figures {
                     }
                 }
                 let statement: Query = """
-                    select \(asOf), day, turn_id, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
+                    select \(asOf), day, case when purpose <> 'summary' then turn_id end, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
                         calls, input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code, error,
                         time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
                         (extract(epoch from booked_at) * 1000000)::bigint,
@@ -50,7 +50,7 @@ extension Figures {
             retentionUsers: { caller, query, page in
                 let cursor = try page.keys(count: 3)
                 let statement: Query = """
-                    select \(asOf), (extract(epoch from cohort) * 1000000)::bigint, week, user_id, days, active_days, turns, messages,
+                    select \(asOf), (extract(epoch from cohort) * 1000000)::bigint, week, user_id, days, active_days, turns,
                         case when cohort is not null then concat_ws('/', (cohort at time zone 'UTC')::date, week, account_id) end
                     from (values (1)) as one (n) left join operator.retention_users(
                         \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch),

@@ -39,7 +39,7 @@ export const calls = (period, parameters) =>
 /** The users behind a figure of retention, each with a link to its calls of the week. */
 export const retentionUsers = (period, parameters) =>
   pages("Users", "usage/retention/users", chosen(retentionKeys, parameters), parameters, {
-    only: ["user_id", "cohort", "week", "days", "active_days", "turns", "messages"], action: callsOfUser, actionLabel: "Rows",
+    only: ["user_id", "cohort", "week", "days", "active_days", "turns"], action: callsOfUser, actionLabel: "Rows",
   });
 
 function callsOfUser({ cohort, week, user_id: user }) {

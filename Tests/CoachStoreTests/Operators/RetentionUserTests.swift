@@ -76,8 +76,28 @@ struct RetentionUserTests {
         #expect(rest.count { $0[2] == "-" } == all.count { $0[2] == callers[0].userID.description })
     }
 
-    @Test("are for operators, and a cursor of another list is refused")
-    func refusals() async throws {
+    @Test("do not tell who had a fixed text of a crisis: it is counted, and not listed")
+    func danger() async throws {
+        let store = try await StoreFixture()
+        let (callers, turns) = ([Caller.someone(), .someone()], store.turns())
+        _ = try await turns.talk(callers[0], "Hello")
+        for caller in callers {
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .danger(.crisis)).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: caller, "Please call.", domain: nil)
+            (receipt.bill, receipt.finishReason) = (nil, .safety)
+            try await turns.finish(receipt)
+        }
+        try await store.foldRollups()
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        let query = FigureQuery(period: Self.period, groups: [], grain: .day)
+        let table = try await figures.table(admin, .all("usage/retention"), query)
+        #expect(table.texts(.all("usage/retention"), ["users"]) == [["2"]])
+        let found = try await users(figures, admin, limit: 1)
+        #expect(found.map { $0[2] } == [callers[0].userID.description] && found[0][5] == "1", "\(found)")
+    }
+
+    @Test("are for operators, and a cursor of another list is rejected")
+    func rejections() async throws {
         let store = try await StoreFixture.shared()
         let (figures, query) = (Figures.postgres(client: store.gateway), RetentionQuery(period: Self.period))
         await #expect(throws: NotAllowed.self) { try await figures.retentionUsers(.someone(), query, PageRequest(limit: 1)) }

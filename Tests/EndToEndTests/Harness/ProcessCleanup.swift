@@ -4,12 +4,12 @@ import TestSupport
 
 /// Stops processes that the tests left running, by a shell that waits for the tests' end, also after a crash.
 enum ProcessCleanup {
-    /// Kills a process of the product when the tests have ended.
+    /// Kills a process when the tests have ended.
     static func kill(_ process: Int32) {
         guard let start = startTime(of: process) else { return }
         // By its id, and only if that is not another process's since: ids are used again while the next tests run.
-        let stat = "$(cut -d ' ' -f 2,22 /proc/\(process)/stat 2>/dev/null)"
-        runAtEnd("[ \"\(stat)\" = '(coach-gateway) \(start)' ] && kill -9 \(process)")
+        let now = "$(cut -d ')' -f 2 /proc/\(process)/stat 2>/dev/null | cut -d ' ' -f 21)"
+        runAtEnd("[ \"\(now)\" = '\(start)' ] && kill -9 \(process)")
     }
 
     /// In ticks since the start of the machine (proc_pid_stat(5)); nil when it has ended.
