@@ -32,7 +32,8 @@ struct LimitTests {
         for _ in 0..<2 { expectDone(try await testUser.chat("Hello \(quick)")) }
         let refused = try await testUser.chat("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
-        #expect(refused.error["user_message"] == "You've reached today's limit. Let's continue tomorrow, or upgrade for more time together.")
+        #expect(
+            refused.error["user_message"] == "You've reached today's limit. Let's continue tomorrow, or upgrade for more time together.")
         let details = refused.error.object("details")
         #expect(details.number("limit") == 2 && details["tier"] == "free")
         #expect(details["upgrade_tier"] == "busy" && details["entitlement"] == "busy")

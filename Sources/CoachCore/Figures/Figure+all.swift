@@ -112,7 +112,7 @@ extension Figure {
     /// Users behind a row of `retention`, but for those who had no answer that a provider was paid for. Without `user_id`: removed since.
     public static let retentionUsers = Figure(
         "usage/retention/users",
-        "List the users behind usage/retention: on which days of the week they had answers. Users without one are counted there and not listed",
+        "List the users behind usage/retention: on which days of the week they had answers; users without one are counted there and not listed",
         columns: [
             .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("user_id", .id, isNullable: true),
             .measure("days", .text), .measure("active_days"), .measure("turns"),
@@ -121,13 +121,14 @@ extension Figure {
     /// Calls behind a row: ids, times and counts. Nothing tells who may be in danger (CONTRACT §5). `error`: they count as errors of their provider.
     public static let calls = Figure(
         "calls",
-        "List the model calls behind a figure, newest day first; calls of the safety judge, and those that failed before a fixed text, are sums of a day, "
-            + "without user and turn; summaries have no turn",
+        "List the model calls behind a figure, newest day first; summaries have no turn; calls of the safety judge, and those that failed before a fixed "
+            + "text, are sums of a day, without user and turn",
         columns: [
             .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
             .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),
-            .measure("persona_id", .id, isNullable: true), .measure("domain", .text, isNullable: true), .measure("tier", .text, isNullable: true),
-            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true), .measure("calls"),
+            .measure("persona_id", .id, isNullable: true), .measure("domain", .text, isNullable: true),
+            .measure("tier", .text, isNullable: true), .measure("provider", .text, isNullable: true),
+            .measure("model", .text, isNullable: true), .measure("calls"),
             .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
             .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced", .flag),
             .measure("estimated", .flag), .measure("status", .text, isNullable: true), .measure("error_code", .text, isNullable: true),

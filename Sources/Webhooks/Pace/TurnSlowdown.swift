@@ -5,12 +5,12 @@ struct TurnSlowdown {
     private static let sample = 16
     /// Turns without events that are remembered: the last ones.
     private static let remembered = 64
-    /// The goal: turns beside events take at most so many times as long.
-    private static let allowed = 1.1
+    /// Turns beside events may take so many times as long to begin. That is a third of the time to the first token, of which the goal is 1.1.
+    private static let allowed = 1.25
     private static let mostYield = 4.0
 
-    /// The factor by which events are slowed down: from 1 to 4. The greatest until turns beside events show that less is enough.
-    private(set) var yield = mostYield
+    /// The factor by which events are slowed down: from 1 to 4.
+    private(set) var yield = 1.0
     private var usual: [Duration] = []
     private var besideEvents: [Duration] = []
 
@@ -19,7 +19,6 @@ struct TurnSlowdown {
         guard isBeside else {
             if usual.count == Self.remembered { usual.removeFirst() }
             usual.append(duration)
-            yield = Self.mostYield
             return
         }
         besideEvents.append(duration)
