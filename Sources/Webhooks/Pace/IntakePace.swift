@@ -1,5 +1,5 @@
 /// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and while turns take longer to
-/// begin than without events, those that come too fast are stored down to four times as slowly.
+/// begin than without events, those that come too fast are stored more slowly, down to a quarter of the rate.
 ///
 /// Those that wait end to wait together, a hundred times a second, because events that are stored together cost less (`BillingInbox`).
 ///

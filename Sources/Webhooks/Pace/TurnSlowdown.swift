@@ -5,8 +5,12 @@ struct TurnSlowdown {
     private static let sample = 16
     /// Turns without events that are remembered: the last ones.
     private static let remembered = 64
-    /// Turns beside events may take so many times as long to begin. That is a third of the time to the first token, of which the goal is 1.1.
+    /// Turns beside events that take at most so many times as long to begin are not slow. Their begin is a third of the time to the first token, of
+    /// which the goal is 1.1.
     private static let allowed = 1.25
+    /// Up to here they are a little slow, and events yield a little: a replay over 32 connections is still answered within 50 ms.
+    private static let slightlySlow = 2.0
+    private static let slightYield = 1.25
     private static let mostYield = 4.0
 
     /// The factor by which events are slowed down: from 1 to 4.
@@ -23,9 +27,17 @@ struct TurnSlowdown {
         }
         besideEvents.append(duration)
         guard besideEvents.count == Self.sample else { return }
-        let isSlow = usual.count < Self.sample || besideEvents.median > usual.median * Self.allowed
+        let ratio = usual.count < Self.sample ? .infinity : besideEvents.median / usual.median
         // Up faster than down: chat comes first.
-        yield = isSlow ? min(yield * 1.5, Self.mostYield) : max(yield / 1.25, 1)
+        let (more, less) = (yield * 1.5, yield / 1.25)
+        yield =
+            if ratio > Self.slightlySlow {
+                min(more, Self.mostYield)
+            } else if ratio > Self.allowed {
+                yield < Self.slightYield ? min(more, Self.slightYield) : max(less, Self.slightYield)
+            } else {
+                max(less, 1)
+            }
         besideEvents.removeAll(keepingCapacity: true)
     }
 }
