@@ -1,4 +1,4 @@
-/// Collects a JSON object that stands in an event stream without being a field, on one line or pretty-printed. Ollama and Gemini send errors so.
+/// Collects a JSON object that stands in an event stream without being a field, on one line or pretty-printed. Some providers send errors so.
 struct BareObject {
     /// Lines beyond it are ignored.
     private static let longest = 8 << 10

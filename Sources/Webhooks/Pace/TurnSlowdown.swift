@@ -8,7 +8,7 @@ struct TurnSlowdown {
     /// Turns beside events that take at most so many times as long to begin are not slow. Their begin is a third of the time to the first token, of
     /// which the goal is 1.1.
     private static let allowed = 1.25
-    /// Up to here they are a little slow, and events yield a little: a replay over 32 connections is still answered within 50 ms.
+    /// Up to here they are a little slow, and events yield a little.
     private static let slightlySlow = 2.0
     private static let slightYield = 1.25
     private static let mostYield = 4.0

@@ -14,7 +14,7 @@ enum MetricHelp {
             "tokens of all billed calls (answers, judges, summaries, failed-over ones), input and output; its _sum is the total",
         "gen_ai_client_operation_duration_seconds":
             "from a request to a model to the end of its answer, also of those that failed, were cancelled, or that another provider's answer healed; of "
-            + "answers, judges and summaries",
+            + "answers, judges and summaries. error_type is the kind of the fault: refused, no_first_token, stalled, cut, error_frame, time_limit or too_long",
         "gen_ai_server_time_to_first_token_seconds": "from a turn's request to the model's first released text",
         "gen_ai_server_time_per_output_token_seconds":
             "from a model's first released text to the end of its answer, by the tokens after the first",

@@ -138,7 +138,7 @@ struct CallListTests {
         #expect(count(failed) == errors && count(all) == errors + count(others))
         // The judge's, and those of the fixed text, of which nothing tells that there was one.
         let sums = failed.filter { $0[5] == "-" }
-        #expect(sums == [["1", "true", "-", "chat", "-", "-"], ["1", "true", "-", "judge", "-", "-"]])
+        #expect(sums == [["1", "true", "-", "judge", "-", "-"], ["1", "true", "-", "chat", "-", "-"]])
         let own = try await calls(["user_id": caller.userID.description, "provider": "down"])
         #expect(own.count == 4 && own.allSatisfy { $0[1] == "true" && $0[4] == caller.userID.description && $0[5] != "-" }, "\(own)")
         #expect(try await calls(["error_code": CallQuery.anyError]).count == 2)
