@@ -18,7 +18,7 @@ struct WebhookSettings: Sendable {
     var eventsPerSecond: Int
 
     /// Measured on two processors beside chat: `deploy/bench --only webhooks`.
-    private static let eventsPerProcessor = 400
+    private static let eventsPerProcessor = 500
 
     struct GooglePlay: Sendable {
         var audience: String

@@ -81,7 +81,7 @@ struct IntakePaceTests {
         chat.runTurns(for: .seconds(2))
         let waits = chat.replay(connections: connections, for: .seconds(25))
         // Until the next of the moments at which events end to wait.
-        let limit = Duration.milliseconds(500 + 10) + .seconds(connections) / Self.rate
+        let limit = Duration.milliseconds(500 + 20) + .seconds(connections) / Self.rate
         #expect(limit < .seconds(1) && waits.allSatisfy { $0 <= limit }, "\(waits.max() ?? .zero)")
     }
 
@@ -91,10 +91,11 @@ struct IntakePaceTests {
         var pace = IntakePace(eventsPerSecond: 100, at: now)
         let waits = (0..<1000).map { _ in pace.admit(at: now) }
         #expect(waits.prefix(100).allSatisfy { $0 == .zero })
-        #expect(waits[100..<600] == (1...500).map { .milliseconds($0 * 10) }[...])
+        // Two at a time, every 20 ms.
+        #expect(waits[100..<600] == (1...500).map { .milliseconds(($0 + 1) / 2 * 20) }[...])
         #expect(waits.suffix(400).allSatisfy { $0 == nil })
         // Those that were refused have no place in the queue.
-        #expect(pace.admit(at: now + .seconds(1)) == .seconds(4) + .milliseconds(10))
+        #expect(pace.admit(at: now + .seconds(1)) == .seconds(4) + .milliseconds(20))
     }
 
     @Test("the pacer learns of turns from the repository that it watches")
