@@ -1,8 +1,8 @@
 import CoachCore
 import Synchronization
 
-/// The caller's rate limit for the headers of a response (CONTRACT §2). Whoever counts the request records it: the middleware, or with
-/// ``RequestCounting/byHandler`` the handler. `EdgeMiddleware` writes it to the response, whether that is a success, an error or a stream.
+/// The caller's rate limit, which the response states in its headers (CONTRACT §2). The middleware records it when it counts the request; a handler
+/// that counts by itself (``RequestCounting/byHandler``) records it there. `EdgeMiddleware` writes it to every response: success, error or stream.
 public final class ResponseRateLimit: Sendable {
     private let recorded = Mutex<RateLimit?>(nil)
 
