@@ -78,6 +78,12 @@ declare
         when account is null and known ?| array['provider', 'model'] then
             format('not exists (select from gateway.%I s where s.day = d::date and %s %s)', of_table, has_calls, of_rollup)
         else 'false' end;
+    -- Whether some are told by sums. Those of a persona are the judge's, which have no account.
+    have_sums constant text := case
+        when account is not null then 'false'
+        when has_persona then format(
+            'exists (select from gateway.account_usage_days s where s.account_id = gateway.nobody() and s.day = d::date %s)', of_rollup)
+        else 'true' end;
     -- Of the rows of a call. What could name who it is of: tier, persona, domain.
     columns_and_names constant text := $sql$
         $1 as day, count(l.finalized_by) > 0 or count(l.status) > 0 or count(l.provider) > 0 as is_ended,
@@ -131,18 +137,30 @@ declare
         from public.usage_logs f
         where f.day = $1 and f.account_id = k.account_id and f.turn_id = k.turn_id and f.attempt = k.attempt
             and f.call = 1) $sql$;
-    -- The keys of failed calls of such attempts; a correction may have given them an answer.
-    of_fixed_texts constant text := $sql$
-        select o.account_id, o.turn_id, o.attempt, o.call
-        from (
-            select distinct f.account_id, f.turn_id, f.attempt from public.usage_logs f
-            where f.day = $1 and f.call = 1 and f.status = 'complete' and f.provider is null) as f
-        cross join lateral (
-            select distinct o.account_id, o.turn_id, o.attempt, o.call from public.usage_logs o
-            where o.day = $1 and o.account_id = f.account_id and o.turn_id = f.turn_id and o.attempt = f.attempt and o.call > 1
-                and o.purpose not in ('judge', 'summary') and o.finalized_by is null and o.status is null and o.provider is not null) as o $sql$;
+    -- Failed calls of such attempts, of a whole day; a correction may have given them an answer. None has a name that a filter could ask for.
+    beside_fixed_texts constant text := case
+        when coalesce(known ->> 'tier', known ->> 'persona_id', known ->> 'domain') is not null then ''
+        else $sql$
+            union all
+            select c.*
+            from (
+                select o.account_id, o.turn_id, o.attempt, o.call
+                from (
+                    select distinct f.account_id, f.turn_id, f.attempt from public.usage_logs f
+                    where f.day = $1 and f.call = 1 and f.status = 'complete' and f.provider is null) as f
+                cross join lateral (
+                    select distinct o.account_id, o.turn_id, o.attempt, o.call from public.usage_logs o
+                    where o.day = $1 and o.account_id = f.account_id and o.turn_id = f.turn_id and o.attempt = f.attempt and o.call > 1
+                        and o.purpose not in ('judge', 'summary') and o.finalized_by is null and o.status is null and o.provider is not null
+                    ) as o) as k
+            cross join lateral (
+                select $sql$ || nameless_columns || $sql$ from public.usage_logs l
+                where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
+            where c.is_failed and $2 <= $1::timestamp at time zone 'UTC' and $3 >= ($1 + 1)::timestamp at time zone 'UTC'
+                and $sql$ || is_fixed_text end;
     a_day date;
     have_all_failed boolean;
+    has_sums boolean;
     day_start timestamptz;
     day_end timestamptz;
     is_part boolean;
@@ -157,9 +175,9 @@ begin
     if filter ? 'user_id' and account is null and not is_removed then
         return;
     end if;
-    for a_day, have_all_failed in execute
+    for a_day, have_all_failed, has_sums in execute
         -- One day after the other, until the page is full.
-        'select d::date, ' || have_failed || ' from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where '
+        'select d::date, ' || have_failed || ', ' || have_sums || ' from generate_series($2::timestamp, $1::timestamp, interval ''-1 day'') as d where '
             || of_days || of_error_day
         using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
     loop
@@ -177,7 +195,7 @@ begin
                 into is_small_part
                 using date_bin('15 minutes', greatest(starts, day_start), 'epoch'), least(ends, day_end), a_day, at_most;
         end if;
-        if account is null and (a_day::text is distinct from after[1] or after[2]::uuid = gateway.nobody()) then
+        if has_sums and (a_day::text is distinct from after[1] or after[2]::uuid = gateway.nobody()) then
             return query execute $sql$
                 select $1, gateway.nobody(), null::uuid, 0, j.number::integer, j.purpose, null::uuid, null::uuid,
                     j.persona_id, j.domain, j.tier, j.provider, j.model, j.calls, j.input_tokens, j.cached_input_tokens, j.output_tokens, j.cost,
@@ -193,15 +211,7 @@ begin
                         select $sql$ || columns || $sql$ from public.usage_logs l
                         where l.day = $1 and l.purpose = 'judge'
                         group by l.account_id, l.turn_id, l.attempt, l.call
-                        union all
-                        select c.*
-                        from ($sql$ || of_fixed_texts || $sql$) as k
-                        cross join lateral (
-                            select $sql$ || nameless_columns || $sql$ from public.usage_logs l
-                            where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt
-                                and l.call = k.call) as c
-                        where c.is_failed and $2 <= $1::timestamp at time zone 'UTC' and $3 >= ($1 + 1)::timestamp at time zone 'UTC'
-                            and $sql$ || is_fixed_text || $sql$) as c
+                        $sql$ || beside_fixed_texts || $sql$) as c
                     where c.is_ended and c.started_at >= $2 and c.started_at < $3 $sql$ || condition || $sql$
                     group by c.purpose, c.error, c.persona_id, c.domain, c.tier, c.provider, c.model) as j
                 where j.number > $4
