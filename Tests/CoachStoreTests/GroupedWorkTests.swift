@@ -27,7 +27,7 @@ struct GroupedWorkTests {
     @Test("an item that comes alone is worked on at once; those that come meanwhile make groups, in their order and none too large")
     func groups() async throws {
         let worker = Worker()
-        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 3) { try await worker.work($0) }
+        let work = GroupedWork<Int, Int>(largestGroup: 3) { try await worker.work($0) }
         let first = Task.immediate { try await work.value(1) }
         try await eventually("the first group") { worker.begun == [[1]] }
         let others = (2...6).map { number in Task.immediate { try await work.value(number) } }
@@ -48,7 +48,7 @@ struct GroupedWorkTests {
     @Test("a group that fails, fails for each of its items, and for no other")
     func failure() async throws {
         let worker = Worker()
-        let work = GroupedWork<Int, Int>(groupsAtOnce: 1, largestGroup: 8) { try await worker.work($0) }
+        let work = GroupedWork<Int, Int>(largestGroup: 8) { try await worker.work($0) }
         let first = Task.immediate { try await work.value(1) }
         try await eventually("the first group") { worker.begun == [[1]] }
         let failing = [-2, 3].map { number in Task.immediate { try await work.value(number) } }

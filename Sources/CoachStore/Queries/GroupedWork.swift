@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Does work on items in groups, as databases commit: what comes while groups are being worked on waits, and makes the next group. An item that
-/// comes alone waits for nothing.
+/// Does work on items in groups, one after the other, as databases commit: what comes while a group is being worked on waits, and makes the next
+/// one. An item that comes alone waits for nothing.
 final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
     /// The values of a group, in the order of its items. What it throws is thrown for each of them.
     typealias Work = @Sendable (_ group: [Item]) async throws -> [Value]
@@ -13,16 +13,14 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
-        var running = 0
+        var isRunning = false
     }
 
-    private let groupsAtOnce: Int
     private let largestGroup: Int
     private let work: Work
     private let state = Mutex(State())
 
-    init(groupsAtOnce: Int, largestGroup: Int, work: @escaping Work) {
-        self.groupsAtOnce = groupsAtOnce
+    init(largestGroup: Int, work: @escaping Work) {
         self.largestGroup = largestGroup
         self.work = work
     }
@@ -32,9 +30,8 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let isToStart = state.withLock { state in
                 state.waiting.append(Waiting(item: item, continuation: continuation))
-                guard state.running < groupsAtOnce else { return false }
-                state.running += 1
-                return true
+                defer { state.isRunning = true }
+                return !state.isRunning
             }
             if isToStart { Task { await run() } }
         }
@@ -54,7 +51,7 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
     private func next() -> [Waiting]? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
-                state.running -= 1
+                state.isRunning = false
                 return nil
             }
             let group = Array(state.waiting.prefix(largestGroup))

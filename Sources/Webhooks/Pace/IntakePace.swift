@@ -3,9 +3,9 @@
 ///
 /// Those that wait end to wait together, fifty times a second, because events that are stored together cost less (`BillingInbox`).
 ///
-/// Events below the rate never wait, whatever turns do, unless they pile up for seconds: then they come faster than this machine stores them. Those
-/// that wait for a quarter of a second already yield less, and from half a second on not at all: so a sender has its answers within a second (CONTRACT
-/// §6) over as many connections as half a second's events.
+/// Events below the rate wait only while a turn begins (`TurnGate`), unless they pile up for seconds: then they come faster than this machine stores
+/// them. Those that wait for a quarter of a second already yield less, and from half a second on not at all: so a sender has its answers within a
+/// second (CONTRACT §6) over as many connections as half a second's events.
 struct IntakePace {
     typealias Instant = ContinuousClock.Instant
 

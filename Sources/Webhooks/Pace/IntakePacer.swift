@@ -4,6 +4,7 @@ import Synchronization
 /// Holds events of billing senders back as `IntakePace` decides, by the turns of the repository that it watches.
 public final class IntakePacer: Sendable {
     private let pace: Mutex<IntakePace>
+    private let gate = TurnGate()
 
     /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
     public init(eventsPerSecond: Int) {
@@ -15,10 +16,12 @@ public final class IntakePacer: Sendable {
         var watched = repository
         watched.begin = { [self] caller, request, assessment in
             let start = ContinuousClock.now
+            gate.turnBegins()
             // Those too that fail: a turn that runs into a time limit is the surest sign of too much work.
             defer {
                 let now = ContinuousClock.now
                 pace.withLock { $0.turnBegan(at: now, after: now - start) }
+                gate.turnBegan()
             }
             return try await repository.begin(caller, request, assessment)
         }
@@ -31,6 +34,7 @@ public final class IntakePacer: Sendable {
         guard let pause = pace.withLock({ $0.admit(at: now) }) else { return nil }
         defer { pace.withLock { $0.answered(at: .now) } }
         if pause > .zero { try await Task.sleep(until: now + pause, clock: .continuous) }
+        await gate.pass()
         return try await store()
     }
 }

@@ -81,7 +81,8 @@ final class LoadRun {
             streams[Int(stream)].request = nextRequest
             streams[Int(stream)].dueAt = nextRequestAt
             nextRequest = (nextRequest + 1) % plan.requests.count
-            nextRequestAt += plan.interval
+            // Not at even intervals, which could always fall beside or between what else is periodic.
+            nextRequestAt += UInt64(Double(plan.interval) * Double.random(in: 0.5..<1.5, using: &random))
             begin(Int(stream))
         }
         guard now >= windowEnd else { return }

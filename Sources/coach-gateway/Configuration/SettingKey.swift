@@ -155,7 +155,7 @@ struct SettingKey: Sendable {
     static let webhookRate = SettingKey(
         name: "COACH_WEBHOOK_RATE", fallback: nil,
         meaning:
-            "billing events a second that this instance stores, default 500 a processor; more wait, the longer the slower turns begin, and are 503 after 5 s"
+            "billing events a second that this instance stores, default 700 a processor; more wait, the longer the slower turns begin, and are 503 after 5 s"
     )
     static let tracesEndpoint = SettingKey(
         name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", fallback: nil,

@@ -18,7 +18,7 @@ struct WebhookSettings: Sendable {
     var eventsPerSecond: Int
 
     /// Measured on two processors beside chat: `deploy/bench --only webhooks`.
-    private static let eventsPerProcessor = 500
+    private static let eventsPerProcessor = 700
 
     struct GooglePlay: Sendable {
         var audience: String
