@@ -38,7 +38,7 @@ void vector_multiply(
     const float *x, const int8_t *w, const int32_t *sums, const float *scales, const float *bias, float *scratch, float *y, size_t rows,
     size_t inner, size_t columns, vector_kernel_t kernel);
 
-// x = layer norm of (x + added) per row, times weight, plus bias.
+// x = layer norm of (x + added) per row, times weight, plus bias. width: a multiple of 16.
 void vector_normalise(float *x, const float *added, const float *weight, const float *bias, size_t rows, size_t width);
 
 // The Gaussian error linear unit of each value, by its error function to 2e-7.
@@ -47,5 +47,7 @@ void vector_gelu(float *x, size_t count);
 // FNV-1a (64 bits).
 uint64_t vector_checksum(const uint8_t *bytes, size_t count);
 
-// Self-attention. qkv: tokens x (3 * width), queries, keys and values side by side; scores: room for `tokens` values; out: tokens x width.
-void vector_attend(const float *qkv, float *scores, float *out, size_t tokens, size_t heads, size_t width);
+// Self-attention. qkv: rows x (3 * width), queries, keys and values side by side; rows: tokens, filled up to a multiple of `VECTOR_ROWS`; scratch:
+// `vector_attend_scratch` values; out: tokens x width.
+void vector_attend(const float *qkv, float *scratch, float *out, size_t tokens, size_t heads, size_t width);
+size_t vector_attend_scratch(size_t tokens, size_t heads, size_t width);

@@ -95,6 +95,53 @@ struct TextEncoderTests {
 
     private static func product(_ x: [Int], _ y: [Int]) -> Int { x.indices.reduce(0) { $0 + x[$1] * y[$1] } }
 
+    /// The numbers of tokens and the sizes of heads are beside those that are worked on at once.
+    @Test(
+        "a token takes from all of them by the products of its query and their keys", arguments: [1, 4, 15, 16, 17, 33, 80], [5, 16, 32])
+    func attention(tokens: Int, size: Int) {
+        let (heads, rows) = (3, TextEncoder.rows(for: tokens))
+        let width = heads * size
+        var random = SeededGenerator(state: UInt64(tokens * size))
+        let qkv = (0..<(rows * width * 3)).map { _ in Float.random(in: -3...3, using: &random) }
+        func value(_ token: Int, _ part: Int, _ index: Int) -> Double { Double(qkv[(token * 3 + part) * width + index]) }
+        let attended = TextEncoder.attend(qkv, tokens: tokens, heads: heads)
+        for token in 0..<tokens {
+            for head in 0..<heads {
+                let own = (head * size)..<((head + 1) * size)
+                let products = (0..<tokens).map { other in own.reduce(0) { $0 + value(token, 0, $1) * value(other, 1, $1) } }
+                let shares = products.map { exp($0 / Double(size).squareRoot()) }
+                let sum = shares.reduce(0, +)
+                for index in own {
+                    let expected = (0..<tokens).reduce(0) { $0 + shares[$1] / sum * value($1, 2, index) }
+                    #expect(abs(Double(attended[token * width + index]) - expected) < 1e-4)
+                }
+            }
+        }
+    }
+
+    @Test("a row is normalised by its own mean and variance")
+    func normalisation() {
+        let (rows, width) = (5, TextEncoder.columnUnit * 3)
+        var random = SeededGenerator(state: 7)
+        let x = (0..<(rows * width)).map { _ in Float.random(in: -3...5, using: &random) }
+        let added = x.map { _ in Float.random(in: -3...5, using: &random) }
+        let weight = (0..<width).map { Float($0 % 5) - 2 }
+        let bias = (0..<width).map { Float($0 % 7) - 3 }
+        var y = x
+        TextEncoder.Normalisation(weight: weight, bias: bias)(&y, adding: added)
+        for row in 0..<rows {
+            let own = (row * width)..<((row + 1) * width)
+            let sums = own.map { Double(x[$0] + added[$0]) }
+            let mean = sums.reduce(0, +) / Double(width)
+            let variance = sums.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(width)
+            for (index, sum) in zip(own, sums) {
+                let column = index - own.lowerBound
+                let expected = (sum - mean) / variance.squareRoot() * Double(weight[column]) + Double(bias[column])
+                #expect(abs(Double(y[index]) - expected) < 1e-4)
+            }
+        }
+    }
+
     @Test("a damaged or shortened file is rejected")
     func damaged() throws {
         var file = try Checkout.data("domains/encoder.bin")

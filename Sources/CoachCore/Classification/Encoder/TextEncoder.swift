@@ -76,10 +76,24 @@ struct TextEncoder: Sendable {
 
         /// The normalised sum of `x` and `added`.
         func callAsFunction(_ x: inout [Float], adding added: [Float]) {
-            // SAFETY: `added` is as long as `x`, whose rows are as long as the weights.
+            // SAFETY: `added` is as long as `x`, whose rows are as long as the weights: a multiple of `VECTOR_COLUMNS`.
             vector_normalise(&x, added, weight, bias, x.count / weight.count, weight.count)
         }
     }
+
+    /// What each token takes from all of them. `qkv`: queries, keys and values side by side, for each token and for the rows that fill them up.
+    static func attend(_ qkv: [Float], tokens: Int, heads: Int) -> [Float] {
+        let width = qkv.count / 3 / rows(for: tokens)
+        precondition(qkv.count == rows(for: tokens) * width * 3 && width.isMultiple(of: heads))
+        var attended = [Float](repeating: 0, count: qkv.count / 3)
+        var scratch = [Float](repeating: 0, count: vector_attend_scratch(tokens, heads, width))
+        // SAFETY: sizes as checked here.
+        vector_attend(qkv, &scratch, &attended, tokens, heads, width)
+        return attended
+    }
+
+    /// The number of tokens, filled up.
+    static func rows(for tokens: Int) -> Int { (tokens + rowUnit - 1) / rowUnit * rowUnit }
 
     struct Layer: Sendable {
         /// Queries, keys and values side by side.
@@ -106,13 +120,10 @@ struct TextEncoder: Sendable {
     func scores(_ words: some Sequence<ArraySlice<UInt8>>) -> (scores: [Float], words: Int) {
         let (numbers, encoded) = numbers(words)
         let (tokens, width) = (numbers.count, shape.width)
-        let rows = (tokens + TextEncoder.rowUnit - 1) / TextEncoder.rowUnit * TextEncoder.rowUnit
+        let rows = Self.rows(for: tokens)
         var x = embedded(numbers, rows: rows)
-        var scores = [Float](repeating: 0, count: tokens)
-        var attended = [Float](repeating: 0, count: rows * width)
         for layer in layers {
-            // SAFETY: three times the width for each row, a score for each token, and `attended` has as many rows as `x`.
-            vector_attend(layer.attention(x, rows: rows), &scores, &attended, tokens, shape.heads, width)
+            let attended = Self.attend(layer.attention(x, rows: rows), tokens: tokens, heads: shape.heads)
             layer.attendedNorm(&x, adding: layer.attended(attended, rows: rows))
             var inner = layer.up(x, rows: rows)
             vector_gelu(&inner, inner.count)
