@@ -10,10 +10,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
-) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 /// Tests of the release build, which is what `deploy/test` tests, are not optimised themselves: they run once.
@@ -59,6 +57,8 @@ let package = Package(
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
+        // In the executable, which can be copied by itself.
+        .target(name: "CPageFiles", exclude: ["Static"], cSettings: [.unsafeFlags(["-std=c23"])]),
         // Optimised also while the rest is debugged: it is arithmetic alone.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),
         module("JSON"),
@@ -92,10 +92,8 @@ let package = Package(
                 .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
         module("AccountAPI", ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
-        // The files of its pages are in the executable, which can be copied by itself.
         module(
-            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird],
-            resources: [.embedInCode("Static")]),
+            "OperatorAPI", ["CPageFiles", "HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", .hummingbird]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird, .nioPosix]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
         module(

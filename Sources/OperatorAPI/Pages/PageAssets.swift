@@ -20,8 +20,8 @@ struct PageAssets: Sendable {
     func path(_ name: String) -> String { "\(folder)/\(version)/\(name)" }
 
     /// The file with each `{{name}}` replaced: `assets` by the folder with the version, others by the given text, which is HTML already.
-    func filled(_ template: [UInt8], _ texts: [String: String] = [:]) -> PageFile {
-        var html = String(decoding: template, as: UTF8.self)
+    func filled(_ template: PageFile, _ texts: [String: String] = [:]) -> PageFile {
+        var html = String(decoding: template.bytes, as: UTF8.self)
         for (name, text) in texts.merging(["assets": "\(folder)/\(version)"], uniquingKeysWith: { $1 }) {
             html = html.replacing("{{\(name)}}", with: text)
         }

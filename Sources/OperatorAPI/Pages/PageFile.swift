@@ -1,3 +1,4 @@
+import CPageFiles
 import Foundation
 import HTTPEdge
 import HTTPTypes
@@ -25,6 +26,20 @@ struct PageFile: Sendable {
     init(_ kind: Kind, _ bytes: [UInt8]) {
         self.kind = kind
         self.bytes = bytes
+    }
+
+    /// A file of `CPageFiles`.
+    init(_ name: String) {
+        guard let file = page_file(name)?.pointee, let kind = name.split(separator: ".").last.flatMap({ Kind(rawValue: String($0)) }) else {
+            preconditionFailure("there is no page file \(name)")
+        }
+        // SAFETY: a constant of the executable.
+        self.init(kind, Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+    }
+
+    /// Files of `CPageFiles` by their names.
+    static func named(_ names: String...) -> [String: PageFile] {
+        Dictionary(uniqueKeysWithValues: names.map { ($0, PageFile($0)) })
     }
 
     /// As Content-Security-Policy and subresource integrity write it.

@@ -7,12 +7,7 @@ import JSON
 
 /// `/try`: a page to talk to the coach, for development. It answers requests from this machine only; for others it does not exist (CONTRACT §5).
 public struct TryRoutes: Feature {
-    private let assets = PageAssets(
-        folder: "/try/assets",
-        [
-            "try.js": PageFile(.script, PackageResources.try_js), "stream.js": PageFile(.script, PackageResources.stream_js),
-            "base.css": PageFile(.css, PackageResources.base_css), "try.css": PageFile(.css, PackageResources.try_css),
-        ])
+    private let assets = PageAssets(folder: "/try/assets", PageFile.named("try.js", "stream.js", "base.css", "try.css"))
     private let mint: @Sendable (UserID) throws -> String
 
     private static let user = JSONBody("TryUser") { (body) throws(JSONFinding) in try body.required("user", as: UserID.self) }
@@ -22,7 +17,7 @@ public struct TryRoutes: Feature {
 
     public func register(on routes: RouteTable) {
         let group = routes.open("Development", addressLimit: .none)
-        let page = assets.filled(PackageResources.try_html)
+        let page = assets.filled(PageFile("try.html"))
         group.get("/try", .init("A page to talk to the coach", response: .media("text/html", .text))) { request, _ in
             guard request.isLocal else { throw GatewayError.notFound }
             return page.page()
