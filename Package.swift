@@ -57,7 +57,7 @@ let package = Package(
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
-        // In the executable, which can be copied by itself.
+        // The files of the pages are in the executable, which can be copied by itself.
         .target(name: "CPageFiles", exclude: ["Static"], cSettings: [.unsafeFlags(["-std=c23"])]),
         // Optimised also while the rest is debugged: it is arithmetic alone.
         .target(name: "CVectorMath", cSettings: [.unsafeFlags(["-O2"], .when(configuration: .debug))]),

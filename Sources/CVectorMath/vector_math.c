@@ -5,9 +5,9 @@
 
 static const float NORM_EPSILON = 1e-12f;
 
-// e to the x for x <= 0, to a relative error of 1e-6: two to the whole part by the exponent's bits, times a polynomial of the rest.
+// e to the x for x <= 0, to a relative error of 1e-6; nearly 0 where x is no number: two to the whole part by the exponent's bits, times a polynomial of the rest.
 static inline __attribute__((always_inline)) float exponential(float x) {
-    const float power = (x < -80 ? -80 : x) * 1.44269504f;
+    const float power = (x > -80 ? x : -80) * 1.44269504f;
     const float whole = (float)(int32_t)(power - 0.5f);
     const float rest = (power - whole) * 0.69314718f;
     const float series =
@@ -33,14 +33,14 @@ void vector_pack(const int8_t *restrict values, int8_t *restrict packed, int32_t
 // Each row as bytes around 128; returns the scale of the row.
 static inline __attribute__((always_inline)) float quantise(const float *restrict x, uint8_t *restrict bytes, size_t count) {
     // Partial maxima, because each comparison waits for the one before. A value that is no number never counts.
-    enum { MAXIMA = 32 };
-    float part[MAXIMA] = {0}, highest = 1e-12f;
+    enum { PARTS = 32 };
+    float part[PARTS] = {0}, highest = 1e-12f;
     size_t i = 0;
-    for (; i + MAXIMA <= count; i += MAXIMA) {
-        for (int j = 0; j < MAXIMA; j++) part[j] = fabsf(x[i + j]) > part[j] ? fabsf(x[i + j]) : part[j];
+    for (; i + PARTS <= count; i += PARTS) {
+        for (int j = 0; j < PARTS; j++) part[j] = fabsf(x[i + j]) > part[j] ? fabsf(x[i + j]) : part[j];
     }
     for (; i < count; i++) highest = fabsf(x[i]) > highest ? fabsf(x[i]) : highest;
-    for (int j = 0; j < MAXIMA; j++) highest = part[j] > highest ? part[j] : highest;
+    for (int j = 0; j < PARTS; j++) highest = part[j] > highest ? part[j] : highest;
     const float factor = 127 / highest;
     for (i = 0; i < count; i++) {
         // 128.5 because the conversion to an integer cuts off. The limits hold for infinite values; no number becomes 1.
@@ -75,17 +75,17 @@ void vector_multiply(
 }
 
 // Sums are kept in so many parts, because C keeps the order of additions, and with one sum each waits for the one before.
-enum { PARTS = 16 };
+enum { LANES = 16 };
 
 static inline __attribute__((always_inline)) float total(const float *restrict parts) {
     float sum = 0;
-    for (int j = 0; j < PARTS; j++) sum += parts[j];
+    for (int j = 0; j < LANES; j++) sum += parts[j];
     return sum;
 }
 
 static inline __attribute__((always_inline)) float largest(const float *restrict parts) {
     float value = parts[0];
-    for (int j = 1; j < PARTS; j++) value = parts[j] > value ? parts[j] : value;
+    for (int j = 1; j < LANES; j++) value = parts[j] > value ? parts[j] : value;
     return value;
 }
 
@@ -94,16 +94,16 @@ void vector_normalise(
     float *restrict x, const float *restrict added, const float *restrict weight, const float *restrict bias, size_t rows,
     size_t width) {
     for (size_t row = 0; row < rows; row++, x += width, added += width) {
-        float sums[PARTS] = {0}, squares[PARTS] = {0};
-        for (size_t i = 0; i < width; i += PARTS) {
-            for (int j = 0; j < PARTS; j++) {
+        float sums[LANES] = {0}, squares[LANES] = {0};
+        for (size_t i = 0; i < width; i += LANES) {
+            for (int j = 0; j < LANES; j++) {
                 x[i + j] += added[i + j];
                 sums[j] += x[i + j];
             }
         }
         const float mean = total(sums) / (float)width;
-        for (size_t i = 0; i < width; i += PARTS) {
-            for (int j = 0; j < PARTS; j++) squares[j] += (x[i + j] - mean) * (x[i + j] - mean);
+        for (size_t i = 0; i < width; i += LANES) {
+            for (int j = 0; j < LANES; j++) squares[j] += (x[i + j] - mean) * (x[i + j] - mean);
         }
         const float scale = 1 / sqrtf(total(squares) / (float)width + NORM_EPSILON);
         for (size_t i = 0; i < width; i++) x[i] = (x[i] - mean) * scale * weight[i] + bias[i];
@@ -133,27 +133,27 @@ void vector_gelu(float *x, size_t count) {
 static inline __attribute__((always_inline)) void attention_shares(
     const float *restrict queries, const float *restrict keys, float *restrict shares, float *restrict sums, size_t stride, size_t size,
     size_t tokens, size_t padded) {
-    for (size_t other = 0; other < padded; other += PARTS) {
-        float products[VECTOR_ROWS][PARTS] = {{0}};
+    for (size_t other = 0; other < padded; other += LANES) {
+        float products[VECTOR_ROWS][LANES] = {{0}};
         for (size_t i = 0; i < size; i++) {
             for (int r = 0; r < VECTOR_ROWS; r++) {
                 const float query = queries[(size_t)r * stride + i];
-                for (int j = 0; j < PARTS; j++) products[r][j] += query * keys[i * padded + other + j];
+                for (int j = 0; j < LANES; j++) products[r][j] += query * keys[i * padded + other + j];
             }
         }
         for (int r = 0; r < VECTOR_ROWS; r++) memcpy(shares + (size_t)r * padded + other, products[r], sizeof products[r]);
     }
     for (int r = 0; r < VECTOR_ROWS; r++, shares += padded) {
         for (size_t other = tokens; other < padded; other++) shares[other] = -INFINITY;
-        float parts[PARTS];
+        float parts[LANES];
         memcpy(parts, shares, sizeof parts);
-        for (size_t other = PARTS; other < padded; other += PARTS) {
-            for (int j = 0; j < PARTS; j++) parts[j] = shares[other + j] > parts[j] ? shares[other + j] : parts[j];
+        for (size_t other = LANES; other < padded; other += LANES) {
+            for (int j = 0; j < LANES; j++) parts[j] = shares[other + j] > parts[j] ? shares[other + j] : parts[j];
         }
         const float highest = largest(parts);
         memset(parts, 0, sizeof parts);
-        for (size_t other = 0; other < padded; other += PARTS) {
-            for (int j = 0; j < PARTS; j++) {
+        for (size_t other = 0; other < padded; other += LANES) {
+            for (int j = 0; j < LANES; j++) {
                 shares[other + j] = exponential(shares[other + j] - highest);
                 parts[j] += shares[other + j];
             }
@@ -162,20 +162,20 @@ static inline __attribute__((always_inline)) void attention_shares(
     }
 }
 
-static inline size_t padded_to_parts(size_t count) { return (count + PARTS - 1) / PARTS * PARTS; }
+static inline size_t padded_to_lanes(size_t count) { return (count + LANES - 1) / LANES * LANES; }
 
 size_t vector_attend_scratch(size_t tokens, size_t heads, size_t width) {
     const size_t size = width / heads;
-    return (size + VECTOR_ROWS) * padded_to_parts(tokens) + tokens * padded_to_parts(size);
+    return (size + VECTOR_ROWS) * padded_to_lanes(tokens) + tokens * padded_to_lanes(size);
 }
 
 WIDEST_VECTORS
 void vector_attend(
     const float *restrict qkv, float *restrict scratch, float *restrict out, size_t tokens, size_t heads, size_t width) {
     const size_t size = width / heads, stride = 3 * width;
-    const size_t padded = padded_to_parts(tokens), padded_size = padded_to_parts(size);
+    const size_t padded = padded_to_lanes(tokens), padded_size = padded_to_lanes(size);
     const float scale = 1 / sqrtf((float)size);
-    // Those of one head, in an order in which `PARTS` of them are read at once.
+    // Those of one head, in an order in which `LANES` of them are read at once.
     float *keys = scratch, *values = keys + size * padded, *shares = values + tokens * padded_size;
     memset(keys, 0, (size * padded + tokens * padded_size) * sizeof *keys);
     for (size_t head = 0; head < heads; head++, qkv += size, out += size) {
@@ -187,15 +187,15 @@ void vector_attend(
         for (size_t token = 0; token < tokens; token += VECTOR_ROWS) {
             float sums[VECTOR_ROWS];
             attention_shares(qkv + token * stride, keys, shares, sums, stride, size, tokens, padded);
-            for (size_t i = 0; i < size; i += PARTS) {
-                float results[VECTOR_ROWS][PARTS] = {{0}};
+            for (size_t i = 0; i < size; i += LANES) {
+                float results[VECTOR_ROWS][LANES] = {{0}};
                 for (size_t other = 0; other < tokens; other++) {
                     for (int r = 0; r < VECTOR_ROWS; r++) {
                         const float share = shares[(size_t)r * padded + other];
-                        for (int j = 0; j < PARTS; j++) results[r][j] += share * values[other * padded_size + i + j];
+                        for (int j = 0; j < LANES; j++) results[r][j] += share * values[other * padded_size + i + j];
                     }
                 }
-                const size_t count = size - i < PARTS ? size - i : PARTS;
+                const size_t count = size - i < LANES ? size - i : LANES;
                 for (size_t r = 0; r < VECTOR_ROWS && token + r < tokens; r++) {
                     for (size_t j = 0; j < count; j++) out[(token + r) * width + i + j] = results[r][j] / sums[r];
                 }

@@ -255,10 +255,6 @@ declare
     merging gateway.folded_event;
     done integer;
 begin
-    if cardinality(given) > 1 then
-        -- A lock on one subscriber must not delay the other events: after this time each is stored by itself.
-        perform set_config('lock_timeout', '50ms', true);
-    end if;
     if known <> '{}' then
         -- In the order of ids, so that two calls never wait for each other.
         perform from (

@@ -78,9 +78,9 @@ declare
         when account is null and known ?| array['provider', 'model'] then
             format('not exists (select from gateway.%I s where s.day = d::date and %s %s)', of_table, has_calls, of_rollup)
         else 'false' end;
-    -- Whether some are told by sums. Those of a persona are the judge's, which have no account.
+    -- Whether some are told by sums, none of which has a code. Those of a persona can only be the judge's: rows of nobody are those, and failed calls.
     have_sums constant text := case
-        when account is not null then 'false'
+        when account is not null or has_code then 'false'
         when has_persona then format(
             'exists (select from gateway.account_usage_days s where s.account_id = gateway.nobody() and s.day = d::date %s)', of_rollup)
         else 'true' end;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Rows that `vector_multiply` works on at once; the number of rows must be a multiple of it.
+// Rows that `vector_multiply` and `vector_attend` work on at once; the number of rows must be a multiple of it.
 enum { VECTOR_ROWS = 4 };
 // Columns that it works on at once; the number of columns must be a multiple of it.
 enum { VECTOR_COLUMNS = 64 };
@@ -50,4 +50,5 @@ uint64_t vector_checksum(const uint8_t *bytes, size_t count);
 // Self-attention. qkv: rows x (3 * width), queries, keys and values side by side; rows: tokens, filled up to a multiple of `VECTOR_ROWS`; scratch:
 // `vector_attend_scratch` values; out: tokens x width.
 void vector_attend(const float *qkv, float *scratch, float *out, size_t tokens, size_t heads, size_t width);
+// Floats that `vector_attend` needs beside its arguments.
 size_t vector_attend_scratch(size_t tokens, size_t heads, size_t width);

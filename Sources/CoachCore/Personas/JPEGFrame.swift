@@ -29,7 +29,10 @@ struct JPEGFrame {
         guard precision == 8 || precision == 12, (1...4).contains(count), data.count == 6 + 3 * count else { throw .damaged }
         try AvatarImage.check(width: width, height: height, bitsPerPixel: (precision == 8 ? 8 : 16) * count)
         // Of a component: id, horizontal and vertical sampling factor, and the number of its table.
-        let entries = (0..<count).map { data[(6 + 3 * $0)..<(9 + 3 * $0)] }.map { Array($0) }
+        let entries: [[UInt8]] = (0..<count).map { index in
+            let start = 6 + 3 * index
+            return Array(data[start..<(start + 3)])
+        }
         let samplings = entries.map { (horizontal: Int($0[1] >> 4), vertical: Int($0[1] & 0x0F)) }
         guard samplings.allSatisfy({ (1...4).contains($0.horizontal) && (1...4).contains($0.vertical) }), entries.allSatisfy({ $0[2] < 4 }),
             Set(entries.map { $0[0] }).count == count

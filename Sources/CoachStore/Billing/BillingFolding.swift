@@ -8,7 +8,7 @@ extension PostgresClient {
     /// long, two have a subscriber in common, or another transaction changed or holds a subscriber: then each is to be stored by itself.
     func receiptsTogether(of deliveries: [EventDelivery], includingSandbox: Bool) async throws -> [BillingReceipt?] {
         do {
-            return try await fold(deliveries, includingSandbox: includingSandbox)
+            return try await fold(deliveries, includingSandbox: includingSandbox, waitsForLocks: false)
         } catch {
             let cause = error as? PostgresError
             // Without the database one alone would not be stored either.
@@ -20,10 +20,13 @@ extension PostgresClient {
 
     /// Stores an event with its effects by itself. Repeated when another instance stored an event of the subscriber between reading and writing.
     func receipt(of delivery: EventDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
-        try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox)[0] }
+        try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox, waitsForLocks: true)[0] }
     }
 
-    private func fold(_ deliveries: [EventDelivery], includingSandbox: Bool) async throws -> [BillingReceipt] {
+    /// `waitsForLocks`: on a subscriber whom another transaction holds, as long as the role may. That delays the events that are stored after it.
+    private func fold(
+        _ deliveries: [EventDelivery], includingSandbox: Bool, waitsForLocks: Bool
+    ) async throws -> [BillingReceipt] {
         let folded = try await self.folded(deliveries.map(\.event), includingSandbox: includingSandbox)
         let new = zip(deliveries, folded).compactMap { item, folded -> (BillingDelivery, FoldedEvent)? in
             guard let folded else { return nil }
@@ -36,7 +39,9 @@ extension PostgresClient {
             return (delivery, folded)
         }
         if !new.isEmpty {
-            var query: Query = "select gateway.fold_billing_events("
+            var query: Query = "select "
+            if !waitsForLocks { query.append("set_config('lock_timeout', '50ms', true), ") }
+            query.append("gateway.fold_billing_events(")
             query.append(FoldedDeliveries(new, version: BillingInbox.version(includingSandbox: includingSandbox)).arguments)
             query.append(")")
             try await execute(query)

@@ -56,8 +56,8 @@ extension Request {
 
     /// Whether `If-None-Match` contains the tag: the client already has this version.
     func hasCurrent(_ tag: EntityTag) -> Bool {
-        headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
-            .contains { $0 == "*" || ($0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0) == tag.text }
+        let values: [String] = headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
+        return values.contains { value in value == "*" || value == tag.text || value == "W/" + tag.text }
     }
 }
 

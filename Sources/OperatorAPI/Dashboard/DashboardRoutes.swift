@@ -11,8 +11,8 @@ public struct DashboardRoutes: Feature {
     private let chartElement: String
     private let chartHash: String?
 
-    private static let page = PageFile("dashboard.html")
-    private static let signInForm = PageFile("signin.html")
+    private let page = PageFile("dashboard.html")
+    private let signInForm = PageFile("signin.html")
     private static let files = PageFile.named(
         "base.css", "dashboard.css", "signin.js", "app.js", "api.js", "dom.js", "format.js", "period.js", "charts.js",
         "table.js", "figures.js", "overview.js", "alerts.js", "audit.js", "editor.js", "difference.js", "users.js", "views.js")
@@ -63,7 +63,7 @@ public struct DashboardRoutes: Feature {
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
         }
-        return assets.filled(Self.page, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
+        return assets.filled(page, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
     }
 
     private func signIn(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
@@ -87,7 +87,7 @@ public struct DashboardRoutes: Feature {
     private func signInPage(_ error: GatewayError? = nil) -> Response {
         let problem = error.map { #"<p class="problem" role="alert">That did not work: \#(HTMLText.escaped($0.message)).</p>"# }
         let status = error.map { HTTPResponse.Status(code: $0.httpStatus) } ?? .ok
-        var page = assets.filled(Self.signInForm, ["problem": problem ?? ""]).page(status: status)
+        var page = assets.filled(signInForm, ["problem": problem ?? ""]).page(status: status)
         error?.write(to: &page.headers, status: status.code)
         return page
     }

@@ -30,9 +30,8 @@ struct PageFile: Sendable {
 
     /// A file of `CPageFiles`.
     init(_ name: String) {
-        guard let file = page_file(name)?.pointee, let kind = name.split(separator: ".").last.flatMap({ Kind(rawValue: String($0)) }) else {
-            preconditionFailure("there is no page file \(name)")
-        }
+        let kind = name.split(separator: ".").last.flatMap { Kind(rawValue: String($0)) }
+        guard let file = page_file(name)?.pointee, let kind else { preconditionFailure("there is no page file \(name)") }
         // SAFETY: a constant of the executable.
         self.init(kind, Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
     }

@@ -15,8 +15,7 @@ struct IntakePace {
     private static let longestYield = Duration.milliseconds(500)
     /// Without a turn for this long, there is nothing to yield to.
     private static let turnPause = Duration.seconds(5)
-    /// Of more events than this some wait for others to be stored, and they pile up when there are more for this long. Pauses of a disk are shorter.
-    private static let mostAtOnce = 4
+    /// Events pile up when there are more than `mostAtOnce` for this long. Pauses of a disk are shorter.
     private static let longestPileUp = Duration.seconds(3)
     /// At this share of the rate, events are said to slow turns down.
     private static let busyShare = 10
@@ -32,6 +31,8 @@ struct IntakePace {
     private let burst: Duration
     /// When the next event is due at even intervals.
     private var due: Instant
+    /// Of more events than this some wait for others to be stored: those that come while `TurnGate` is closed are a hundredth of a second's.
+    private let mostAtOnce: Int
     /// Events that came and are not answered.
     private var unanswered = 0
     /// When there were last at most `mostAtOnce` of them.
@@ -44,12 +45,13 @@ struct IntakePace {
     init(eventsPerSecond: Int, at now: Instant) {
         interval = .seconds(1) / eventsPerSecond
         burst = interval * (eventsPerSecond - 1)
+        mostAtOnce = 4 + eventsPerSecond / 100
         (start, due, lastFew, busyUntil) = (now, now, now, now)
     }
 
     /// How long an event waits that comes now; nil, and without effect, when that would be too long. Each that waits is answered later.
     mutating func admit(at now: Instant) -> Duration? {
-        if unanswered <= Self.mostAtOnce { lastFew = now }
+        if unanswered <= mostAtOnce { lastFew = now }
         let isPiledUp = now - lastFew > Self.longestPileUp
         // Then the events of a second are no burst.
         let moment = isPiledUp ? max(due, now + burst) : max(due, now)
@@ -69,7 +71,7 @@ struct IntakePace {
     /// An admitted event is stored, or failed to be.
     mutating func answered(at now: Instant) {
         unanswered -= 1
-        if unanswered <= Self.mostAtOnce { lastFew = now }
+        if unanswered <= mostAtOnce { lastFew = now }
     }
 
     /// A turn began, after so long in the database.

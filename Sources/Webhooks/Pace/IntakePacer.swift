@@ -1,13 +1,18 @@
 import CoachCore
 import Synchronization
 
-/// Holds events of billing senders back as `IntakePace` decides, by the turns of the repository that it watches.
+/// Holds events of billing senders back as `IntakePace` and `TurnGate` decide, by the turns of the repository that it watches.
 public final class IntakePacer: Sendable {
     private let pace: Mutex<IntakePace>
-    private let gate = TurnGate()
+    let gate: TurnGate
 
     /// - Parameter eventsPerSecond: that are stored, on average; more wait, but for those of a second after a pause.
-    public init(eventsPerSecond: Int) {
+    public convenience init(eventsPerSecond: Int) {
+        self.init(eventsPerSecond: eventsPerSecond, gate: TurnGate())
+    }
+
+    init(eventsPerSecond: Int, gate: TurnGate) {
+        self.gate = gate
         pace = Mutex(IntakePace(eventsPerSecond: eventsPerSecond, at: .now))
     }
 
@@ -28,7 +33,7 @@ public final class IntakePacer: Sendable {
         return watched
     }
 
-    /// Stores an event when it may be stored, in the order of calls but for those that end to wait together. Returns nil at once when that is too late for its sender.
+    /// Stores an event when it may be stored, nearly in the order of calls. Returns nil at once when that is too late for its sender.
     func store<Receipt>(_ store: () async throws -> Receipt) async throws -> Receipt? {
         let now = ContinuousClock.now
         guard let pause = pace.withLock({ $0.admit(at: now) }) else { return nil }

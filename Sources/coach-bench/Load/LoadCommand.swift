@@ -27,7 +27,8 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Tokens of a complete answer.") var expectTokens = 400
     @Option(help: "Gaps between tokens above this many milliseconds are counted.") var gapLimit = 0
     @Option(help: "Times without any byte above this many milliseconds are counted.") var silenceLimit = 0
-    @Option(help: "Requests per second, independent of the answers; 0: each client sends its next request after an answer.") var rate = 0.0
+    @Option(help: "Requests per second on average, whatever the answers take; 0: each client sends the next after an answer.")
+    var rate = 0.0
     @Option(help: "Share of answers (0...1) during which the client closes the connection.") var drop = 0.0
     @Flag(help: "Each user continues their conversation of the benchmark's data.") var conversations = false
     @Option(help: "Id of the persona that users of the gateway talk to.") var persona: String?
@@ -70,18 +71,5 @@ struct LoadCommand: ParsableCommand {
                 timeLimit: nanoseconds(timeLimit)))
         run.run()
         Console.write(run.figures.json(gapLimit: UInt64(gapLimit) * 1_000_000, silenceLimit: UInt64(silenceLimit) * 1_000_000))
-    }
-}
-
-/// SplitMix64 with a fixed seed, so that every run has the same order.
-private struct Mixer: RandomNumberGenerator {
-    private var state: UInt64 = 20
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -13,7 +13,7 @@ struct LoadPlan {
     /// Nanoseconds that are measured, during which each stream repeats its requests; 0: each stream has `answers` of them.
     var duration: UInt64
     var answers: Int
-    /// Nanoseconds between two requests, each sent by any free stream; 0: each stream sends its next request after an answer.
+    /// Nanoseconds between two requests on average, each sent by any free stream; 0: each stream sends its next request after an answer.
     var interval: UInt64
     /// Share of answers (0...1) during which the client closes the connection after a random token.
     var drop: Double

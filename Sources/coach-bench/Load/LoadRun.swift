@@ -19,6 +19,7 @@ final class LoadRun {
     private var nextRequestAt: UInt64 = 0
     private var nextRequest = 0
     private var random = SystemRandomNumberGenerator()
+    private var arrivals = Mixer()
 
     init(_ plan: LoadPlan) throws {
         self.plan = plan
@@ -82,7 +83,7 @@ final class LoadRun {
             streams[Int(stream)].dueAt = nextRequestAt
             nextRequest = (nextRequest + 1) % plan.requests.count
             // Not at even intervals, which could always fall beside or between what else is periodic.
-            nextRequestAt += UInt64(Double(plan.interval) * Double.random(in: 0.5..<1.5, using: &random))
+            nextRequestAt += UInt64(Double(plan.interval) * Double.random(in: 0.5..<1.5, using: &arrivals))
             begin(Int(stream))
         }
         guard now >= windowEnd else { return }

@@ -119,6 +119,17 @@ struct TextEncoderTests {
         }
     }
 
+    @Test("what is no number stays where it is")
+    func noNumber() {
+        let (tokens, heads, width) = (5, 2, 32)
+        var qkv = [Float](repeating: 1, count: TextEncoder.rows(for: tokens) * width * 3)
+        // The query of the third token, for the first head.
+        qkv[2 * width * 3] = .nan
+        let attended = TextEncoder.attend(qkv, tokens: tokens, heads: heads)
+        for token in 0..<tokens where token != 2 { #expect(attended[token * width] == 1) }
+        #expect(attended[2 * width + width / heads] == 1)
+    }
+
     @Test("a row is normalised by its own mean and variance")
     func normalisation() {
         let (rows, width) = (5, TextEncoder.columnUnit * 3)

@@ -199,7 +199,7 @@ struct BillingInboxTests {
 
     @Test("another transaction that holds a subscriber does not hold up the events of others")
     func held() async throws {
-        let store = try await StoreFixture.shared()
+        let store = try await StoreFixture()
         let inbox = inbox(store)
         let callers = (0..<40).map { _ in Caller.someone() }
         let first = purchase(.purchased, of: [SubscriberID(callers[0].userID)])
@@ -212,12 +212,17 @@ struct BillingInboxTests {
                 """)
             let renewal = delivery(purchase(.renewed, of: [SubscriberID(callers[0].userID)], at: 1, until: 2 * month))
             let later = Task { try await inbox.store(renewal) }
+            let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            while try await store.count(waits) == 0 { await Task.yield() }
+            let start = ContinuousClock.now
             try await withThrowingTaskGroup(of: BillingReceipt.self) { group in
                 for caller in callers.dropFirst() {
                     group.addTask { try await inbox.store(self.delivery(self.purchase(.purchased, of: [SubscriberID(caller.userID)]))) }
                 }
                 for try await receipt in group { #expect(receipt == .stored) }
             }
+            // The renewal waits for a second.
+            #expect(ContinuousClock.now - start < .milliseconds(950))
             return later
         }
         #expect(try await later.value == .stored)

@@ -23,11 +23,20 @@ struct CallPageTests {
                         md5(case when n = 7000 then 'rare' else 'usual' end)::uuid, 'free', 'one', 'm', d + n * interval '7 seconds'
                     from unnest(array['2031-04-01', '2031-04-02']::date[]) as d cross join generate_series(1, 12000) as n order by d, n
                     """))
+        // The judge is asked about one of a hundred messages, and on the second day about the rare persona's.
+        try await store.admin.execute(
+            Query(
+                unsafeSQL: """
+                    \(Self.insert)
+                    select account_id, day, turn_id, 1, 2, 1, 'judge', 'owner', null, persona_id, 'free', 'second', 'look', booked_at
+                    from public.usage_logs l where persona_id = md5('rare')::uuid and day = '2031-04-02'
+                        or account_id in (select md5(n::text)::uuid from generate_series(50, 12000, 100) as n)
+                    """))
         // One of a hundred calls ends with an error.
         try await store.rewriteLedger(
             """
             update public.usage_logs l set status = 'failed', error_code = case when n = 7100 then 'RARE' else 'USUAL' end
-            from generate_series(100, 12000, 100) as n where l.account_id = md5(n::text)::uuid
+            from generate_series(100, 12000, 100) as n where l.account_id = md5(n::text)::uuid and l.purpose = 'chat'
             """)
         try await store.admin.execute("call gateway.rebuild_rollups()")
         try await store.foldRollups()
@@ -36,7 +45,8 @@ struct CallPageTests {
         }
         let days = "'2031-04-01+00', '2031-04-03+00'"
         let rare = "calls(\(days), jsonb_build_object('persona_id', md5('rare')::uuid), null, 101)"
-        #expect(try await store.operatorRows(rare).count == 2)
+        let rows = try await store.operatorRows(rare)
+        #expect(rows.map { [$0[0], $0[5]] } == [["2031-04-02", "judge"], ["2031-04-02", "chat"], ["2031-04-01", "chat"]])
         #expect(try await store.operatorPages(rare) < 600)
         for (code, count, pages) in [("RARE", 2, 600), ("USUAL", 101, 2_000), ("*", 101, 2_000), ("NONE", 0, 300)] {
             let errors = "calls(\(days), jsonb_build_object('error_code', '\(code)'), null, 101)"

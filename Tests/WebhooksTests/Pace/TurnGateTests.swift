@@ -1,3 +1,5 @@
+import CoachCore
+import Synchronization
 import Testing
 
 @testable import Webhooks
@@ -33,7 +35,55 @@ struct TurnGateTests {
         for _ in 0..<3 {
             let start = ContinuousClock.now
             await gate.pass()
-            #expect(ContinuousClock.now - start >= .milliseconds(30))
+            let wait = ContinuousClock.now - start
+            #expect(wait >= .milliseconds(30) && wait < .seconds(3))
         }
+    }
+
+    @Test("the time of those who have passed does not end for those who come later")
+    func later() async throws {
+        let gate = TurnGate(longestWait: .milliseconds(400))
+        gate.turnBegins()
+        async let first: Void = gate.pass()
+        while gate.waitingCount == 0 { await Task.yield() }
+        let start = ContinuousClock.now
+        gate.turnBegan()
+        await first
+        // Some of the time of the first is over.
+        try await Task.sleep(for: .milliseconds(100))
+        gate.turnBegins()
+        let second = ContinuousClock.now
+        await gate.pass()
+        #expect(ContinuousClock.now - second >= .milliseconds(400) && second - start < .milliseconds(400))
+    }
+
+    @Test("an event is stored when the turn that begins has begun, or failed to", arguments: [true, false])
+    func watched(succeeds: Bool) async throws {
+        let pacer = IntakePacer(eventsPerSecond: 1000, gate: TurnGate(longestWait: .seconds(60)))
+        let (ended, ends) = AsyncStream<Void>.makeStream()
+        let (began, begins) = AsyncStream<Void>.makeStream()
+        let turns = pacer.watch(
+            TurnRepository(
+                begin: { _, _, _ in
+                    begins.yield()
+                    for await _ in ended { break }
+                    guard succeeds else { throw CancellationError() }
+                    return .rejected(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0))
+                },
+                repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
+        let turn = Task {
+            try await turns.begin(
+                Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture), TurnRequest(message: "Hi"),
+                MessageAssessment(risk: .calm, domains: .zero))
+        }
+        for await _ in began { break }
+        let isStored = Atomic(false)
+        async let stored = pacer.store { isStored.store(true, ordering: .relaxed) }
+        while pacer.gate.waitingCount == 0 { await Task.yield() }
+        let isEarly = isStored.load(ordering: .relaxed)
+        #expect(!isEarly)
+        ends.yield()
+        #expect(try await stored != nil)
+        _ = try? await turn.value
     }
 }
