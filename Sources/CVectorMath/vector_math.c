@@ -5,7 +5,8 @@
 
 static const float NORM_EPSILON = 1e-12f;
 
-// e to the x for x <= 0, to a relative error of 1e-6; nearly 0 where x is no number: two to the whole part by the exponent's bits, times a polynomial of the rest.
+// e to the x for x <= 0, to a relative error of 1e-6: two to the whole part by the exponent's bits, times a polynomial of the rest. Where x is no
+// number, nearly 0.
 static inline __attribute__((always_inline)) float exponential(float x) {
     const float power = (x > -80 ? x : -80) * 1.44269504f;
     const float whole = (float)(int32_t)(power - 0.5f);
@@ -74,7 +75,7 @@ void vector_multiply(
     }
 }
 
-// Sums are kept in so many parts, because C keeps the order of additions, and with one sum each waits for the one before.
+// Parts of a sum, because C keeps the order of additions, and with one sum each waits for the one before.
 enum { LANES = 16 };
 
 static inline __attribute__((always_inline)) float total(const float *restrict parts) {

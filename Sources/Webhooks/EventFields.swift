@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// Reads the members of a sender's object by `JSONReader`, whose findings become an `IgnoredReason`.
+/// Reads the members of a sender's JSON object by `JSONReader`, whose findings (what is missing or invalid) become an `IgnoredReason`.
 struct EventFields {
     private let json: JSONReader
 
@@ -52,7 +52,7 @@ struct EventFields {
         return EventFields(try read { (json) throws(JSONFinding) in try json.object(key) })
     }
 
-    /// Elements that are objects; throws when one is not.
+    /// The elements of an array of objects; throws when one is none.
     func objects(_ key: String) throws(IgnoredReason) -> [EventFields]? {
         guard self[key] != nil else { return nil }
         let elements = try read { (json) throws(JSONFinding) in try json.elements(key, 0...Int.max) }
@@ -67,7 +67,7 @@ struct EventFields {
             .map { ($0.key, EventFields($0.value, path: "\(object.json.path).\($0.key)")) }
     }
 
-    /// The members of an object whose values are arrays of objects, by name; other members are left out. Empty when absent.
+    /// The members of an object whose values are arrays, by name, with those elements that are objects; other members are left out. Empty when absent.
     func lists(_ key: String) throws(IgnoredReason) -> [(name: String, elements: [EventFields])] {
         guard let object = try object(key) else { return [] }
         return (object.json.value.members ?? []).compactMap { member in
@@ -101,7 +101,7 @@ struct EventFields {
         return Nanodollars(Int64((number * 1_000_000_000).rounded()))
     }
 
-    /// An amount in a currency's units of 10⁻`decimals`, in nanodollars; nil unless the currency is the US dollar.
+    /// An amount in a currency's units of 10⁻`decimals`, in nanodollars; nil unless the currency is the US dollar, and above 10⁹ units.
     func dollars(_ key: String, decimals: Int, currency: String) -> Nanodollars? {
         guard self[currency]?.string?.lowercased() == "usd", let amount = self[key]?.integer, amount.magnitude <= 1_000_000_000
         else { return nil }

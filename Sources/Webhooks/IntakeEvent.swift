@@ -60,7 +60,7 @@ struct IntakeDraft {
     var reconciled: [SubscriberID] = []
 }
 
-/// Why an event is stored without an effect.
+/// Why an event has no effect. Webhooks and answers of Google Play are stored with it; an answer of RevenueCat is not stored, and its job fails.
 public enum IgnoredReason: Error, Hashable, Sendable, CustomStringConvertible {
     /// Not UTF-8, not JSON, or not an object with the sender's outline.
     case notUnderstood
@@ -70,7 +70,7 @@ public enum IgnoredReason: Error, Hashable, Sendable, CustomStringConvertible {
     case invalid(String)
     /// A type that the gateway does not know.
     case unknownType
-    /// A known type that does not affect entitlements.
+    /// An event that does not affect entitlements, by its type or its content, such as a partial refund.
     case informational
     /// A purchase that gives no entitlement.
     case consumable
@@ -85,7 +85,7 @@ public enum IgnoredReason: Error, Hashable, Sendable, CustomStringConvertible {
         case .missing(let field): "\(field) is missing"
         case .invalid(let field): "\(field) is of the wrong type or out of range"
         case .unknownType: "the type is not known"
-        case .informational: "the type does not affect entitlements"
+        case .informational: "the event does not affect entitlements"
         case .consumable: "the purchase gives no entitlement"
         case .noServiceAccount: "no service account is configured"
         case .otherSender: "another sender is responsible for this store's events"

@@ -4,6 +4,7 @@ public struct ProductCatalogue: Sendable, Equatable {
 
     public init(_ entitlements: [String: [String]] = [:]) { self.entitlements = entitlements }
 
-    /// Empty for a product that is not listed: it gives access without a named entitlement.
+    /// By a product's id, or Stripe's id of a price. Empty for one that is not listed: its subscription gives access without a named entitlement. A
+    /// purchase in the App Store that is none and never ends gives nothing then.
     func entitlements(of product: String?) -> [String] { product.flatMap { entitlements[$0] } ?? [] }
 }

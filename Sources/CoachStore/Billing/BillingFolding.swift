@@ -23,10 +23,8 @@ extension PostgresClient {
         try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox, waitsForLocks: true)[0] }
     }
 
-    /// `waitsForLocks`: on a subscriber whom another transaction holds, as long as the role may. That delays the events that are stored after it.
-    private func fold(
-        _ deliveries: [EventDelivery], includingSandbox: Bool, waitsForLocks: Bool
-    ) async throws -> [BillingReceipt] {
+    /// `waitsForLocks`: for a subscriber whom another transaction holds, as long as the role may; else for 50 ms, because other events wait behind it.
+    private func fold(_ deliveries: [EventDelivery], includingSandbox: Bool, waitsForLocks: Bool) async throws -> [BillingReceipt] {
         let folded = try await self.folded(deliveries.map(\.event), includingSandbox: includingSandbox)
         let new = zip(deliveries, folded).compactMap { item, folded -> (BillingDelivery, FoldedEvent)? in
             guard let folded else { return nil }

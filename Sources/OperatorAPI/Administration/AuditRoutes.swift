@@ -23,7 +23,7 @@ public struct AuditRoutes: Feature {
                 response: .list(AuditEntryResource.schema).figures)
         ) { request, context in
             let page = try PageQuery.read(request)
-            // Before it is read, so that nothing older is missing.
+            // Taken before the read, so that every entry until then is in the list.
             let asOf = Timestamp(now())
             let entries = try await log.entries(context.caller, try page.numberCursor, page.limit + 1)
             return .list(

@@ -26,7 +26,7 @@ public struct UserAdministrationRoutes: Feature {
             guard let id = request.uri.queryParameters["id"].flatMap({ UserID(validating: $0) }) else {
                 throw GatewayError(.invalidInput, "id must be a UUID").naming(field: "id")
             }
-            // Before it is read, so that nothing older is missing.
+            // Taken before the read, so that the status is at least as new.
             return try await status(id, context, FigureMeta(asOf: Timestamp(now())))
         }
         let suspension = RouteDescription(
@@ -34,7 +34,7 @@ public struct UserAdministrationRoutes: Feature {
             body: Self.suspension, response: .data(AccountStatusResource.schema))
         operators.post("/api/v1/operator/users/{id}/suspend", suspension) { request, context in
             let id = try id(context)
-            // Nobody may be left who could end it.
+            // Otherwise the last operator could suspend themselves, and nobody could end it.
             guard id != context.caller.userID else {
                 throw GatewayError(.invalidInput, "operators do not suspend themselves").naming(field: "id")
             }

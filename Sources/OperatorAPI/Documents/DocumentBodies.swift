@@ -3,7 +3,7 @@ import GatewayAPI
 import HTTPEdge
 import JSON
 
-/// The body of a PUT.
+/// The body of a PUT request: the new document, why, and whether only to validate it.
 struct DocumentBody: Sendable {
     var body: JSONValue
     var reason: String?
@@ -42,7 +42,7 @@ struct DocumentRollback: Sendable {
 }
 
 extension JSONReader {
-    fileprivate static let dryRunDescription = "as the query parameter"
+    fileprivate static let dryRunDescription = "the same as the query parameter `dry_run`"
     fileprivate static let reasonDescription = "why, for the version and the audit log; recommended"
 
     /// Why something was changed, for the audit log.
@@ -63,7 +63,7 @@ extension DocumentResource {
     init(_ state: DocumentState) { self.init(version: DocumentVersionResource(state), body: state.body) }
 }
 
-/// Tries a valid body on stored decisions.
+/// Applies a valid document to stored routing decisions, without saving it, and counts the messages that it would route differently.
 public typealias DocumentReplay = @Sendable (Caller, _ id: String, _ body: JSONValue) async throws -> RoutingReplay
 
 extension RoutingReplayResource {

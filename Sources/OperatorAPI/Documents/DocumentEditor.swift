@@ -3,7 +3,7 @@ import Foundation
 import HTTPEdge
 import JSON
 
-/// A version of a document, the shipped one included.
+/// A version of a document with its body. Version 1 is the shipped file.
 struct DocumentState: Sendable {
     var id: String
     var version: Int
@@ -12,7 +12,7 @@ struct DocumentState: Sendable {
     var edit: DocumentVersion?
 }
 
-/// The documents of one kind: those of the store, and the shipped ones beneath them.
+/// Reads, validates and saves the documents of one kind. One without a stored version has the body that shipped with the product.
 struct DocumentEditor: Sendable {
     let type: DocumentType
     let documents: VersionedDocuments

@@ -11,7 +11,7 @@ import JSON
 public struct EventRoutes: Feature {
     /// Ticks between heartbeats, and between checks that the reader may still read: 10 s, in which a suspension works (CONTRACT §5).
     private static let ticks = 5
-    /// Of a browser whose connection broke.
+    /// How long a browser waits before it connects again.
     private static let retryMilliseconds = 3_000
 
     private let events: FigureEvents

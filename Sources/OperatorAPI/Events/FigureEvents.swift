@@ -2,11 +2,12 @@ import CoachCore
 import Foundation
 import Synchronization
 
-/// Reads the state of the figures for all viewers of this instance: one query at a time, however many there are, and none without a viewer.
+/// Sends the state of the figures to all event streams of this instance: one query for all of them at each tick, none without a stream. A new stream
+/// and a request for JSON read it once more.
 public final class FigureEvents: Sendable {
     /// A bound of what one instance serves: each viewer has a connection.
     public static let maximumViewers = 64
-    /// When `tick` is to be called: twice the interval of the fold, which the state follows.
+    /// When `tick` is to be called: half as often as the rollups are folded, which the state follows.
     public static let schedule = PeriodicSchedule(every: .seconds(2), firstAfter: .seconds(2))
 
     private let live: LiveFigures
@@ -58,7 +59,7 @@ public final class FigureEvents: Sendable {
     }
 }
 
-/// One viewer, who leaves when this is released: a response of which no byte was read ends so, too.
+/// One open event stream. It leaves when this is released: so a response that its client never read leaves, too.
 final class FigureViewer: Sendable {
     /// The state at every `FigureEvents.tick`, the newest for a slow reader.
     let states: AsyncStream<FigureState>

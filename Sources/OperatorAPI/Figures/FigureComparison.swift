@@ -24,7 +24,7 @@ struct FigureComparison {
             case .day: 86_400
             case .week: 7 * 86_400
             }
-        // One of whole days has an hour more when clocks are turned back in it.
+        // A period of whole days has an hour more when clocks are turned back in it.
         let turnedBack: Double = bucket >= 86_400 && query.timeZone != "UTC" ? 3_600 : 0
         distance = max(1, ((length - turnedBack) / bucket).rounded(.up)) * bucket
     }

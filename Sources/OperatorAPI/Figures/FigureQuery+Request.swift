@@ -6,7 +6,8 @@ import Hummingbird
 import JSON
 
 extension FigureQuery {
-    /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. A figure that is kept by UTC days only takes the days that a period touches.
+    /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. The period of a figure that is kept by UTC days grows
+    /// to whole ones; that of a figure that counts whole weeks, with `grain=week`, to weeks from Monday.
     init(_ request: Request, _ figure: Figure, now: Date) throws {
         let query = request.uri.queryParameters
         let period = try FigurePeriod(request, now: now).range
@@ -34,7 +35,7 @@ extension FigureQuery {
             cursor: try request.cursor)
     }
 
-    /// The list of what is behind the figure; nil without one.
+    /// The address of the list of calls or users behind the figure, for the same period; nil without one.
     func trace(of figure: Figure) -> String? {
         guard let list = figure.traceList else { return nil }
         let period = "from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
@@ -53,7 +54,7 @@ extension Request {
 }
 
 extension Figure {
-    /// Parameters of the list of calls: keys of costs, how the attempt ended, and whether they count as errors.
+    /// Filters of the list of calls: the keys of costs but the time, the error code, and whether a call counts as an error.
     static let traceKeys: [FigureColumn] =
         costs.columns.filter { $0.isKey && $0.kind != .time } + [.key("error_code"), .key("error", .flag, isNullable: false)]
 }

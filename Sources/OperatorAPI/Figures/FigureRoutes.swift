@@ -5,11 +5,12 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls and users behind them, and users' reports. No content of messages.
+/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls and users behind them, users' reports, alerts, and the health of
+/// providers. No content of messages.
 public struct FigureRoutes: Feature {
-    /// Rows of an answer.
+    /// The largest `limit`, in rows.
     static let longestTable = 5_000
-    /// Unless `limit` asks for more.
+    /// Without a `limit`.
     static let usualTable = 1_000
 
     private let figures: Figures

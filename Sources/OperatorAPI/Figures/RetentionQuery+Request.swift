@@ -6,7 +6,7 @@ import Hummingbird
 import JSON
 
 extension RetentionQuery {
-    /// Of which a row can be; a period has fewer.
+    /// The values of `week`; a period has fewer.
     private static let weeks = 0...1_000
 
     static let parameters: [RouteParameter] = [
@@ -14,7 +14,7 @@ extension RetentionQuery {
         .init("week", in: .query, .integer(weeks).described("those of one row's `week`")),
     ]
 
-    /// Reads the period, of which the days are whole as those of the figure, `cohort` and `week`.
+    /// Reads the period, which grows to whole days as that of the figure does, `cohort` and `week`.
     init(_ request: Request, now: Date) throws(GatewayError) {
         let text = request.uri.queryParameters["cohort"].map(String.init)
         let cohort = text.flatMap(Self.time)

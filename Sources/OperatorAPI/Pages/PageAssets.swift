@@ -3,7 +3,8 @@ import Hummingbird
 import JSON
 import OpenSSLCrypto
 
-/// The scripts and style sheets of a page, under an address that has their version: browsers load them once for each release.
+/// The scripts and style sheets of a page, under an address with a hash of them all: browsers load them again only when one has changed. Also fills
+/// in the page's templates.
 struct PageAssets: Sendable {
     private let folder: String
     private let files: [String: PageFile]

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import OpenSSLCrypto
 
-/// A file that browsers load from the gateway.
+/// A file of the web pages, or a template of one.
 struct PageFile: Sendable {
     enum Kind: String {
         case html, css
@@ -44,7 +44,7 @@ struct PageFile: Sendable {
     /// As Content-Security-Policy and subresource integrity write it.
     var hash: String { "sha256-\(Data(SHA256.hash(bytes)).base64EncodedString())" }
 
-    /// A page whose scripts and styles come from this server alone; `scriptHash`: of a script that is none of ours.
+    /// A page whose scripts and styles come from this server alone. `scriptHash`: of the script by others that it may run, too (Chart.js).
     func page(status: HTTPResponse.Status = .ok, scriptHash: String? = nil) -> Response {
         var response = Response(bytes: bytes, type: kind.mediaType, status: status)
         let scripts = ["'self'", scriptHash.map { "'\($0)'" }].compactMap { $0 }.joined(separator: " ")

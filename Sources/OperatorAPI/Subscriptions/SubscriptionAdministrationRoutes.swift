@@ -5,7 +5,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/operator/users/{id}/grant` and `…/revoke`: entitlements by hand, which are in the audit log.
+/// `/api/v1/operator/users/{id}/grant` and `…/revoke`: an operator grants an entitlement, or ends one of any source. Both are in the audit log.
 public struct SubscriptionAdministrationRoutes: Feature {
     private let subscriptions: SubscriptionAdministration
     private let now: @Sendable () -> Date
@@ -66,7 +66,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
 }
 
 extension JSONReader {
-    /// `until`: nil for a grant without end.
+    /// Reads `until`; `.never` when it is absent.
     fileprivate func expiry(after instant: BillingInstant) throws(JSONFinding) -> Expiry {
         guard let until = try optional("until", as: Timestamp.self) else { return .never }
         guard let end = BillingInstant(milliseconds: until.millisecondsSince1970), end > instant else {

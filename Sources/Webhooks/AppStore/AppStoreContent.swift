@@ -1,6 +1,6 @@
 import CoachCore
 
-/// The verified transaction and renewal information of a notification.
+/// The verified transaction and renewal information of a notification: makes its billing event and price.
 struct AppStoreContent {
     let policy: AppStorePolicy
     let environment: BillingEnvironment

@@ -1,4 +1,4 @@
-/// Which notifications of the App Store are for this service.
+/// The app whose notifications are for this service, and what its products give.
 public struct AppStorePolicy: Sendable {
     public var bundleID: String
     /// The app's number, which production notifications carry; nil does not check it.

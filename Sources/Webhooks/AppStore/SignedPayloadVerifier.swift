@@ -6,7 +6,7 @@ import OpenSSLCrypto
 /// Verifies payloads that Apple signs: a compact JWS with ES256 and a chain of exactly three certificates in `x5c` that ends in a pinned
 /// root (facts: Apple's app-store-server-library, ChainVerifier).
 public struct SignedPayloadVerifier: Sendable {
-    /// Why a payload is not Apple's.
+    /// Why a payload is not accepted.
     public enum Rejection: Error, Hashable, Sendable {
         /// Not three base64url parts with a JSON header and payload.
         case malformed
@@ -17,7 +17,7 @@ public struct SignedPayloadVerifier: Sendable {
         /// The chain does not end in a pinned root, or a certificate was not valid when the payload was signed.
         case untrusted
         case signature
-        /// Signed for another app, or in an environment that signs nothing (Xcode).
+        /// Verified, but no notification for this app in Production or Sandbox.
         case otherApp
     }
 

@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import OutboundHTTP
 
-/// Sends alerts to another server, by signed POST requests. The receiver gets an alert's beginning and end at least once each, under the same
-/// `X-Webhook-Id`.
+/// Sends an alert to another server, by a signed POST request. Where it throws, the caller tries again with the same id (`X-Webhook-Id`), so the
+/// receiver may get an alert more than once.
 public struct AlertWebhook: Sendable {
     /// `t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `"{t}.{raw body}"`.
     static let signatureHeader = "X-Webhook-Signature"

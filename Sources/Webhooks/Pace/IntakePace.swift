@@ -1,5 +1,6 @@
 /// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and while turns take longer to
-/// begin than without events, those that come too fast are stored more slowly, down to a quarter of the rate.
+/// begin than without events, those that come too fast are stored more slowly, down to a quarter of the rate. What would wait for more than five
+/// seconds is refused. A token bucket (GCRA) of one second's events.
 ///
 /// Those that wait end to wait together, fifty times a second, because events that are stored together cost less (`BillingInbox`).
 ///
@@ -17,9 +18,9 @@ struct IntakePace {
     private static let turnPause = Duration.seconds(5)
     /// Events pile up when there are more than `mostAtOnce` for this long. Pauses of a disk are shorter.
     private static let longestPileUp = Duration.seconds(3)
-    /// At this share of the rate, events are said to slow turns down.
-    private static let busyShare = 10
-    /// For how long that is said at most after the last event.
+    /// Turns count as beside events for so many intervals after each event: always, at a tenth of the rate.
+    private static let busyIntervals = 10
+    /// And no longer than this after the last one.
     private static let longestBusy = Duration.seconds(2)
 
     /// Between moments at which events end to wait. Measured: with half of it groups are smaller, and an event costs almost twice as much.
@@ -59,7 +60,7 @@ struct IntakePace {
         if pause > Self.longestWait { return nil }
         due = moment + interval * (isPiledUp || pause > .zero ? stretch(after: pause, at: now) : 1)
         unanswered += 1
-        busyUntil = min(max(busyUntil, now) + interval * Self.busyShare, now + Self.longestBusy)
+        busyUntil = min(max(busyUntil, now) + interval * Self.busyIntervals, now + Self.longestBusy)
         return pause == .zero ? pause : pause + toNextStep(from: now + pause)
     }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets events pass while no turn begins: stored at the same time, they would compete with it for the database and the processors. Those that wait
-/// pass together, which costs less (`BillingInbox`).
+/// Holds billing events back while a turn begins, for `longestWait` at most: stored at the same time, they would compete with it for the database
+/// and the processors. Those that wait pass together, which costs less (`BillingInbox`).
 final class TurnGate: Sendable {
     private struct State {
         var beginning = 0
@@ -24,6 +24,7 @@ final class TurnGate: Sendable {
         state.withLock { $0.beginning += 1 }
     }
 
+    /// A turn has begun, or failed to.
     func turnBegan() {
         let passing = state.withLock { state in
             state.beginning -= 1

@@ -1,12 +1,12 @@
-/// How far events yield to turns, by the times that turns take to begin beside events and without them. It compares medians, so it needs to know
-/// neither the machine nor its database.
+/// The factor by which events are slowed down for turns, by the times that turns take to begin beside events and without them. It compares medians,
+/// so it needs to know neither the machine nor its database. As long as it knows too few turns without events, turns are slow to it.
 struct TurnSlowdown {
     /// Turns beside events that are compared at a time.
     private static let sample = 16
     /// Turns without events that are remembered: the last ones.
     private static let remembered = 64
-    /// Turns beside events that take at most so many times as long to begin are not slow. Their begin is a third of the time to the first token, of
-    /// which the goal is 1.1.
+    /// Turns beside events may take so many times as long to begin. The begin is a third of the time to the first token, which may be 1.1 times as
+    /// long.
     private static let allowed = 1.25
     /// Up to here they are a little slow, and events yield a little.
     private static let slightlySlow = 2.0

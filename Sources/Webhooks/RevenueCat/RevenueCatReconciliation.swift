@@ -6,14 +6,14 @@ import OutboundHTTP
 /// Runs jobs that ask RevenueCat for the whole state of a subscriber and store it as a billing event. It repairs what webhooks missed:
 /// RevenueCat gives up after five retries.
 public struct RevenueCatReconciliation: Sendable {
-    /// One subscriber.
+    /// The kind of the job that reconciles one subscriber.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
 
-    /// A look for subscribers whose access is about to end or just ended, without an event: a job that enqueues one for each of them. The raw value
-    /// is its kind.
+    /// A job that finds subscribers whose access is about to end or just ended, and of whom no event came, and enqueues a job for each of them. The
+    /// raw value is its kind.
     public enum ExpiryCheck: String, Sendable, CaseIterable {
         case daily = "reconcile_expiring"
-        /// Finds a renewal whose event was lost while the gate still waits for it (`EntitlementFold.renewalDelay`).
+        /// Finds a renewal whose event was lost while access still continues (`EntitlementFold.renewalDelay`).
         case hourly = "reconcile_overdue"
 
         public var kind: JobKind { JobKind(rawValue: rawValue) }

@@ -1,6 +1,6 @@
 import OutboundHTTP
 
-/// GET requests to a store's API, with its access token, spaced to stay below its rate limit.
+/// GET requests to the API of a store or RevenueCat, with its access token, spaced to stay below its rate limit.
 struct StoreClient: Sendable {
     /// An answer that a client accepts.
     struct Answer {
@@ -28,7 +28,7 @@ struct StoreClient: Sendable {
         self.accessToken = accessToken
     }
 
-    /// The answer with one of these statuses. Throws `StoreClientError` or `CancellationError`.
+    /// The answer, if it has one of these statuses. Throws `StoreClientError`, `CancellationError`, or what `accessToken` throws.
     func get(_ segments: [String], accepting statuses: Set<Int>) async throws -> Answer {
         try await pacer.wait()
         let token = try await accessToken()

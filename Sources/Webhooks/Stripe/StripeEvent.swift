@@ -41,8 +41,8 @@ public enum StripeEvent {
                 .subscription
             case "invoice.paid", "invoice.payment_failed": .invoice
             case "invoice_payment.paid": .invoicePayment
-            case "charge.succeeded": .payment
-            case "charge.refunded": .charge
+            case "charge.succeeded": .succeededCharge
+            case "charge.refunded": .refundedCharge
             case "charge.dispute.closed": .dispute
             case "charge.dispute.created": throw .informational
             default: throw .unknownType

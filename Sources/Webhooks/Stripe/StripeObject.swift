@@ -2,7 +2,8 @@ import CoachCore
 
 /// The `data.object` of a Stripe event.
 struct StripeObject {
-    enum Kind { case checkout, subscription, invoice, invoicePayment, payment, charge, dispute }
+    /// What the object is read as. Those of `charge.succeeded` and `charge.refunded` are both Stripe's Charge.
+    enum Kind { case checkout, subscription, invoice, invoicePayment, succeededCharge, refundedCharge, dispute }
 
     /// After a failed payment Stripe retries for days; access lasts this long after the unpaid period began (our policy).
     static let gracePeriod: Int64 = 7 * 24 * 60 * 60 * 1000
@@ -48,10 +49,10 @@ struct StripeObject {
             // Paid out of band: there is no payment that Stripe could refund.
             guard let payment = try payments().first else { throw .informational }
             return .payment(payment, invoice: try fields.required("invoice", fields.identifier("invoice")))
-        case .payment:
+        case .succeededCharge:
             guard fields["customer"] != nil, fields["payment_intent"] != nil else { throw .informational }
             return .identity
-        case .charge:
+        case .refundedCharge:
             // True only when the whole amount was refunded.
             guard try fields.bool("refunded") == true else { throw .informational }
             // An earlier period's refund ends nothing. Stripe's time of a charge may be a little before that of the period that it pays.

@@ -121,7 +121,7 @@ struct GooglePlayPurchaseFetcherTests {
             return
         }
         #expect(state(event).status == .refunded)
-        #expect(event.occurredAt == now && deliveries[1].effect == .none(reason: "the type does not affect entitlements"))
+        #expect(event.occurredAt == now && deliveries[1].effect == .none(reason: "the event does not affect entitlements"))
         #expect(deliveries.allSatisfy { $0.names.map(\.description) == [Self.user] })
         #expect(try await store.requests().allSatisfy { $0.authorization == "Bearer access" })
         let job = lookUp.job(messageID: "7")
