@@ -23,7 +23,8 @@ extension PostgresClient {
         try await repeatingContended { try await fold([delivery], includingSandbox: includingSandbox, waitsForLocks: true)[0] }
     }
 
-    /// `waitsForLocks`: for a subscriber whom another transaction holds, as long as the role may; else for 50 ms, because other events wait behind it.
+    /// `waitsForLocks`: whether to wait for the row of a subscriber that another transaction has locked until the role's `lock_timeout`. Otherwise the
+    /// wait ends after 50 ms, because other events are stored only after this call.
     private func fold(_ deliveries: [EventDelivery], includingSandbox: Bool, waitsForLocks: Bool) async throws -> [BillingReceipt] {
         let folded = try await self.folded(deliveries.map(\.event), includingSandbox: includingSandbox)
         let new = zip(deliveries, folded).compactMap { item, folded -> (BillingDelivery, FoldedEvent)? in

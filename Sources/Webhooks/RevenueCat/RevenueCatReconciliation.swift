@@ -9,8 +9,8 @@ public struct RevenueCatReconciliation: Sendable {
     /// The kind of the job that reconciles one subscriber.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
 
-    /// A job that finds subscribers whose access is about to end or just ended, and of whom no event came, and enqueues a job for each of them. The
-    /// raw value is its kind.
+    /// A job that finds subscribers whose access ends soon, or has just ended without an event. It enqueues a job for each of them. The raw value is
+    /// the kind of this job.
     public enum ExpiryCheck: String, Sendable, CaseIterable {
         case daily = "reconcile_expiring"
         /// Finds a renewal whose event was lost while access still continues (`EntitlementFold.renewalDelay`).
