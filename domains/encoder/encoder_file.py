@@ -44,7 +44,7 @@ class Writer:
     """The file format of TextEncoder+file.swift."""
 
     def __init__(self):
-        self.bytes = bytearray(b"COACHENC\x03")
+        self.bytes = bytearray(b"COACHENC\x04")
 
     def floats(self, values):
         assert np.isfinite(values).all()
@@ -52,6 +52,11 @@ class Writer:
 
     def text(self, text):
         self.bytes += bytes([len(text.encode())]) + text.encode()
+
+    def texts(self, texts):
+        self.bytes += struct.pack("<I", len(texts))
+        for text in texts:
+            self.text(text)
 
     def table(self, matrix):
         scales, values = quantised(matrix, 1)
@@ -83,9 +88,10 @@ def write(model, pieces, outputs, limits, path):
         writer.floats([1, 0, slope, offset, card, after])
     writer.floats(limits)
     sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS)
-    writer.bytes += struct.pack("<4HBI", *sizes, config.num_hidden_layers, len(pieces.kept))
-    for index in pieces.kept:
-        writer.text(pieces.all[index])
+    writer.bytes += struct.pack("<4HB", *sizes, config.num_hidden_layers)
+    writer.texts([pieces.all[index] for index in pieces.kept])
+    writer.texts(pieces.spelling.frequent)
+    writer.texts(pieces.spelling.rare)
     embeddings = "bert.embeddings."
     writer.table(state[embeddings + "word_embeddings.weight"][pieces.kept])
     writer.table(state[embeddings + "position_embeddings.weight"][:POSITIONS])
@@ -115,7 +121,7 @@ def write(model, pieces, outputs, limits, path):
 class Reader:
     def __init__(self, path):
         self.bytes, self.at = open(path, "rb").read(), 0
-        assert self.take(9) == b"COACHENC\x03"
+        assert self.take(9) == b"COACHENC\x04"
 
     def take(self, count):
         self.at += count
@@ -130,6 +136,9 @@ class Reader:
     def text(self):
         return self.take(self.number()).decode()
 
+    def texts(self):
+        return [self.text() for _ in range(self.number(4))]
+
     def table(self, rows, columns):
         scales = self.floats(rows)
         return torch.from_numpy(np.frombuffer(self.take(rows * columns), np.int8).reshape(rows, columns).copy()) * scales[:, None]
@@ -143,17 +152,18 @@ class Reader:
 
 
 def mean(paths):
-    """What `read` gives, with the mean of the weights of files that have the same pieces and sizes."""
+    """What `read` gives, with the mean of the weights of files that have the same pieces, sizes and words."""
     files = [read(path) for path in paths]
-    sizes, vectors, state = files[0]
+    sizes, vectors, _, words = files[0]
     for other in files[1:]:
-        assert other[0] == sizes and list(other[1]) == list(vectors)
+        assert other[0] == sizes and list(other[1]) == list(vectors) and other[3] == words
     average = lambda part: {name: sum(file[part][name] for file in files) / len(files) for name in files[0][part]}
-    return sizes, average(1), average(2)
+    return sizes, average(1), average(2), words
 
 
 def read(path):
-    """Of a file its sizes by their names in BertConfig, its pieces and their vectors, and the other weights by their names in torch."""
+    """Of a file its sizes by their names in BertConfig, its pieces and their vectors, the other weights by their names in torch, and its
+    frequent and rare words."""
     reader = Reader(path)
     count = reader.number()
     for _ in range(count):
@@ -163,7 +173,7 @@ def read(path):
     width, inner, heads, positions = (reader.number(2) for _ in range(4))
     layers = reader.number()
     sizes = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": heads, "num_hidden_layers": layers}
-    pieces = [reader.text() for _ in range(reader.number(4))]
+    pieces, words = reader.texts(), (reader.texts(), reader.texts())
     vectors = reader.table(len(pieces), width)
     state, embeddings = {}, "bert.embeddings."
     state[embeddings + "position_embeddings.weight"] = reader.table(positions, width)
@@ -188,4 +198,4 @@ def read(path):
         normalisation(layer + "output.LayerNorm")
     projection(width, count, "head")
     assert reader.at == len(reader.bytes) - 8
-    return sizes, dict(zip(pieces, vectors)), state
+    return sizes, dict(zip(pieces, vectors)), state, words

@@ -6,7 +6,7 @@ from torch import nn
 
 from labels import FORMS, OUTPUTS, targets
 
-# Strength of the penalty on an output's weights, for values of mean 0 and deviation 1.
+# Strength of the penalty on an output's weights, for values of mean 0 and deviation 1 (less for those that hardly vary).
 PENALTY = 1000
 # Rows are left out in blocks, because neighbours are of one brief.
 BLOCKS = 6
@@ -51,7 +51,8 @@ def fit(rows, vectors):
     """Weights and offsets of all outputs for danger, the weight of the linear model's score for a crisis, and the rows' scores by fits that have
     not seen them."""
     vectors = vectors.astype(np.float64)
-    mean, deviation = vectors.mean(0), vectors.std(0) + 1e-6
+    # A value that hardly varies would get a very large weight, and the others beside it would be rounded to a few of the 8-bit steps.
+    mean, deviation = vectors.mean(0), np.maximum(vectors.std(0), max(np.median(vectors.std(0)) / 4, 1e-6))
     values, linear = (vectors - mean) / deviation, linear_scores(rows)
     wanted = np.array([targets(row) for row in rows], np.float64)
     costs = np.array([weight(row) * share(row) for row in rows])

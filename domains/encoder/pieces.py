@@ -2,6 +2,7 @@
 
 from encoder_file import POSITIONS
 from labels import LEFT_OUT
+from spelling import Spelling, lists
 
 LONGEST_WORD = 64
 # Pieces of the base's vocabulary with a lower number are kept: it is ordered by frequency.
@@ -9,9 +10,9 @@ FREQUENT = 16_000
 
 
 class Pieces:
-    """WordPiece, longest first, over words that the gateway has folded. All pieces of a file are kept."""
+    """WordPiece, longest first, over words that the gateway has folded. All pieces of a file are kept, and its words."""
 
-    def __init__(self, pieces):
+    def __init__(self, pieces, words=((), ())):
         self.all = pieces
         self.kept = range(len(pieces))
         self.base_count = len(pieces)
@@ -19,6 +20,10 @@ class Pieces:
         self.known = {piece: index for index, piece in enumerate(pieces)}
         self.special = [self.known[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
         self.cache = {}
+        self.spelling = Spelling(*words, self.names())
+
+    def names(self):
+        return [self.all[index] for index in self.kept]
 
     def split(self, word):
         if word not in self.cache:
@@ -39,7 +44,7 @@ class Pieces:
 
     def numbers(self, words):
         numbers = [self.special[2]]
-        for word in words:
+        for word in self.spelling(words):
             if len(numbers) >= POSITIONS:
                 break
             numbers += self.split(word)
@@ -51,6 +56,7 @@ class BasePieces(Pieces):
 
     def __init__(self, base, rows, glosses):
         super().__init__([line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")])
+        vocabulary = list(self.all)
         # Of each word that the base does not know, the pieces of its glosses.
         self.glosses = {
             word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
@@ -70,6 +76,7 @@ class BasePieces(Pieces):
         self.kept = kept
         self.known = {self.all[index]: index for index in kept}
         self.cache = {}
+        self.spelling = Spelling(*lists(rows, vocabulary), self.names())
 
     @staticmethod
     def is_frequent(index, text):

@@ -38,10 +38,12 @@ public struct CrisisClassifier: Sendable {
         }
     }
 
-    /// The first words of a form's windows, the most dangerous window first.
-    func windows(_ features: MessageFeatures) -> [Int] {
+    /// Of a form's windows the first word and the probability of a crisis, the most dangerous window first.
+    func windows(_ features: MessageFeatures) -> [MessageEncoder.Window] {
         let crisis = Label.allCases.firstIndex(of: .crisis) ?? 0
-        return classifier.ranked(features, by: crisis).map(MessageFeatures.firstWord(ofWindow:))
+        return classifier.ranked(features, by: crisis).map {
+            MessageEncoder.Window(firstWord: MessageFeatures.firstWord(ofWindow: $0.window), danger: $0.probability)
+        }
     }
 
     /// The risk that the model finds in a message, given as its forms (plain and deobfuscated).

@@ -31,7 +31,7 @@ struct TextEncoderTests {
         #expect(golden.count >= 4)
         for example in golden {
             let text = try #require(example["text"]?.string)
-            let words = Shipped.assessor.words(of: text).map { Array($0.utf8)[...] }
+            let words = encoder.spelling(Shipped.assessor.words(of: text).map { Array($0.utf8)[...] })
             for (score, expected) in zip(encoder.scores(words).scores, example["scores"]?.elements?.compactMap(\.number) ?? []) {
                 #expect(abs(Double(score) - expected) < 0.25, "\(text): \(score), \(expected)")
             }

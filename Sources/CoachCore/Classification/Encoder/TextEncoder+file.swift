@@ -2,13 +2,13 @@ import Foundation
 
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
 /// for the caller; four sizes (2 bytes each: width, inner width, heads, positions), number of layers; number of pieces (4 bytes), per
-/// piece its length and UTF-8; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended,
-/// normalisation, up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed
-/// bytes; a projection a float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its
-/// weights and its biases.
+/// piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
+/// known; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended, normalisation, up, down,
+/// normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
+/// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 3
+    private static let formatVersion = 4
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
@@ -40,10 +40,8 @@ extension ModelFileReader {
         let shape = TextEncoder.Shape(width: number(2), innerWidth: number(2), heads: number(2), positions: number(2))
         let layerCount = number()
         guard shape.isPossible else { return nil }
-        let count = number(4)
-        guard count < bytes.count else { return nil }
-        let pieces = (0..<count).map { _ in Array(text()) }
-        guard let vocabulary = WordPieces(pieces) else { return nil }
+        guard let pieces = texts(), let frequent = texts(), let rare = texts(), let vocabulary = WordPieces(pieces) else { return nil }
+        let spelling = SpellingCorrection(frequent: frequent, rare: [rare, pieces].joined())
         let words = table(rows: pieces.count, shape.width)
         let positions = table(rows: shape.positions, shape.width)
         let embeddingNorm = normalisation(shape.width)
@@ -51,8 +49,15 @@ extension ModelFileReader {
         let unit = TextEncoder.columnUnit
         guard layers.count == layerCount, let head = projection(shape.width, (outputs + unit - 1) / unit * unit) else { return nil }
         return TextEncoder(
-            shape: shape, vocabulary: vocabulary, words: words, positions: positions, embeddingNorm: embeddingNorm, layers: layers,
-            head: head, outputCount: outputs)
+            shape: shape, spelling: spelling, vocabulary: vocabulary, words: words, positions: positions, embeddingNorm: embeddingNorm,
+            layers: layers, head: head, outputCount: outputs)
+    }
+
+    /// nil when there are more than the rest of the file has room for.
+    private mutating func texts() -> [[UInt8]]? {
+        let count = number(4)
+        guard count < bytes.count - position else { return nil }
+        return (0..<count).map { _ in Array(text()) }
     }
 
     private mutating func layer(_ shape: TextEncoder.Shape) -> TextEncoder.Layer? {

@@ -106,6 +106,7 @@ struct TextEncoder: Sendable {
     }
 
     let shape: Shape
+    let spelling: SpellingCorrection
     let vocabulary: WordPieces
     let words: Table
     let positions: Table
@@ -116,7 +117,7 @@ struct TextEncoder: Sendable {
     let outputCount: Int
 
     /// The scores of a text, one for each output, and the number of its words that fit into the positions. `words` are folded as the
-    /// training's were.
+    /// training's were, and corrected (`spelling`).
     func scores(_ words: some Sequence<ArraySlice<UInt8>>) -> (scores: [Float], words: Int) {
         let (numbers, encoded) = numbers(words)
         let (tokens, width) = (numbers.count, shape.width)

@@ -102,8 +102,8 @@ struct TokenSequence {
     }
 }
 
-/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Collisions with the few thousand known words are acceptable: one can be
-/// constructed, but causes only a false positive.
+/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Collisions with the known words, of which there are some ten thousands, are
+/// acceptable: one can be constructed, but harms only the verdict on its author's message.
 struct WordHash {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
