@@ -21,7 +21,7 @@ FOREIGN = 0.95
 # Minimum weight of the terms beside the encoder, so that one which an operator adds has an effect.
 TERMS = 0.25
 # Share of the imminent messages with a card whose card is the acute one.
-ACUTE = 0.91
+ACUTE = 0.87
 # Share of crises which the grammar finds at tier 2 that the encoder may lower.
 LOWERED = 0.03
 
