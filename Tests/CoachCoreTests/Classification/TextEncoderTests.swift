@@ -172,6 +172,14 @@ struct TextEncoderTests {
         #expect(alone.encodingNeed(first) == nil && alone.assessFully(message).risk == alone.assess(message).risk)
     }
 
+    @Test(
+        "danger is found in mistyped messages",
+        arguments: [
+            "I want to kil myself", "i wnat to kill myslef tonigth", "im gona kill mysefl", "I whant to end my life",
+            "my huband hits me evry nigth",
+        ])
+    func mistyped(message: String) { #expect(Shipped.assessor.assessFully(message).risk.tier >= .crisis) }
+
     @Test("danger is found wherever it stands in a long message", arguments: [0, 1, 2])
     func long(position: Int) {
         let ordinary = String(repeating: "We met at nine, and I wrote the notes for the team about the new office. ", count: 12)
