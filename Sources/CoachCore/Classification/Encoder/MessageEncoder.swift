@@ -46,8 +46,8 @@ public struct MessageEncoder: Sendable {
     /// get a card.
     private static let longHandicap: Float = 0.5
     private static let longMessage = 48
-    /// Danger is buried in a message if, by the linear model, the calmest quarter of its windows is below this probability of a crisis. It has a
-    /// smaller handicap: a tenth more cards are kept when a message stands among ordinary sentences (`MODEL.md`).
+    /// Only a part of a message may show danger if the linear model's probability of a crisis is lower than this in a quarter of its windows.
+    /// Such a message has a smaller handicap: a tenth more cards are kept when a message stands among ordinary sentences (`MODEL.md`).
     private static let calmWindow: Float = 0.02
     /// Passages of one message, beside an excerpt.
     private static let maximumPassages = 2
@@ -82,16 +82,17 @@ public struct MessageEncoder: Sendable {
         let count = words.tokens.count
         let isShort = count <= MessageEncoder.passageLength
         let ranges = isShort ? [0..<count] : starts(of: count, windows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let isBuried = isBuried(windows)
+        let isUneven = isUneven(windows)
         let long = count > MessageEncoder.longMessage ? MessageEncoder.longHandicap : 0
-        let handicap = isShort ? long : MessageEncoder.partHandicap + (isBuried ? 0 : long)
+        let handicap = isShort ? long : MessageEncoder.partHandicap + (isUneven ? 0 : long)
         let parts = ranges.flatMap { scores(words, $0, handicap: handicap) }
-        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: isBuried ? 0 : long + MessageEncoder.partHandicap) } ?? []
+        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: isUneven ? 0 : long + MessageEncoder.partHandicap) } ?? []
         return (parts + excerpts).map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
     }
 
-    /// Whether a message is calm but for a part of it. Who tells hard things at length tells them throughout.
-    private func isBuried(_ windows: [Window]) -> Bool {
+    /// Whether a quarter of a message is calm, so that danger may be in one part of it only. Harmless messages about hard things mention them
+    /// in most of their windows.
+    private func isUneven(_ windows: [Window]) -> Bool {
         windows.count > 2 && windows[windows.count * 3 / 4].danger < MessageEncoder.calmWindow
     }
 
