@@ -18,6 +18,7 @@ public enum TokenEstimate {
     static let addedInput = 8_192
 
     /// Estimated tokens of a UTF-8 text, rounded up: 0.25 for a character of one byte, 0.875 of two, 1.5 of three, 2.125 of four.
+    @inlinable
     public static func tokens(in utf8: some Sequence<UInt8>) -> Int {
         var bytes = 0
         var characters = 0
@@ -36,6 +37,7 @@ public enum TokenEstimate {
 
     /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
     /// `withheldBytes` of the model's text are not in `answer`; of its reasoning only the number of bytes is known.
+    @inlinable
     public static func usage(
         promptTokens: Int, answer: some Sequence<UInt8>, withheldBytes: Int = 0, reasoningBytes: Int = 0
     ) -> TokenUsage {
