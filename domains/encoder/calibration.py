@@ -15,6 +15,9 @@ READ = 0.15
 # A message with fewer is not encoded, one with more not as a whole, see MessageAssessor and MessageEncoder.
 FEWEST_WORDS = 3
 MOST_WORDS = 80
+# Taken from the scores of messages of more words, see MessageEncoder.
+LONG_HANDICAP = 0.5
+LONG_MESSAGE = 48
 # Of messages that are routed, the share that is routed rightly; of foreign ones, the share that is not routed.
 ROUTED = 0.96
 FOREIGN = 0.95
@@ -62,6 +65,8 @@ def calibrate(rows, raw):
     wanted = np.array([targets(row) for row in rows])
     grammar = np.array([row["grammar"] for row in rows])
     first = np.array([row["score"] for row in rows])
+    words = np.array([len(row["words"]) for row in rows])
+    raw = raw - LONG_HANDICAP * (words > LONG_MESSAGE)[:, None]
     ours = np.array([row["form"] in FORMS for row in rows])
     counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
     ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])
@@ -78,7 +83,6 @@ def calibrate(rows, raw):
         outputs.append([name, slope, offset, 0.5, 0.5])
     card = probability[:, OUTPUTS.index("crisis")]
     lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
-    words = np.array([len(row["words"]) for row in rows])
     read = words >= FEWEST_WORDS
     sure_hits = crisis & (grammar == 2)
     confirmed = np.quantile(card[sure_hits], LOWERED) if sure_hits.any() else 0
@@ -109,7 +113,7 @@ def calibrate_domains(rows, raw):
     known = [index for index, row in enumerate(rows) if routed(row)]
     target = torch.tensor([DOMAINS.index(rows[index]["domain"]) for index in known])
     parts = np.stack(
-        [raw[known][:, len(OUTPUTS) :], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1
+        [raw[known], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1
     )
     parts, logs = torch.from_numpy(parts).float(), torch.zeros(3, requires_grad=True)
     optimiser = torch.optim.LBFGS([logs], max_iter=100)

@@ -6,6 +6,9 @@ import numpy as np
 import torch
 
 POSITIONS = 128
+# In pieces: danger is looked for in windows of so many, which begin so many apart.
+WINDOW = 32
+STRIDE = 8
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
 VECTOR_COLUMNS = 64
 # Floats for the caller (MessageEncoder.Limits).
@@ -44,7 +47,7 @@ class Writer:
     """The file format of TextEncoder+file.swift."""
 
     def __init__(self):
-        self.bytes = bytearray(b"COACHENC\x04")
+        self.bytes = bytearray(b"COACHENC\x05")
 
     def floats(self, values):
         assert np.isfinite(values).all()
@@ -87,8 +90,8 @@ def write(model, pieces, outputs, limits, path):
         writer.text(name)
         writer.floats([1, 0, slope, offset, card, after])
     writer.floats(limits)
-    sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS)
-    writer.bytes += struct.pack("<4HB", *sizes, config.num_hidden_layers)
+    sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS, WINDOW, STRIDE)
+    writer.bytes += struct.pack("<6HB", *sizes, config.num_hidden_layers)
     writer.texts([pieces.all[index] for index in pieces.kept])
     writer.texts(pieces.spelling.frequent)
     writer.texts(pieces.spelling.rare)
@@ -121,7 +124,7 @@ def write(model, pieces, outputs, limits, path):
 class Reader:
     def __init__(self, path):
         self.bytes, self.at = open(path, "rb").read(), 0
-        assert self.take(9) == b"COACHENC\x04"
+        assert self.take(9) == b"COACHENC\x05"
 
     def take(self, count):
         self.at += count
@@ -170,7 +173,8 @@ def read(path):
         reader.text()
         reader.floats(6)
     reader.floats(LIMITS)
-    width, inner, heads, positions = (reader.number(2) for _ in range(4))
+    width, inner, heads, positions, window, stride = (reader.number(2) for _ in range(6))
+    assert (window, stride) == (WINDOW, STRIDE)
     layers = reader.number()
     sizes = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": heads, "num_hidden_layers": layers}
     pieces, words = reader.texts(), (reader.texts(), reader.texts())

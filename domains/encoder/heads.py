@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from changes import Changes
 from labels import FORMS, OUTPUTS, targets
 
 # Strength of the penalty on an output's weights, for values of mean 0 and deviation 1 (less for those that hardly vary).
@@ -21,6 +22,11 @@ def weight(row):
 def share(row):
     """Oblique rows say less about how people write: as CrisisTrainer weighs them, they count half."""
     return 1 if row["plain"] or row["form"] not in FORMS else 0.5
+
+
+def is_known(row):
+    """Nobody says in which passage of a long message its danger is."""
+    return len(row["words"]) <= Changes.MOST_WORDS or row["label"] == "not-crisis"
 
 
 def linear_scores(rows):
@@ -47,25 +53,53 @@ def logistic(values, linear, wanted, weights):
     return result.detach().numpy()
 
 
-def fit(rows, vectors):
+class Windows:
+    """The vectors of all windows of messages, those of a message side by side."""
+
+    def __init__(self, messages):
+        self.vectors = np.concatenate(messages).astype(np.float64)
+        self.counts = np.array([len(message) for message in messages])
+        self.starts = np.cumsum(self.counts) - self.counts
+
+    def highest(self, weights, offset):
+        """Of each message the highest score of a window, and that window's vector."""
+        scores = self.vectors @ weights + offset
+        order = np.lexsort((scores, np.repeat(np.arange(len(self.counts)), self.counts)))
+        chosen = order[self.starts + self.counts - 1]
+        return scores[chosen], self.vectors[chosen]
+
+
+def fit(rows, windows, weights, offsets):
     """Weights and offsets of all outputs for danger, the weight of the linear model's score for a crisis, and the rows' scores by fits that have
-    not seen them."""
-    vectors = vectors.astype(np.float64)
-    # A value that hardly varies would get a very large weight, and the others beside it would be rounded to a few of the 8-bit steps.
-    mean, deviation = vectors.mean(0), np.maximum(vectors.std(0), max(np.median(vectors.std(0)) / 4, 1e-6))
-    values, linear = (vectors - mean) / deviation, linear_scores(rows)
+    not seen them. A first fit learns from the windows that `weights` and `offsets` choose, the second from those that the first does."""
+    linear = linear_scores(rows)
     wanted = np.array([targets(row) for row in rows], np.float64)
     costs = np.array([weight(row) * share(row) for row in rows])
     blocks = np.arange(len(rows)) * BLOCKS // len(rows)
-    fitted, scores = [], np.zeros((len(rows), len(OUTPUTS)))
+    results, scores = [], np.zeros((len(rows), len(OUTPUTS)))
     for index in range(len(OUTPUTS)):
-        known, extra = wanted[:, index] >= 0, linear if index == CRISIS else 0 * linear
-        result = lambda part: logistic(values[part], extra[part], wanted[part, index], costs[part])
+        known = (wanted[:, index] >= 0) & np.array([is_known(row) for row in rows])
+        extra = linear if index == CRISIS else 0 * linear
+
+        def result(part):
+            found = weights[index], offsets[index], 0
+            for _ in range(2):
+                found = logistic_of(windows.highest(*found[:2])[1][part], extra[part], wanted[part, index], costs[part])
+            return found
+
         for block in range(BLOCKS):
             unseen = blocks == block
-            by = result(known & ~unseen)
-            scores[unseen, index] = values[unseen] @ by[:-2] + extra[unseen] * by[-2] + by[-1]
-        fitted.append(result(known))
-    fitted = np.array(fitted)
-    weights = fitted[:, :-2] / deviation
-    return weights, fitted[:, -1] - weights @ mean, fitted[CRISIS, -2], scores
+            of_values, offset, of_linear = result(known & ~unseen)
+            scores[unseen, index] = (windows.highest(of_values, offset)[0] + extra * of_linear)[unseen]
+        results.append(result(known))
+    of_values, of_offsets, of_linear = zip(*results)
+    return np.array(of_values), np.array(of_offsets), of_linear[CRISIS], scores
+
+
+def logistic_of(vectors, linear, wanted, costs):
+    """Weights, offset, and the weight of the linear model's score."""
+    # A value that hardly varies would get a very large weight, and the others beside it would be rounded to a few of the 8-bit steps.
+    mean, deviation = vectors.mean(0), np.maximum(vectors.std(0), max(np.median(vectors.std(0)) / 4, 1e-6))
+    result = logistic((vectors - mean) / deviation, linear, wanted, costs)
+    weights = result[:-2] / deviation
+    return weights, result[-1] - weights @ mean, result[-2]

@@ -23,8 +23,8 @@ from transformers import BertConfig, BertModel
 
 from calibration import calibrate, calibrate_domains
 from changes import Changes
-from encoder_file import mean, rounded, write
-from heads import fit, share, weight
+from encoder_file import STRIDE, WINDOW, mean, rounded, write
+from heads import Windows, fit, is_known, share, weight
 from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
 from pieces import BasePieces, Pieces
 
@@ -88,26 +88,40 @@ class Encoder(nn.Module):
         self.bert.embeddings.word_embeddings = nn.Embedding.from_pretrained(self.bert.embeddings.word_embeddings.all().detach())
         return self
 
-    def vectors(self, numbers, mask):
-        """Of each message the mean of its pieces in the last layer."""
-        # Scores are computed as the gateway does.
+    def hidden(self, numbers, mask):
+        """Of each message the vectors of its pieces in the last layer."""
+        # In bfloat16 for training only: scores are computed as the gateway does.
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training and self.bfloat16):
-            hidden = self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state
-        share = mask.unsqueeze(-1).float()
-        return (hidden.float() * share).sum(1) / share.sum(1)
+            return self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state.float()
+
+    def scores(self, hidden, mask):
+        """Of danger the highest mean of a window, of domains the mean of all pieces."""
+        danger, domains = self.head(hidden).split([len(OUTPUTS), len(DOMAINS)], -1)
+        whole = (domains * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
+        return torch.cat([window_means(danger, mask).amax(1), whole], -1)
 
     def forward(self, numbers, mask):
-        return self.head(self.dropout(self.vectors(numbers, mask)))
+        return self.scores(self.dropout(self.hidden(numbers, mask)), mask)
+
+
+def window_count(length):
+    """Of a message of so many pieces. Its last window ends with the last piece."""
+    return -(-max(length - WINDOW, 0) // STRIDE) + 1
+
+
+def window_means(values, mask):
+    """Of each message the means of its windows. All have as many windows as the longest; those of shorter ones are their last, again."""
+    lengths = mask.sum(1, keepdim=True)
+    sums = nn.functional.pad((values * mask.unsqueeze(-1)).cumsum(1), (0, 0, 1, 0))
+    starts = (torch.arange(window_count(mask.shape[1])) * STRIDE)[None].minimum((lengths - WINDOW).clamp(min=0))
+    ends = (starts + WINDOW).minimum(lengths)
+    at = lambda places: sums.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
+    return (at(ends) - at(starts)) / (ends - starts).unsqueeze(-1)
 
 
 def is_trained(row):
     """The grammar's cases are no evidence, so none is left out."""
     return row["fold"] != LEFT_OUT or row["form"] == CASES
-
-
-def is_known(row):
-    """Nobody says in which passage of a long message its danger is."""
-    return len(row["words"]) <= Changes.MOST_WORDS or row["label"] == "not-crisis"
 
 
 def padded(texts):
@@ -170,28 +184,32 @@ def glosses(path):
     return result
 
 
-def vectors(model, rows, pieces):
+def windows_and_domains(model, rows, pieces):
+    """Of each row its windows' means, and the scores of domains."""
     model.eval()
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]["words"]))
-    result = np.zeros((len(rows), model.bert.config.hidden_size), np.float32)
+    found, domains = [None] * len(rows), np.zeros((len(rows), len(DOMAINS)), np.float32)
     with torch.inference_mode():
         for at in range(0, len(order), 64):
             part = order[at : at + 64]
-            result[part] = model.vectors(*padded([pieces.numbers(rows[index]["words"]) for index in part])).numpy()
-    return result
+            numbers, mask = padded([pieces.numbers(rows[index]["words"]) for index in part])
+            hidden = model.hidden(numbers, mask)
+            domains[part] = model.scores(hidden, mask)[:, len(OUTPUTS) :].numpy()
+            for index, length, values in zip(part, mask.sum(1).tolist(), window_means(hidden, mask).numpy()):
+                found[index] = values[: window_count(length)]
+    return Windows(found), domains
 
 
 def finish(model, rows, cases, pieces):
     """Fits the outputs for danger anew, also to the grammar's cases, and calibrates all by the others, which were not trained on. Returns what
     `write` takes."""
-    values = vectors(model, rows + cases, pieces)
-    weights, offsets, linear, unseen = fit(rows + cases, values)
-    values, unseen = values[: len(rows)], unseen[: len(rows)]
+    windows, scores = windows_and_domains(model, rows + cases, pieces)
+    trained = (parameter.detach().numpy()[: len(OUTPUTS)] for parameter in (model.head.weight, model.head.bias))
+    weights, offsets, linear, unseen = fit(rows + cases, windows, *trained)
     with torch.inference_mode():
         model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
-        scores = model.head(torch.from_numpy(values)).numpy()
-    outputs, limits = calibrate(rows, unseen)
-    domains, shares = calibrate_domains(rows, scores)
+    outputs, limits = calibrate(rows, unseen[: len(rows)])
+    domains, shares = calibrate_domains(rows, scores[: len(rows)])
     return outputs + domains, limits + (linear,) + shares
 
 
@@ -212,6 +230,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=float, default=2)
+    parser.add_argument("--frozen", type=int, default=0, help="lowest layers that stay as they are, with all below them")
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--start", nargs="+", help="a file of --out to begin with, or several: with the mean of their weights")
     parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
@@ -225,16 +244,21 @@ def main():
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
     sizes, vectors, state, words = mean(options.start) if options.start else [None] * 4
+    # Dropout of attention took a tenth of the time.
+    config = {"attention_probs_dropout_prob": 0}
     if options.base:
         pieces = BasePieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
-        bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers)
+        bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers, **config)
     else:
         pieces = Pieces(list(vectors), words)
-        bert = BertModel(BertConfig(vocab_size=len(vectors), **sizes), add_pooling_layer=False)
+        bert = BertModel(BertConfig(vocab_size=len(vectors), **config, **sizes), add_pooling_layer=False)
     model = Encoder(bert, pieces)
     model.bfloat16 = options.bfloat16
     if options.start:
         model.start(vectors, state, pieces)
+    if options.frozen:
+        model.bert.embeddings.requires_grad_(False)
+        model.bert.encoder.layer[: options.frozen].requires_grad_(False)
     if options.epochs:
         train(model, rows, pieces, options.epochs, options.rate)
     rounded(model.merged())

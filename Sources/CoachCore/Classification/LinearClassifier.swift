@@ -83,15 +83,13 @@ public struct LinearClassifier: Sendable, Equatable {
         return pooled
     }
 
-    /// The windows of a message with one output's probability in each, the highest first.
-    func ranked(_ features: MessageFeatures, by output: Int) -> [(window: Int, probability: Float)] {
-        let head = outputs[output]
-        let windows = features.ends.indices.map { index in
+    /// The indices of a message's windows, by one output, the highest first. Its scale and bias, the same for all, are left out.
+    func ranked(_ features: MessageFeatures, by output: Int) -> [Int] {
+        let scores = features.ends.indices.map { index in
             let window = features.window(index)
-            let score = head.bias + head.scale * Float(sum(window)[output]) / Float(max(window.count, 1)).squareRoot()
-            return (window: index, probability: head.probability(score))
+            return Float(sum(window)[output]) / Float(max(window.count, 1)).squareRoot()
         }
-        return windows.sorted { $0.probability > $1.probability }
+        return scores.indices.sorted { scores[$0] > scores[$1] }
     }
 
     /// The sums of the weights of buckets. Adds in 16 bits what fits there, which takes half the instructions.

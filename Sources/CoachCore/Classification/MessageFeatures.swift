@@ -5,9 +5,9 @@
 public struct MessageFeatures: Sendable {
     public static let bucketCount = 1 << 16
     /// Words of one window. Longer ones find no more, and lose half of what they find when it is buried in a long message.
-    static let windowLength = 32
+    private static let windowLength = 32
     /// Words from the start of one window to the start of the next.
-    static let windowStride = 16
+    private static let windowStride = 16
     /// Maximum distance of a pair of concepts, in words.
     private static let conceptDistance = 8
     /// Lengths of the character n-grams, in bytes of the folded word with a space on either side.

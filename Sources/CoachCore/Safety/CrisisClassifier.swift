@@ -38,12 +38,10 @@ public struct CrisisClassifier: Sendable {
         }
     }
 
-    /// Of a form's windows the first word and the probability of a crisis, the most dangerous window first.
-    func windows(_ features: MessageFeatures) -> [MessageEncoder.Window] {
+    /// Of a form's windows the first words, the window that most resembles a crisis first.
+    func windows(_ features: MessageFeatures) -> [Int] {
         let crisis = Label.allCases.firstIndex(of: .crisis) ?? 0
-        return classifier.ranked(features, by: crisis).map {
-            MessageEncoder.Window(firstWord: MessageFeatures.firstWord(ofWindow: $0.window), danger: $0.probability)
-        }
+        return classifier.ranked(features, by: crisis).map(MessageFeatures.firstWord(ofWindow:))
     }
 
     /// The risk that the model finds in a message, given as its forms (plain and deobfuscated).

@@ -55,7 +55,7 @@ public struct MessageAssessor: Sendable {
         guard let classifier, let encoder, encodingNeed(first) != nil else { return first }
         let found = search(message)
         let features = features(of: found)
-        let passages = zip(found.forms, features).map { encoder.passages($0, windows: classifier.windows($1)) }
+        let passages = zip(found.forms, features).map { encoder.passages($0, linearWindows: classifier.windows($1)) }
         guard passages.joined().allSatisfy({ $0.scores.allSatisfy(\.isFinite) }) else { return first }
         // The letters of an obfuscated word are noise. A form of two words says nothing.
         let linear = classifier.probabilities(features)
@@ -76,7 +76,7 @@ public struct MessageAssessor: Sendable {
             let first = assessor.assess(message)
             guard let encoder = assessor.encoder, assessor.encodingNeed(first) != nil else { return first.domains }
             let found = assessor.search(message)
-            let read = passages ?? encoder.passages(found.forms[0], windows: [])
+            let read = passages ?? encoder.passages(found.forms[0], linearWindows: [])
             passages = read
             return assessor.domains(read, found, assessor.features(of: found)[0]) ?? first.domains
         }

@@ -28,11 +28,11 @@ struct ContextCaseTests {
         #expect(danger >= 0.42 && calm <= 0.23, "\(danger), \(calm)")
     }
 
-    @Test("with the models nearly nine in ten in danger get a card, and four in ten of the calm ones")
+    @Test("with the models nine in ten in danger get a card, and four in ten of the calm ones")
     func all() {
         let (danger, calm) = (
             share(Self.texts.danger, from: .crisis, Shipped.assessor), share(Self.texts.calm, from: .crisis, Shipped.assessor)
         )
-        #expect(danger >= 0.87 && calm <= 0.4, "\(danger), \(calm)")
+        #expect(danger >= 0.89 && calm <= 0.42, "\(danger), \(calm)")
     }
 }

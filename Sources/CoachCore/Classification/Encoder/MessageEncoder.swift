@@ -21,36 +21,25 @@ public struct MessageEncoder: Sendable {
 
     /// A part of a message, read by itself.
     struct Passage: Sendable {
-        /// In the order of `outputNames`, not calibrated.
+        /// In the order of `outputNames`, not calibrated: for danger the highest of a window, output by output; for domains of all pieces.
         var scores: [Float]
         /// The message was encoded whole, so that no other passage tells more.
         var isWhole: Bool
     }
 
-    /// A window of the linear model (`MessageFeatures.windowLength` words).
-    struct Window: Sendable {
-        var firstWord: Int
-        /// The probability of a crisis, by the linear model.
-        var danger: Float
-    }
-
     /// The names of all outputs, in the order of the file.
     static let outputNames = CrisisClassifier.outputNames + DomainClassifier.outputNames
 
-    /// Words that are encoded together, and how many of them stand before the window that the linear model found most dangerous.
+    /// Words that are encoded together, how many of them two passages share where all of a message is read, and how many stand before the window
+    /// that the linear model found most dangerous.
     private static let passageLength = 80
+    private static let sharedWords = 32
     private static let wordsBefore = 24
-    /// Taken from the scores of a passage that is not the whole message: it seems graver without what surrounds it, and the highest of several counts.
-    private static let partHandicap: Float = 0.5
-    /// Taken from all scores of a message of more words: who tells much tells hard things too, and one in four of those that are harmless would
-    /// get a card.
+    /// Taken from the scores of messages of more words, of which many harmless ones mention danger somewhere (`calibration.py` does the same).
     private static let longHandicap: Float = 0.5
     private static let longMessage = 48
-    /// Only a part of a message may show danger if the linear model's probability of a crisis is lower than this in a quarter of its windows.
-    /// Such a message has a smaller handicap: a tenth more cards are kept when a message stands among ordinary sentences (`MODEL.md`).
-    private static let calmWindow: Float = 0.02
-    /// Passages of one message, beside an excerpt.
-    private static let maximumPassages = 2
+    /// Most passages of a message.
+    private static let maximumPassages = 3
 
     let limits: Limits
     let outputs: [LinearClassifier.Output]
@@ -76,46 +65,24 @@ public struct MessageEncoder: Sendable {
         (self.outputs, self.limits, self.encoder) = (outputs, limits, encoder)
     }
 
-    /// A short message whole; all of one that fits into two passages; of a longer one what surrounds its most dangerous windows. The most
-    /// dangerous one of a message that has several is read by itself as well. `windows`: the most dangerous first.
-    func passages(_ words: TokenSequence, windows: [Window]) -> [Passage] {
+    /// A short message whole; all of one that fits into `maximumPassages`; of a longer one what surrounds its most dangerous windows of the linear
+    /// model. `linearWindows`: their first words, the most dangerous first.
+    func passages(_ words: TokenSequence, linearWindows: [Int]) -> [Passage] {
         let count = words.tokens.count
         let isShort = count <= MessageEncoder.passageLength
-        let ranges = isShort ? [0..<count] : starts(of: count, windows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let isUneven = isUneven(windows)
-        let long = count > MessageEncoder.longMessage ? MessageEncoder.longHandicap : 0
-        let handicap = isShort ? long : MessageEncoder.partHandicap + (isUneven ? 0 : long)
-        let parts = ranges.flatMap { scores(words, $0, handicap: handicap) }
-        let excerpts = excerpt(words, windows).map { scores(words, $0, handicap: isUneven ? 0 : long + MessageEncoder.partHandicap) } ?? []
-        return (parts + excerpts).map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
-    }
-
-    /// Whether a quarter of a message is calm, so that danger may be in one part of it only. Harmless messages about hard things mention them
-    /// in most of their windows.
-    private func isUneven(_ windows: [Window]) -> Bool {
-        windows.count > 2 && windows[windows.count * 3 / 4].danger < MessageEncoder.calmWindow
-    }
-
-    /// The most dangerous window with the rest of the sentences that it begins and ends in, as long as these are not long. nil in a message that
-    /// is hardly longer.
-    private func excerpt(_ words: TokenSequence, _ windows: [Window]) -> Range<Int>? {
-        let tokens = words.tokens
-        let (length, rest) = (MessageFeatures.windowLength, MessageFeatures.windowStride)
-        guard tokens.count > length + rest, var start = windows.first?.firstWord else { return nil }
-        var end = min(start + length, tokens.count)
-        let (earliest, latest) = (max(start - rest, 0), min(end + rest, tokens.count))
-        while start > earliest, tokens[start - 1].sentence == tokens[start].sentence { start -= 1 }
-        while end < latest, tokens[end].sentence == tokens[end - 1].sentence { end += 1 }
-        return start..<end
+        let ranges = isShort ? [0..<count] : starts(of: count, linearWindows).map { $0..<($0 + MessageEncoder.passageLength) }
+        let parts = ranges.flatMap { scores(words, $0, handicap: count > MessageEncoder.longMessage ? MessageEncoder.longHandicap : 0) }
+        return parts.map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
     }
 
     /// The first words of the passages of a message of `count` words, which is longer than one passage.
-    private func starts(of count: Int, _ windows: [Window]) -> [Int] {
+    private func starts(of count: Int, _ linearWindows: [Int]) -> [Int] {
         let last = count - MessageEncoder.passageLength
-        guard last > MessageEncoder.passageLength else { return [0, last] }
+        let further = 1 + (last - 1) / (MessageEncoder.passageLength - MessageEncoder.sharedWords)
+        guard further >= MessageEncoder.maximumPassages else { return (0...further).map { $0 * last / further } }
         var starts: [Int] = []
-        for window in windows where starts.count < MessageEncoder.maximumPassages {
-            let start = max(0, min(window.firstWord - MessageEncoder.wordsBefore, last))
+        for window in linearWindows where starts.count < MessageEncoder.maximumPassages {
+            let start = max(0, min(window - MessageEncoder.wordsBefore, last))
             let isCovered = starts.contains { abs($0 - start) < MessageEncoder.passageLength - MessageEncoder.wordsBefore }
             if !isCovered { starts.append(start) }
         }
@@ -127,7 +94,7 @@ public struct MessageEncoder: Sendable {
         var parts: [[Float]] = []
         var rest = encoder.spelling(Array(words.words(range)))[...]
         repeat {
-            let (scores, encoded) = encoder.scores(rest)
+            let (scores, encoded) = encoder.scores(rest, windowed: CrisisClassifier.outputNames.count)
             parts.append(scores.map { $0 - handicap })
             rest = rest.dropFirst(max(encoded, 1))
         } while !rest.isEmpty

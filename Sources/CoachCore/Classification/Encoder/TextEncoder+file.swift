@@ -1,14 +1,14 @@
 import Foundation
 
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
-/// for the caller; four sizes (2 bytes each: width, inner width, heads, positions), number of layers; number of pieces (4 bytes), per
+/// for the caller; six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number of pieces (4 bytes), per
 /// piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
 /// known; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended, normalisation, up, down,
 /// normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
 /// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 4
+    private static let formatVersion = 5
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
@@ -37,7 +37,9 @@ extension TextEncoder {
 extension ModelFileReader {
     /// nil when sizes do not fit each other.
     fileprivate mutating func encoder(outputs: Int) -> TextEncoder? {
-        let shape = TextEncoder.Shape(width: number(2), innerWidth: number(2), heads: number(2), positions: number(2))
+        let shape = TextEncoder.Shape(
+            width: number(2), innerWidth: number(2), heads: number(2), positions: number(2), windowLength: number(2),
+            windowStride: number(2))
         let layerCount = number()
         guard shape.isPossible else { return nil }
         guard let pieces = texts(), let frequent = texts(), let rare = texts(), let vocabulary = WordPieces(pieces) else { return nil }

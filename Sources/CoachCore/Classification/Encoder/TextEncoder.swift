@@ -12,10 +12,22 @@ struct TextEncoder: Sendable {
         var heads: Int
         /// Maximum number of pieces in a text; what comes later is not read.
         var positions: Int
+        /// Pieces in a window, and how many pieces one begins after another.
+        var windowLength: Int
+        var windowStride: Int
 
         var isPossible: Bool {
-            [width, innerWidth, heads, positions].allSatisfy { $0 > 1 } && width % heads == 0
+            [width, innerWidth, heads, positions, windowLength, windowStride].allSatisfy { $0 > 1 } && width % heads == 0
                 && [width, innerWidth].allSatisfy { $0.isMultiple(of: TextEncoder.columnUnit) }
+        }
+
+        /// The highest mean of a window of `values`, of which there is one for each piece. The last window ends with the last piece.
+        func highestMean(of values: [Float]) -> Float {
+            let last = max(values.count - windowLength, 0)
+            return (Array(stride(from: 0, to: last, by: windowStride)) + [last]).reduce(-.infinity) { highest, start in
+                let window = values[start..<min(start + windowLength, values.count)]
+                return max(highest, window.reduce(0, +) / Float(window.count))
+            }
         }
     }
 
@@ -116,11 +128,12 @@ struct TextEncoder: Sendable {
     /// How many of the head's columns are outputs; the others fill it up to a multiple of `VECTOR_COLUMNS`.
     let outputCount: Int
 
-    /// The scores of a text, one for each output, and the number of its words that fit into the positions. `words` are folded as the
-    /// training's were, and corrected (`spelling`).
-    func scores(_ words: some Sequence<ArraySlice<UInt8>>) -> (scores: [Float], words: Int) {
+    /// The scores of a text, one for each output, and the number of its words that fit into the positions. The first `windowed` outputs have the
+    /// highest mean of a window, as a mean over many words hides what a few of them say; the others have the mean of all pieces. `words` are folded
+    /// as the training's were, and corrected (`spelling`).
+    func scores(_ words: some Sequence<ArraySlice<UInt8>>, windowed: Int) -> (scores: [Float], words: Int) {
         let (numbers, encoded) = numbers(words)
-        let (tokens, width) = (numbers.count, shape.width)
+        let tokens = numbers.count
         let rows = Self.rows(for: tokens)
         var x = embedded(numbers, rows: rows)
         for layer in layers {
@@ -130,11 +143,13 @@ struct TextEncoder: Sendable {
             vector_gelu(&inner, inner.count)
             layer.norm(&x, adding: layer.down(inner, rows: rows))
         }
-        var mean = [Float](repeating: 0, count: TextEncoder.rowUnit * width)
-        for token in 0..<tokens {
-            for column in 0..<width { mean[column] += x[token * width + column] / Float(tokens) }
+        let pieces = head(x, rows: rows)
+        let columns = pieces.count / rows
+        let scores = (0..<outputCount).map { output in
+            let own = (0..<tokens).map { pieces[$0 * columns + output] }
+            return output < windowed ? shape.highestMean(of: own) : own.reduce(0, +) / Float(tokens)
         }
-        return (Array(head(mean, rows: TextEncoder.rowUnit).prefix(outputCount)), encoded)
+        return (scores, encoded)
     }
 
     private func numbers(_ words: some Sequence<ArraySlice<UInt8>>) -> (pieces: [Int], words: Int) {
