@@ -112,9 +112,7 @@ def calibrate_domains(rows, raw):
     routed = lambda row: row["domain"] and "linear" in row and row["plain"] and FEWEST_WORDS <= len(row["words"]) <= MOST_WORDS
     known = [index for index, row in enumerate(rows) if routed(row)]
     target = torch.tensor([DOMAINS.index(rows[index]["domain"]) for index in known])
-    parts = np.stack(
-        [raw[known], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1
-    )
+    parts = np.stack([raw[known], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1)
     parts, logs = torch.from_numpy(parts).float(), torch.zeros(3, requires_grad=True)
     optimiser = torch.optim.LBFGS([logs], max_iter=100)
 
