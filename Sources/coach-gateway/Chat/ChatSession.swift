@@ -44,26 +44,28 @@ struct ChatSession {
     /// Reads on what was lost, sends the last message again when it never became a turn, or else asks for another answer to it.
     @discardableResult
     mutating func retry() async -> Bool {
+        let (client, conversation, domain) = (client, conversation, domain)
         switch again {
         case nil:
             Console.writeLine("there is no message to answer again")
             return false
         case .send(let message, let key):
-            return await show(
-                client.send(message, conversation: conversation, domain: domain, clientMessageID: key.canonicalText), after: 0)
-        case .answer(let turn, let key): return await show(client.retry(turn, key: key), after: 0)
-        case .resume(let turn, let received): return await show(client.resume(turn, after: received), after: received)
+            return await show(after: 0) {
+                client.send(message, conversation: conversation, domain: domain, clientMessageID: key.canonicalText)
+            }
+        case .answer(let turn, let key): return await show(after: 0) { client.retry(turn, key: key) }
+        case .resume(let turn, let received): return await show(after: received) { client.resume(turn, after: received) }
         }
     }
 
-    /// `received`: the bytes of the answer that were shown before.
-    private mutating func show(_ events: AsyncThrowingStream<StreamEvent, any Error>, after received: Int) async -> Bool {
+    /// `received`: the bytes of the answer that were shown before. `request` begins it, once Ctrl-C stops the answer and no longer leaves.
+    private mutating func show(after received: Int, _ request: () -> AsyncThrowingStream<StreamEvent, any Error>) async -> Bool {
         let stopper = AnswerStopper(client: client)
         var shown = AnswerText(width: Console.width)
         var (start, failure, received): (StreamStart?, (any Error)?, Int) = (nil, nil, received)
         await interrupts.answering(stop: { stopper.stop() }) {
             do {
-                for try await event in events {
+                for try await event in request() {
                     if case .start(let begun) = event {
                         start = begun
                         stopper.began(begun.turnID)
