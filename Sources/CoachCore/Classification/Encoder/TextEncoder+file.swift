@@ -1,8 +1,8 @@
 import Foundation
 
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
-/// for the caller; six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number of pieces (4 bytes), per
-/// piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
+/// for the caller; six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
+/// of pieces (4 bytes), per piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
 /// known; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended, normalisation, up, down,
 /// normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
 /// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases.
