@@ -66,14 +66,18 @@ struct ContextModifiers {
     }
 
     /// Sets the subject and lowers the tier; `.none` cancels the match. An idiom cancels at every tier ("take all my pills in the
-    /// morning"). The other modifiers do not apply at tier 4, unless the entry is ambiguous.
+    /// morning"). At tier 4 a time long ago lowers to a crisis, which the encoder may lower further; the other modifiers do not apply, unless the
+    /// entry is ambiguous.
     func modify(_ match: inout CrisisDetector.EntryMatch, idioms: [CrisisDetector.IdiomMatch]) {
         match.subject = subject(of: match)
         if idioms.contains(where: { $0.range.overlaps(match.range) && ($0.isThing || covers($0.range, match.range)) }) {
             match.tier = .none
             return
         }
-        if match.tier == .imminent, !match.entry.ambiguous { return }
+        if match.tier == .imminent, !match.entry.ambiguous {
+            if isResolvedPast(match) { match.tier = .crisis }
+            return
+        }
         if isDenied(match) || isProfessional(match) {
             match.tier = .none
             return

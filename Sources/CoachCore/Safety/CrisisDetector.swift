@@ -12,6 +12,8 @@ struct CrisisDetector: Sendable {
     private let matcher: PatternMatcher
     private let rules: [Rule]
     private let markers: SymbolTable<CrisisGrammar.Marker>
+    /// The ids of the certain entries.
+    private let certain: Set<String>
 
     /// Compiles the patterns and adds their words to the lexicon, which other components share.
     init(grammar: CrisisGrammar, lexicon: inout LexiconBuilder) {
@@ -51,6 +53,7 @@ struct CrisisDetector: Sendable {
         self.matcher = matcher
         self.rules = rules
         self.markers = markers
+        certain = Set(grammar.entries.lazy.filter(\.certain).map(\.id))
     }
 
     /// Assesses one form of a message (plain or deobfuscated). `patterns` of the result includes the ids of all matched follow-ups;
@@ -70,6 +73,9 @@ struct CrisisDetector: Sendable {
         for index in entries.indices { context.modify(&entries[index], idioms: idioms) }
         return CrisisDetector.summary(of: entries.filter { $0.tier > .none }, followUps: followUps)
     }
+
+    /// True when a model may not lower what `assess` found: a hit at tier 3 and above, or of a certain entry.
+    func isFinal(_ found: RiskAssessment) -> Bool { found.tier >= .high || found.patterns.contains(where: certain.contains) }
 
     /// True when a coach's message asks about the user's safety.
     func asksAboutSafety(_ coachMessage: AnnotatedTokens) -> Bool {

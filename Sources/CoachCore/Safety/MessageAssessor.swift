@@ -62,7 +62,7 @@ public struct MessageAssessor: Sendable {
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
         var risk = encoder.risk(
             passages[deciding], grammar: found.risk, linear: linear,
-            mayLower: deciding == passages.count - 1
+            mayLower: !detector.isFinal(found.risk) && deciding == passages.count - 1
                 && passages.allSatisfy { encoder.isCalm($0, linear: linear) })
         // What the encoder takes for calm stays in the judge's grey zone.
         risk.score = [risk.score, first.risk.score].compactMap(\.self).max()

@@ -11,8 +11,8 @@ extension MessageEncoder {
 
     private static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
 
-    /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`) a hit of the grammar at tier 2 is lowered to a concern; one
-    /// at tier 3 and above never is. `linear`: the probabilities of the linear model.
+    /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`, and not `CrisisDetector.isFinal`) a hit of the grammar at
+    /// tier 2 is lowered to a concern. `linear`: the probabilities of the linear model.
     func risk(_ passages: [Passage], grammar: RiskAssessment, linear: [Float], mayLower: Bool) -> RiskAssessment {
         let risk = CrisisClassifier.assess(
             probabilities(passages, linear: linear), outputs: Array(outputs.prefix(CrisisClassifier.outputNames.count)))

@@ -74,7 +74,7 @@ struct PromptBuilderTests {
 
     @Test("the prompt about a friend in danger equals its golden file")
     func goldenOther() throws {
-        try expectGolden(crisis("my friend told me she wants to kill herself", context(), country: "GB"), "prompt-crisis-other")
+        try expectGolden(crisis("my friend told me she is going to kill herself", context(), country: "GB"), "prompt-crisis-other")
     }
 
     @Test("the sections are in order, with the safety text before the persona and the addendum last")

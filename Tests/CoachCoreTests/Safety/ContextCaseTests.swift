@@ -18,14 +18,14 @@ struct ContextCaseTests {
         Double(texts.count { assessor.assessFully($0).risk.tier >= tier }) / Double(texts.count)
     }
 
-    @Test("the grammar alone shows four in ten of those in danger as acute, and one in five of the calm ones")
+    @Test("the grammar alone shows a third of those in danger as acute, and one in seven of the calm ones")
     func grammar() {
         let texts = Self.texts
         #expect(texts.danger.count == 240 && texts.calm.count == 240)
         let (danger, calm) = (
             share(texts.danger, from: .high, Shipped.grammarAlone), share(texts.calm, from: .high, Shipped.grammarAlone)
         )
-        #expect(danger >= 0.42 && calm <= 0.23, "\(danger), \(calm)")
+        #expect(danger >= 0.36 && calm <= 0.15, "\(danger), \(calm)")
     }
 
     @Test("with the models nine in ten in danger get a card, and four in ten of the calm ones")

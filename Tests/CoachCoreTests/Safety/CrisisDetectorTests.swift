@@ -156,7 +156,7 @@ struct CrisisDetectorTests {
             "One of my students told me she wants to kill herself", "my brother wants to end his life, is there a hotline or a protocol?",
         ])
     func helpers(_ message: String) {
-        #expect(risk(message).tier == .high)
+        #expect(risk(message).tier >= .crisis)
         #expect(risk(message).subject == .other)
     }
 

@@ -80,7 +80,7 @@ private struct RuleReader {
             tier: try tier(json, "tier", from: .concern), subject: try json.required("subject", .choice),
             negatable: try json.optional("negatable") ?? true, hyperbole: try json.optional("hyperbole") ?? false,
             ambiguous: try json.optional("ambiguous") ?? false, timeless: try json.optional("timeless") ?? false,
-            patterns: try patterns(json))
+            certain: try json.optional("certain") ?? false, patterns: try patterns(json))
         try json.rejectUnknown()
         return entry
     }

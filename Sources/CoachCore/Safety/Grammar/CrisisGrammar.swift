@@ -69,6 +69,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         public var ambiguous: Bool
         /// Keeps its tier when it is in the past: sexual violence, violence against children.
         public var timeless: Bool
+        /// Has no other meaning ("I want to kill myself"): no model lowers it, whatever its tier.
+        public var certain: Bool
         var patterns: [WordPattern]
     }
 
