@@ -25,20 +25,26 @@ FOREIGN = 0.95
 TERMS = 0.25
 # Share of the imminent messages with a card whose card is the acute one.
 ACUTE = 0.87
-# Share of crises which the grammar finds at tier 2 that the encoder may lower.
-LOWERED = 0.02
+
+
+def logistic(columns, wanted):
+    """Weights of the columns of a logistic regression, by Newton's method."""
+    columns = np.stack(columns, 1)
+    weights = np.zeros(columns.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-columns @ weights))
+        curvature = (columns * (p * (1 - p))[:, None]).T @ columns + 1e-6 * np.eye(len(weights))
+        weights += np.linalg.solve(curvature, columns.T @ (wanted - p))
+    return weights
 
 
 def platt(values, wanted):
-    """Slope and offset of the logistic function from scores to probabilities, by Newton's method."""
-    slope, offset = 1.0, 0.0
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-(slope * values + offset)))
-        w = p * (1 - p)
-        gradient = np.array([((p - wanted) * values).sum(), (p - wanted).sum()])
-        hessian = np.array([[(w * values * values).sum() + 1e-6, (w * values).sum()], [(w * values).sum(), w.sum() + 1e-6]])
-        slope, offset = np.array([slope, offset]) - np.linalg.solve(hessian, gradient)
-    return slope, offset
+    """Slope and offset of the logistic function from scores to probabilities."""
+    return logistic([values, np.ones(len(values))], wanted)
+
+
+def log_odds(probability):
+    return np.log(probability / (1 - probability))
 
 
 def threshold(free, calm, counted, ordinary, limits):
@@ -84,11 +90,13 @@ def calibrate(rows, raw):
     card = probability[:, OUTPUTS.index("crisis")]
     lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
     read = words >= FEWEST_WORDS
-    sure_hits = crisis & (grammar == 2)
-    confirmed = np.quantile(card[sure_hits], LOWERED) if sure_hits.any() else 0
-    free = np.where(read, card, 0)
-    counted = (grammar >= 3) | ((grammar == 2) & ((card >= confirmed) | ~read))
+    # What a hit of the grammar at tier 2 says beside the score: such a message needs a lower one.
+    hit, judged = grammar == 2, counts & read & (grammar < 3) & (crisis | calm)
+    _, of_hit, _ = logistic([log_odds(card[judged]), hit[judged].astype(float), np.ones(judged.sum())], crisis[judged])
+    free = np.where(read, 1 / (1 + np.exp(-log_odds(card) - np.where(hit, of_hit, 0))), 0)
+    counted = (grammar >= 3) | (hit & ~read)
     chosen = threshold(free, calm, counted, ordinary, CARD)
+    confirmed = 1 / (1 + np.exp(of_hit - log_odds(chosen)))
     after = threshold(free, calm, counted, ordinary, AFTER_CONCERN)
     outputs[1][3:] = [chosen, after]
     none = np.zeros(len(rows), bool)

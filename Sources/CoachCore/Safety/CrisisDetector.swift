@@ -47,7 +47,12 @@ struct CrisisDetector: Sendable {
                 }
             }
         }
-        for entry in grammar.entries { add(.entry(entry), entry.patterns, ignoresNegation: !entry.negatable) }
+        for entry in grammar.entries {
+            add(.entry(entry), entry.patterns, ignoresNegation: !entry.negatable)
+            var unclear = entry
+            unclear.tier = min(entry.tier, .crisis)
+            add(.entry(unclear), entry.unclear, ignoresNegation: !entry.negatable)
+        }
         for idiom in grammar.idioms { add(.idiom(idiom), idiom.patterns, ignoresNegation: true) }
         for followUp in grammar.followUps { add(.followUp(followUp), followUp.patterns, ignoresNegation: true) }
         self.matcher = matcher

@@ -53,4 +53,22 @@ struct EncodedRiskTests {
         let risk = Shipped.encoder.risk([passage], grammar: hit, linear: linear(0.01), mayLower: true)
         #expect(risk.tier == (tier == .crisis ? .concern : tier))
     }
+
+    @Test(
+        "of an unclear pattern, and of danger long ago, a harmless message is lowered",
+        arguments: [
+            "I took them all to school and came home to a quiet house", "coffee overdose this morning before the pitch",
+            "I'm on my way to shoot a wedding", "My phone is broken, can you help me plan my day without it",
+            "I had a gun put to my head in 2006, and today I train assistance dogs and need words for the website",
+            "tengo un plan y una fecha: boda civil en mayo",
+        ])
+    func unclear(message: String) {
+        #expect(Shipped.grammarAlone.assess(message).risk.tier == .crisis, "no pattern matches any more")
+        #expect(Shipped.assessor.assessFully(message).risk.tier < .crisis)
+    }
+
+    @Test("what is certain is never lowered", arguments: ["i wanna kms", "I want to kil myself"])
+    func certain(message: String) {
+        #expect(Shipped.assessor.assessFully(message).risk.tier >= .crisis)
+    }
 }

@@ -25,14 +25,14 @@ struct ContextCaseTests {
         let (danger, calm) = (
             share(texts.danger, from: .high, Shipped.grammarAlone), share(texts.calm, from: .high, Shipped.grammarAlone)
         )
-        #expect(danger >= 0.36 && calm <= 0.15, "\(danger), \(calm)")
+        #expect(danger >= 0.35 && calm <= 0.15, "\(danger), \(calm)")
     }
 
-    @Test("with the models nine in ten in danger get a card, and four in ten of the calm ones")
+    @Test("with the models nine in ten in danger get a card, and a third of the calm ones")
     func all() {
         let (danger, calm) = (
             share(Self.texts.danger, from: .crisis, Shipped.assessor), share(Self.texts.calm, from: .crisis, Shipped.assessor)
         )
-        #expect(danger >= 0.89 && calm <= 0.42, "\(danger), \(calm)")
+        #expect(danger >= 0.885 && calm <= 0.37, "\(danger), \(calm)")
     }
 }

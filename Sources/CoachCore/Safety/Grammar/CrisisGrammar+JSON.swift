@@ -80,7 +80,8 @@ private struct RuleReader {
             tier: try tier(json, "tier", from: .concern), subject: try json.required("subject", .choice),
             negatable: try json.optional("negatable") ?? true, hyperbole: try json.optional("hyperbole") ?? false,
             ambiguous: try json.optional("ambiguous") ?? false, timeless: try json.optional("timeless") ?? false,
-            certain: try json.optional("certain") ?? false, patterns: try patterns(json))
+            certain: try json.optional("certain") ?? false, patterns: try patterns(json),
+            unclear: json.contains("unclear") ? try patterns(json, "unclear") : [])
         try json.rejectUnknown()
         return entry
     }
@@ -122,9 +123,9 @@ private struct RuleReader {
         return tier
     }
 
-    private func patterns(_ json: JSONReader) throws(JSONFinding) -> [WordPattern] {
+    private func patterns(_ json: JSONReader, _ name: String = "patterns") throws(JSONFinding) -> [WordPattern] {
         var patterns: [WordPattern] = []
-        for element in try json.elements("patterns", 1...200) {
+        for element in try json.elements(name, 1...200) {
             let text = try JSONField.text(1...1_000).read(element)
             guard element.isSound else { continue }
             do throws(WordPattern.SyntaxError) {

@@ -72,6 +72,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         /// Has no other meaning ("I want to kill myself"): no model lowers it, whatever its tier.
         public var certain: Bool
         var patterns: [WordPattern]
+        /// Of the same danger, but also found in harmless sentences: of tier 2 at most, so that the encoder may lower them.
+        var unclear: [WordPattern]
     }
 
     /// Harmless patterns that contain words of danger. An idiom cancels the matches that it covers completely.
