@@ -35,6 +35,7 @@ public final class Reactor: SerialExecutor, Sendable {
     /// much. Beginning a turn takes about 0.1 ms.
     static let budget = Duration.milliseconds(1)
 
+    private let timeSlice: Duration?
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let phase = Mutex(Phase.new)
@@ -45,9 +46,12 @@ public final class Reactor: SerialExecutor, Sendable {
     private nonisolated(unsafe) let loop: Loop
 
     /// Makes the reactor; its thread runs from `start()`.
+    /// - Parameter timeSlice: 0.1 to 100 ms; nil: the system's. With a shorter one the thread waits less for a processor that others use
+    ///   (Linux 6.12 or later). Their share of it stays the same.
     /// - Throws: `ReactorError` when the process has no descriptors left.
-    public init(name: String) throws {
+    public init(name: String, timeSlice: Duration? = nil) throws {
         self.name = name
+        self.timeSlice = timeSlice
         poller = try Poller()
         loop = Loop(poller: poller)
     }
@@ -191,7 +195,7 @@ public final class Reactor: SerialExecutor, Sendable {
     }
 
     fileprivate func run() {
-        nameThisThread()
+        prepareThread()
         owner.store(Self.currentThread, ordering: .releasing)
         var batch = InboxBatch()
         withUnsafeTemporaryAllocation(of: gateway_epoll_event.self, capacity: 256) { events in
@@ -229,8 +233,10 @@ public final class Reactor: SerialExecutor, Sendable {
             }
     }
 
-    private func nameThisThread() {
+    private func prepareThread() {
         gateway_name_this_thread(name)
+        // Refused by some sandboxes, and only ever a gain.
+        if let timeSlice { _ = gateway_set_time_slice(UInt64(timeSlice / .nanoseconds(1))) }
         // Writing to a socket that the peer closed must fail with EPIPE, not end the process.
         var signals = sigset_t()
         sigemptyset(&signals)

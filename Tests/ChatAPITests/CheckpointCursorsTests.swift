@@ -120,6 +120,24 @@ struct CheckpointTests {
         #expect(cursors.tick([]).isEmpty)
         #expect(cursors.tick([turn]).first?.isFirst == true)
     }
+
+    @Test("few turns are saved at once, many in shares: each turn in one, and in the same while the number of shares stays")
+    func shares() throws {
+        let turns = (0..<700).map { _ in
+            var facts = TurnFacts.sample
+            facts.identity.turnID = TurnID(UUID())
+            return FakeModel().turn(facts)
+        }
+        func shares(_ turns: some Sequence<LiveTurn>) -> [[TurnID]] {
+            CheckpointCursors.shares(of: Array(turns)).map { $0.map(\.facts.identity.turnID) }
+        }
+        #expect(shares(turns.prefix(128)) == [turns.prefix(128).map(\.facts.identity.turnID)])
+        #expect(shares([]) == [[]])
+        let (all, later) = (shares(turns), shares(turns.dropFirst(100).reversed()))
+        #expect(all.count == 8 && all.allSatisfy { (1...128).contains($0.count) })
+        #expect(Set(all.joined()).count == 700 && all.joined().count == 700)
+        #expect(later.count == 8 && zip(all, later).allSatisfy { Set($0).isSuperset(of: $1) })
+    }
 }
 
 extension CheckpointCursors {

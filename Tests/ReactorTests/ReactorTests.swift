@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 
@@ -25,6 +26,31 @@ import Testing
         reactor.start()
         #expect(try await reactor.call { seen.value } == 1)
         reactor.stop()
+    }
+
+    @Test("a thread with a shorter time slice has it, and its nice value as before")
+    func timeSlice() async throws {
+        /// Of the calling thread, in nanoseconds; nil where the kernel does not say.
+        @Sendable func slice() throws -> Int? {
+            let lines = try String(contentsOfFile: "/proc/thread-self/sched", encoding: .utf8).split(separator: "\n")
+            return lines.first { $0.hasPrefix("se.slice") }?.split(separator: ":").last.flatMap { Int($0.filter(\.isNumber)) }
+        }
+        let reactor = try Reactor(name: "short", timeSlice: .microseconds(200))
+        reactor.start()
+        defer { reactor.stop() }
+        let (own, nice) = try await reactor.call { (try slice(), getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)) }
+        #expect(nice == getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
+        // Linux has the line since 6.6, and threads that may choose since 6.12.
+        if let own, let others = try slice(), Self.kernel >= (6, 12) { #expect(own == 200_000 && others != own) }
+    }
+
+    /// Major and minor version.
+    private static var kernel: (Int, Int) {
+        var name = utsname()
+        uname(&name)
+        let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+        return numbers.count == 2 ? (numbers[0], numbers[1]) : (0, 0)
     }
 
     @Test("a thousand submissions from concurrent tasks all run")

@@ -37,13 +37,20 @@ public struct Checkpointer: Service {
         }
     }
 
-    /// Saves all new text, in as many statements as needed. The first failure ends the tick; the next tick saves what is left.
+    /// Saves all new text, share by share over the interval, in as many statements as needed. The first failure ends the tick; the next tick
+    /// saves what is left.
     private func tick(_ cursors: inout CheckpointCursors) async throws {
-        var turns = registry.running[...]
-        cursors.begin(Array(turns))
-        while !turns.isEmpty {
-            let batch = cursors.collect(&turns, limit: bytesPerStatement)
-            if !batch.isEmpty { try await save(batch, &cursors) }
+        let began = ContinuousClock.now
+        let running = registry.running
+        cursors.begin(running)
+        let shares = CheckpointCursors.shares(of: running)
+        for (place, share) in shares.enumerated() {
+            if place > 0 { try await Task.sleep(until: began + interval * place / shares.count, clock: .continuous) }
+            var turns = share[...]
+            while !turns.isEmpty {
+                let batch = cursors.collect(&turns, limit: bytesPerStatement)
+                if !batch.isEmpty { try await save(batch, &cursors) }
+            }
         }
     }
 

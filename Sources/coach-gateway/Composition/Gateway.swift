@@ -7,6 +7,7 @@ import OutboundHTTP
 import Reactor
 import ServiceLifecycle
 import Telemetry
+import TokenRelay
 
 /// The parts list of a running gateway.
 struct Gateway {
@@ -25,7 +26,7 @@ struct Gateway {
     ) throws {
         self.configuration = configuration
         self.logger = logger
-        let reactor = try Reactor(name: "reactor")
+        let reactor = try Reactor(name: "reactor", timeSlice: StreamLoop.timeSlice)
         let databases = try Databases(configuration, url: databaseURL, logger: logger, reactor: reactor)
         let outbound = try OutboundHTTPClient(configuration.outbound)
         let spans = configuration.traces.startTracing(outbound)

@@ -20,7 +20,7 @@ struct PassThrough {
 
     init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
         self.logger = logger
-        reactor = try Reactor(name: "reactor")
+        reactor = try Reactor(name: "reactor", timeSlice: StreamLoop.timeSlice)
         let recovery = NullPorts.recovery
         let documents = EditableDocuments(files)
         let registry = TurnRegistry()

@@ -129,14 +129,15 @@ class Testbed:
         self.set_workload(workload.provider_query)
         time.sleep(1)
         process, postmaster = peer.child and peer.child.pid, self.postmaster
-        idle = machine.resident_bytes(process) if process else 0
+        members = machine.family(process) if process else []
+        idle = machine.resident_bytes(process, members)
         largest = idle
 
         def sample():
             """Updates the largest resident memory."""
             nonlocal largest
             if process:
-                largest = max(largest, machine.resident_bytes(process))
+                largest = max(largest, machine.resident_bytes(process, members))
 
         def accounts():
             """CPU seconds of peer, PostgreSQL, provider, this process and all processors, and the time."""
