@@ -129,10 +129,12 @@ struct CheckpointTests {
             return FakeModel().turn(facts)
         }
         func shares(_ turns: some Sequence<LiveTurn>) -> [[TurnID]] {
-            CheckpointCursors.shares(of: Array(turns)).map { $0.map(\.facts.identity.turnID) }
+            let turns = Array(turns)
+            let count = CheckpointCursors.shareCount(turns.count)
+            return (0..<count).map { CheckpointCursors.share($0, of: count, turns).map(\.facts.identity.turnID) }
         }
         #expect(shares(turns.prefix(128)) == [turns.prefix(128).map(\.facts.identity.turnID)])
-        #expect(shares([]) == [[]])
+        #expect(shares([]) == [[]] && CheckpointCursors.shareCount(100_000) == 16)
         let (all, later) = (shares(turns), shares(turns.dropFirst(100).reversed()))
         #expect(all.count == 8 && all.allSatisfy { (1...128).contains($0.count) })
         #expect(Set(all.joined()).count == 700 && all.joined().count == 700)

@@ -29,16 +29,18 @@ struct CheckpointCursors {
     /// The lowest id of a checkpoint that is needed: all text of earlier ones is also in later ones.
     var neededFrom: Int64 { checkpointed.values.compactMap(\.whole).min() ?? .max }
 
-    /// Divides turns into shares that are saved one after another within a tick: saving 1,000 at once kept a processor busy for 2.5 ms here and
-    /// another in PostgreSQL, in which tokens waited. A turn stays at its place in the tick while the number of shares stays; when that changes,
-    /// it may once be saved two intervals after the last time.
-    static func shares(of turns: [LiveTurn]) -> [[LiveTurn]] {
+    /// In how many shares so many turns are saved, one after another within a tick: saving 1,000 at once kept a processor busy for 2.5 ms here
+    /// and another in PostgreSQL, in which tokens waited.
+    static func shareCount(_ turns: Int) -> Int {
         var count = 1
-        while count < mostShares, turns.count > count * turnsPerShare { count *= 2 }
-        guard count > 1 else { return [turns] }
-        var shares = [[LiveTurn]](repeating: [], count: count)
-        for turn in turns { shares[Int(turn.facts.identity.turnID.uuid.uuid.14) % count].append(turn) }
-        return shares
+        while count < mostShares, turns > count * turnsPerShare { count *= 2 }
+        return count
+    }
+
+    /// The turns of a share. A turn stays at its place in the tick while `count` stays; when that changes, it may once be saved two intervals
+    /// after the last time.
+    static func share(_ share: Int, of count: Int, _ turns: [LiveTurn]) -> [LiveTurn] {
+        count == 1 ? turns : turns.filter { Int($0.facts.identity.turnID.uuid.uuid.14) % count == share }
     }
 
     /// Each share costs a transaction. With 1,000 turns, thus 8 shares, and `StreamLoop.timeSlice` the added time of a token is 1.1 ms at p99, 1.7

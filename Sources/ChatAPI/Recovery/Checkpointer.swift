@@ -43,10 +43,11 @@ public struct Checkpointer: Service {
         let began = ContinuousClock.now
         let running = registry.running
         cursors.begin(running)
-        let shares = CheckpointCursors.shares(of: running)
-        for (place, share) in shares.enumerated() {
-            if place > 0 { try await Task.sleep(until: began + interval * place / shares.count, clock: .continuous) }
-            var turns = share[...]
+        let shares = CheckpointCursors.shareCount(running.count)
+        for share in 0..<shares {
+            if share > 0 { try await Task.sleep(until: began + interval * share / shares, clock: .continuous) }
+            // Those that run now: a turn that began since is saved with its share.
+            var turns = CheckpointCursors.share(share, of: shares, registry.running)[...]
             while !turns.isEmpty {
                 let batch = cursors.collect(&turns, limit: bytesPerStatement)
                 if !batch.isEmpty { try await save(batch, &cursors) }
