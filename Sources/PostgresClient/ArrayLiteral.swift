@@ -9,14 +9,14 @@ enum ArrayLiteral {
             switch element {
             case .null: text += "NULL".utf8
             case .text(let value): appendQuoted(value, to: &text)
-            case .bytes(let bytes): appendQuoted(HexLiteral.encode(bytes), to: &text)
+            case .binary(let bytes, _): appendQuoted(HexLiteral.encode(bytes), to: &text)
             }
         }
         text.append(UInt8(ascii: "}"))
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Works on bytes, not characters, for speed: a checkpoint of a thousand turns is encoded here four times a second.
+    /// Works on bytes, not characters, for speed.
     private static func appendQuoted(_ value: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         var rest = value.utf8[...]

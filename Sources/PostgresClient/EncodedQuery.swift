@@ -32,7 +32,7 @@ struct EncodedQuery: Sendable {
                 guard !storage[start...].contains(0) else {
                     throw PostgresError(.protocolViolation, "parameter \(index + 1) contains U+0000")
                 }
-            case .bytes(let bytes):
+            case .binary(let bytes, _):
                 storage.append(contentsOf: bytes)
             }
             guard let length = Int32(exactly: storage.count - start) else {
@@ -45,7 +45,7 @@ struct EncodedQuery: Sendable {
         self.storage = storage
         self.offsets = offsets
         self.lengths = lengths
-        formats = query.parameters.map { if case .bytes = $0 { 1 } else { 0 } }
+        formats = query.parameters.map { if case .binary = $0 { 1 } else { 0 } }
     }
 
     var parameterCount: Int32 { Int32(offsets.count) }

@@ -12,12 +12,12 @@ public enum QueryParameter: Hashable, Sendable {
     case null
     /// The value in the server's text form. The server infers its type from its position in the SQL.
     case text(String)
-    /// Raw bytes, sent as they are, of type `bytea`.
-    case bytes([UInt8])
+    /// The value in the server's binary form of a type, named by its OID.
+    case binary([UInt8], typeID: UInt32)
 
     /// The type's OID for the server; 0: inferred.
     var typeID: UInt32 {
-        if case .bytes = self { 17 } else { 0 }
+        if case .binary(_, let typeID) = self { typeID } else { 0 }
     }
 }
 
@@ -62,8 +62,8 @@ extension Optional: QueryValue where Wrapped: QueryValue {
     public var queryParameter: QueryParameter { self?.queryParameter ?? .null }
 }
 
-/// `[UInt8]` is a `bytea`; every other array is a PostgreSQL array. Add a cast where the server cannot infer its type:
-/// `unnest(\(ids)::uuid[])`.
+/// `[UInt8]` is a `bytea`, `[Int32]` an `integer[]`, an array of UUIDs a `uuid[]`, each in binary form. For every other array the server infers the
+/// type; add a cast where it cannot: `unnest(\(names)::text[])`.
 extension Array: QueryValue where Element: QueryArrayElement {
     public var queryParameter: QueryParameter { Element.parameter(of: self) }
 }
@@ -81,14 +81,20 @@ extension QueryArrayElement where Self: QueryValue {
 }
 
 extension UInt8: QueryArrayElement {
-    public static func parameter(of array: [UInt8]) -> QueryParameter { .bytes(array) }
+    public static func parameter(of array: [UInt8]) -> QueryParameter { .binary(array, typeID: 17) }
+}
+
+extension Int32: QueryArrayElement {
+    public static func parameter(of array: [Int32]) -> QueryParameter { BinaryArray.parameter(of: array) }
+}
+
+extension UUID: QueryArrayElement {
+    public static func parameter(of array: [UUID]) -> QueryParameter { BinaryArray.parameter(of: array) }
 }
 
 extension String: QueryArrayElement {}
 extension Bool: QueryArrayElement {}
 extension Int: QueryArrayElement {}
 extension Int64: QueryArrayElement {}
-extension Int32: QueryArrayElement {}
 extension Double: QueryArrayElement {}
-extension UUID: QueryArrayElement {}
 extension Optional: QueryArrayElement where Wrapped: QueryValue {}

@@ -235,7 +235,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     private func prepareThread() {
         gateway_name_this_thread(name)
-        // Refused by some sandboxes, and only ever a gain.
+        // Some sandboxes refuse it; then the thread is woken later.
         if let timeSlice { _ = gateway_set_time_slice(UInt64(timeSlice / .nanoseconds(1))) }
         // Writing to a socket that the peer closed must fail with EPIPE, not end the process.
         var signals = sigset_t()

@@ -36,13 +36,13 @@ struct CheckpointerTests {
                 checkpoint: { [self] batch, _ in
                     try state.withLock { state in
                         if state.hasLostLease { throw LeaseLost() }
-                        let turns = batch.map(\.facts.identity.turnID)
+                        let turns = batch.map(\.identity.turnID)
                         if state.isUnreachable || state.refused.map(turns.contains) == true {
                             state.failed += 1
                             throw state.isUnreachable ? StoreFault.unavailable(retryAfter: 1) : StoreFault.unexpected("a bad row")
                         }
                         state.taken.append(turns)
-                        state.bytes.append(batch.reduce(0) { $0 + $1.text.utf8.count })
+                        state.bytes.append(batch.reduce(0) { $0 + $1.text.count })
                         state.id += 1
                         return state.id
                     }

@@ -43,22 +43,21 @@ extension TurnProgress {
         _ identity: TurnIdentity, of caller: Caller, _ text: String,
         answeredBy: ModelName? = ModelName(provider: "simulator", model: "coach-sim")
     ) -> TurnProgress {
-        TurnProgress(
-            facts: TurnFacts(
-                userID: caller.userID, identity: identity, day: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)),
-                domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
-                personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis),
-                region: Region(country: "DE", locale: "de-AT")
-            ),
-            isFirst: true, promptTokens: 77, answeredBy: answeredBy, fromByte: 0, text: text)
+        let facts = TurnFacts(
+            userID: caller.userID, identity: identity, day: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)),
+            domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
+            personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis),
+            region: Region(country: "DE", locale: "de-AT"))
+        let start = TurnStart(facts: facts, promptTokens: 77, answeredBy: answeredBy)
+        return TurnProgress(identity: identity, start: start, fromByte: 0, text: Array(text.utf8))
     }
 
     /// A later one.
     func next(_ text: String, from byte: Int? = nil) -> TurnProgress {
         var next = self
-        next.isFirst = self.text.isEmpty && fromByte == 0
-        next.fromByte = byte ?? fromByte + self.text.utf8.count
-        next.text = text
+        if !self.text.isEmpty || fromByte > 0 { next.start = nil }
+        next.fromByte = byte ?? fromByte + self.text.count
+        next.text = Array(text.utf8)
         return next
     }
 }

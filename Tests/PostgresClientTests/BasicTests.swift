@@ -44,4 +44,17 @@ import Testing
             }
         }
     }
+    @Test("arrays in binary form are read back unchanged, without a cast: 32-bit integers, UUIDs, also empty ones")
+    func binaryArrays() async throws {
+        try await withClient { client, _ in
+            let numbers: [Int32] = [.min, -1, 0, 1, 1 << 16, .max]
+            let ids = (0..<300).map { _ in UUID() }
+            let arrays: ([Int], [UUID], Bool, Int?) = try await client.query(
+                "select \(numbers), \(ids), \([Int32]()) = '{}' and \([UUID]()) = '{}', (\(numbers))[6]"
+            ) { rows in
+                try rows.only { row in (try row.value(0), try row.value(1), try row.value(2), try row.value(3)) }
+            }
+            #expect(arrays == (numbers.map(Int.init), ids, true, Int(Int32.max)))
+        }
+    }
 }

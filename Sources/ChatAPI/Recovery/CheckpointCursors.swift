@@ -17,6 +17,13 @@ struct CheckpointCursors {
         var unusedCalls = 0
         /// The last checkpoint with the whole text.
         var whole: Int64?
+
+        mutating func saved(_ progress: TurnProgress, as id: Int64?) {
+            bytes = progress.fromByte + progress.text.count
+            isKnown = true
+            if let start = progress.start { (answeredBy, unusedCalls) = (start.answeredBy, start.unusedCalls.count) }
+            if progress.fromByte == 0, !progress.text.isEmpty { whole = id }
+        }
     }
     private var checkpointed: [TurnIdentity: Progress] = [:]
     private var leftOut: Set<TurnIdentity> = []
@@ -27,24 +34,22 @@ struct CheckpointCursors {
     static let wholeInterval: UInt8 = 32
 
     /// The lowest id of a checkpoint that is needed: all text of earlier ones is also in later ones.
-    var neededFrom: Int64 { checkpointed.values.compactMap(\.whole).min() ?? .max }
+    var neededFrom: Int64 { checkpointed.values.reduce(.max) { min($0, $1.whole ?? .max) } }
 
     /// In how many shares so many turns are saved, one after another within a tick: saving 1,000 at once kept a processor busy for 2.5 ms here
-    /// and another in PostgreSQL, in which tokens waited.
+    /// and another in PostgreSQL, while tokens waited.
     static func shareCount(_ turns: Int) -> Int {
         var count = 1
         while count < mostShares, turns > count * turnsPerShare { count *= 2 }
         return count
     }
 
-    /// The turns of a share. A turn stays at its place in the tick while `count` stays; when that changes, it may once be saved two intervals
-    /// after the last time.
-    static func share(_ share: Int, of count: Int, _ turns: [LiveTurn]) -> [LiveTurn] {
-        count == 1 ? turns : turns.filter { Int($0.facts.identity.turnID.uuid.uuid.14) % count == share }
-    }
+    /// Which of `count` shares a turn belongs to, from 0. It stays at its place in the tick while `count` stays; when that changes, it may once be
+    /// saved two intervals after the last time.
+    static func share(of turn: TurnID, count: Int) -> Int { Int(turn.uuid.uuid.14) % count }
 
-    /// Each share costs a transaction. With 1,000 turns, thus 8 shares, and `StreamLoop.timeSlice` the added time of a token is 1.1 ms at p99, 1.7
-    /// with neither.
+    /// Each share costs a transaction, 0.17 ms of PostgreSQL when nothing else runs, and 128 turns in it 0.08. With 1,000 turns the added time of a
+    /// token is lower with 8 shares than with one: `deploy/bench.d/README.md`, 2026-11-28.
     private static let turnsPerShare = 128
     /// A power of two, so that a byte of the id divides evenly.
     private static let mostShares = 16
@@ -53,7 +58,8 @@ struct CheckpointCursors {
     mutating func begin(_ turns: [LiveTurn]) {
         tick &+= 1
         let running = Set(turns.map(\.facts.identity))
-        checkpointed = checkpointed.filter { running.contains($0.key) }
+        let ended = checkpointed.keys.filter { !running.contains($0) }
+        for turn in ended { checkpointed[turn] = nil }
         leftOut.formIntersection(running)
     }
 
@@ -65,41 +71,39 @@ struct CheckpointCursors {
         while bytes < limit, let turn = turns.popFirst() {
             guard let progress = progress(of: turn) else { continue }
             batch.append(progress)
-            bytes += progress.text.utf8.count + (progress.isFirst ? Self.bytesOfFacts : 0)
+            bytes += progress.text.count + (progress.start == nil ? 0 : Self.bytesOfStart)
         }
         return batch
     }
 
     private func progress(of turn: LiveTurn) -> TurnProgress? {
-        guard !leftOut.contains(turn.facts.identity) else { return nil }
-        let known = checkpointed[turn.facts.identity] ?? Progress()
-        let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : known.bytes
+        let identity = turn.facts.identity
+        guard !leftOut.contains(identity) else { return nil }
+        let known = checkpointed[identity] ?? Progress()
+        let from = Self.isWhole(identity.turnID, at: tick) ? 0 : known.bytes
         let (text, calls) = turn.releasedText(from: from)
         let hasNewUnusedCalls = known.unusedCalls != calls.unusedCalls.count
         // A model may think for long before its text: a crash meanwhile is billed to the one that accepted.
         let hasOtherModel = known.answeredBy != calls.answeredBy
         guard !text.isEmpty || !known.isKnown || hasOtherModel || hasNewUnusedCalls else { return nil }
-        let isFirst = known.bytes == 0 || hasOtherModel || hasNewUnusedCalls
-        return TurnProgress(
-            facts: turn.facts, isFirst: isFirst, promptTokens: turn.promptTokens, answeredBy: calls.answeredBy,
-            unusedCalls: calls.unusedCalls, recordedCalls: isFirst ? turn.recordedCalls() : [], fromByte: from,
-            text: String(decoding: text, as: UTF8.self))
+        var progress = TurnProgress(identity: identity, start: nil, fromByte: from, text: text)
+        if known.bytes == 0 || hasOtherModel || hasNewUnusedCalls {
+            progress.start = TurnStart(
+                facts: turn.facts, promptTokens: turn.promptTokens, answeredBy: calls.answeredBy, unusedCalls: calls.unusedCalls,
+                recordedCalls: turn.recordedCalls())
+        }
+        return progress
     }
 
-    /// Approximate size of the facts that are saved with the first text.
-    private static let bytesOfFacts = 600
+    /// Approximate size of a `TurnStart`.
+    private static let bytesOfStart = 600
 
     /// The database rejected this turn's text: it is not collected again.
     mutating func leaveOut(_ turn: TurnIdentity) { leftOut.insert(turn) }
 
     /// A batch was saved. `id`: of its checkpoint; nil when the batch had no text.
     mutating func saved(_ batch: [TurnProgress], as id: Int64?) {
-        for progress in batch {
-            let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
-            checkpointed[progress.facts.identity] = Progress(
-                bytes: progress.fromByte + progress.text.utf8.count, isKnown: true, answeredBy: progress.answeredBy,
-                unusedCalls: progress.unusedCalls.count, whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
-        }
+        for progress in batch { checkpointed[progress.identity, default: Progress()].saved(progress, as: id) }
     }
 
     /// Whether the turn is saved completely at this tick. Its random id decides, so that turns are spread over the ticks.

@@ -41,13 +41,13 @@ public struct Checkpointer: Service {
     /// saves what is left.
     private func tick(_ cursors: inout CheckpointCursors) async throws {
         let began = ContinuousClock.now
-        let running = registry.running
+        let running = registry.running()
         cursors.begin(running)
         let shares = CheckpointCursors.shareCount(running.count)
         for share in 0..<shares {
             if share > 0 { try await Task.sleep(until: began + interval * share / shares, clock: .continuous) }
             // Those that run now: a turn that began since is saved with its share.
-            var turns = CheckpointCursors.share(share, of: shares, registry.running)[...]
+            var turns = registry.running { CheckpointCursors.share(of: $0, count: shares) == share }[...]
             while !turns.isEmpty {
                 let batch = cursors.collect(&turns, limit: bytesPerStatement)
                 if !batch.isEmpty { try await save(batch, &cursors) }
@@ -67,10 +67,10 @@ public struct Checkpointer: Service {
             do {
                 cursors.saved([progress], as: try await recovery.checkpoint([progress], cursors.neededFrom))
             } catch StoreFault.unexpected(let reason) {
-                cursors.leaveOut(progress.facts.identity)
+                cursors.leaveOut(progress.identity)
                 logger.critical(
                     "a turn cannot be checkpointed: a crash would lose its text",
-                    metadata: ["turn_id": "\(progress.facts.identity.turnID)", "error": "\(reason)"])
+                    metadata: ["turn_id": "\(progress.identity.turnID)", "error": "\(reason)"])
             }
         }
     }

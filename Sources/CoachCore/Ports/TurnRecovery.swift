@@ -84,10 +84,25 @@ public enum RetryTurnResult: Sendable, Equatable {
 
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
+    public var identity: TurnIdentity
+    /// Until a checkpoint of the turn with text is saved, and once more when the answering model or the unused calls change; nil otherwise.
+    public var start: TurnStart?
+    /// Offset of `text` in the answer, in bytes.
+    public var fromByte: Int
+    /// UTF-8, whole characters; empty when there is no new text.
+    public var text: [UInt8]
+
+    public init(identity: TurnIdentity, start: TurnStart?, fromByte: Int, text: [UInt8]) {
+        self.identity = identity
+        self.start = start
+        self.fromByte = fromByte
+        self.text = text
+    }
+}
+
+/// What a checkpoint saves of a turn beside its text: for subscribers on other instances, and for the estimate after a crash.
+public struct TurnStart: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the unused calls change. Such a one also
-    /// saves the other fields, for subscribers on other instances and for the estimate after a crash.
-    public var isFirst: Bool
     /// Estimated tokens of the prompt.
     public var promptTokens: Int
     /// The model whose answer this is. nil: none is awaited or read.
@@ -96,23 +111,15 @@ public struct TurnProgress: Sendable, Equatable {
     public var unusedCalls: [UnusedCall]
     /// The numbers under which requests after the first were recorded, in the order of the requests.
     public var recordedCalls: [Int]
-    /// Offset of `text` in the answer, in UTF-8 bytes.
-    public var fromByte: Int
-    /// Whole characters; empty when there is no new text.
-    public var text: String
 
     public init(
-        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [],
-        recordedCalls: [Int] = [], fromByte: Int, text: String
+        facts: TurnFacts, promptTokens: Int, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [], recordedCalls: [Int] = []
     ) {
         self.facts = facts
-        self.isFirst = isFirst
         self.promptTokens = promptTokens
         self.answeredBy = answeredBy
         self.unusedCalls = unusedCalls
         self.recordedCalls = recordedCalls
-        self.fromByte = fromByte
-        self.text = text
     }
 }
 

@@ -99,6 +99,9 @@ public struct TurnIdentity: Sendable, Hashable {
         self.messageID = messageID
         self.attempt = attempt
     }
+
+    /// By the turn alone, for speed: a turn has few attempts, and the other ids follow from it.
+    public func hash(into hasher: inout Hasher) { hasher.combine(turnID) }
 }
 
 /// Statements about a user that the prompt includes, by kind.

@@ -1,11 +1,14 @@
 import CoachCore
+import Foundation
 import PostgresClient
 
 extension Identifier: QueryValue {
     public var queryParameter: QueryParameter { .text(description) }
 }
 
-extension Identifier: QueryArrayElement {}
+extension Identifier: QueryArrayElement {
+    public static func parameter(of array: [Self]) -> QueryParameter { UUID.parameter(of: array.map(\.uuid)) }
+}
 
 extension Domain: QueryValue {
     public var queryParameter: QueryParameter { rawValue.queryParameter }

@@ -78,20 +78,13 @@ extension PostgresClient {
     }
 
     fileprivate func checkpoint(_ turns: [TurnProgress], neededFrom: Int64, owner: TurnOwner) async throws -> Int64? {
-        let starts = StoredJSON.encode(turns.filter(\.isFirst).map(StoredProgress.init))
-        let pieces = turns.filter { !$0.text.isEmpty }
-        var text: [UInt8] = []
-        var offsets: [Int] = []
-        for piece in pieces {
-            offsets.append(text.count)
-            text += piece.text.utf8
-        }
-        // Arrays and not JSON, for speed: this statement's size grows with the text of all turns.
+        let starts = StoredJSON.encode(turns.compactMap(\.start))
+        // Arrays in binary form and not JSON, for speed: this statement's size grows with the text of all turns.
+        let pieces = CheckpointPieces(turns)
         let query: Query = """
             select id from gateway.checkpoint(
                 \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
-                \(pieces.map(\.facts.identity.turnID)), \(pieces.map(\.facts.identity.attempt)),
-                \(pieces.map(\.fromByte)), \(pieces.map { $0.fromByte + $0.text.utf8.count }), \(offsets), \(text))
+                \(pieces.turns), \(pieces.attempts), \(pieces.from), \(pieces.to), \(pieces.offsets), \(pieces.text))
             """
         let saved: Int64?? = try await StoreFault.translating {
             try await self.query(query) { rows in try rows.first { row in try row.value(0, as: Int64?.self) } }
@@ -116,6 +109,29 @@ extension PostgresClient {
         }
         return found.map {
             TurnTail(turnID: $0.id, attempt: $0.attempt, text: $0.text.text(after: positions[$0.id] ?? 0), seen: $0.seen)
+        }
+    }
+}
+
+/// The text of a checkpoint, column by column as `gateway.checkpoints` stores it.
+private struct CheckpointPieces {
+    var turns: [UUID] = []
+    var attempts: [Int32] = []
+    /// Bytes of the answer.
+    var from: [Int32] = []
+    var to: [Int32] = []
+    /// Of each turn's piece in `text`.
+    var offsets: [Int32] = []
+    var text: [UInt8] = []
+
+    init(_ progress: [TurnProgress]) {
+        for piece in progress where !piece.text.isEmpty {
+            turns.append(piece.identity.turnID.uuid)
+            attempts.append(Int32(piece.identity.attempt))
+            from.append(Int32(piece.fromByte))
+            to.append(Int32(piece.fromByte + piece.text.count))
+            offsets.append(Int32(text.count))
+            text += piece.text
         }
     }
 }

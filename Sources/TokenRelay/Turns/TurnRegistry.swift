@@ -98,7 +98,10 @@ public final class TurnRegistry: Sendable {
         return await stream.first(within: timeout)
     }
 
-    public var running: [LiveTurn] { state.withLock { Array($0.turns.values) } }
+    /// The running turns whose id is accepted: all unless a closure is given.
+    public func running(where isIncluded: (TurnID) -> Bool = { _ in true }) -> [LiveTurn] {
+        state.withLock { state in state.turns.keys.filter(isIncluded).compactMap { state.turns[$0] } }
+    }
 
     /// The number of running turns.
     public var count: Int { state.withLock { $0.turns.count } }

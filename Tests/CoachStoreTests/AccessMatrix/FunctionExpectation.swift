@@ -97,6 +97,7 @@ enum FunctionExpectation {
         "gateway.checkpointed_text(gateway.read_position[])",
         "gateway.tail(jsonb)",
         "gateway.orphans(uuid, bigint, integer, uuid[])",
+        "gateway.orphaned_turns(uuid, bigint, timestamp with time zone, integer, uuid[])",
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",

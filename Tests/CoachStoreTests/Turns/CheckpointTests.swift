@@ -71,7 +71,7 @@ struct CheckpointTests {
         #expect(try await text(peer.turns, identity, caller) == "")
         _ = try await peer.turns.checkpoint([first])
         var another = first.next(" again")
-        another.facts.identity.attempt = 2
+        another.identity.attempt = 2
         _ = try await peer.turns.checkpoint([another])
         #expect(try await text(peer.turns, identity, caller) == "Mine")
 
@@ -210,7 +210,7 @@ struct CheckpointTests {
         _ = try await peer.turns.checkpoint([progress])
         let after = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(after.status == .running && after.content == "" && after.bill == nil)
-        #expect(after.domain == progress.facts.domain && after.risk == progress.facts.risk)
+        #expect(after.domain == progress.start?.facts.domain && after.risk == progress.start?.facts.risk)
         #expect(after.region == Region(country: "DE", locale: "de-AT"))
     }
 

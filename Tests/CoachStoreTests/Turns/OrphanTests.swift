@@ -38,14 +38,14 @@ struct OrphanTests {
         let (identity, peer) = try await orphaned(store, caller) { identity in
             let start = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
             var first = start.next("Wie geht’s")
-            first.answeredBy = ModelName(provider: "second", model: "choice")
+            first.start?.answeredBy = ModelName(provider: "second", model: "choice")
             return [start, first, first.next(" dir")]
         }
         let orphan = try await orphan(of: identity, peer)
         #expect(orphan.content == "Wie geht’s dir")
         #expect(orphan.answeredBy == ModelName(provider: "second", model: "choice"))
         #expect(orphan.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
-        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts && orphan.unusedCalls.isEmpty)
+        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").start?.facts && orphan.unusedCalls.isEmpty)
     }
 
     @Test("an orphan has the calls that came to nothing, and those of the judge")
@@ -63,9 +63,9 @@ struct OrphanTests {
         ]
         let (identity, peer) = try await orphaned(store, caller) { identity in
             var progress = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
-            progress.facts.earlierCalls = [judge]
-            progress.unusedCalls = others
-            progress.recordedCalls = [3, 5]
+            progress.start?.facts.earlierCalls = [judge]
+            progress.start?.unusedCalls = others
+            progress.start?.recordedCalls = [3, 5]
             return [progress]
         }
         let orphan = try await orphan(of: identity, peer)

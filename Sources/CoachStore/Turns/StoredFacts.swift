@@ -1,25 +1,19 @@
 import CoachCore
 import JSON
 
-/// An element of the argument `starts` of `gateway.checkpoint`: what is saved of a turn at its first checkpoint.
-struct StoredProgress: StoredWritable {
-    let progress: TurnProgress
-
-    init(_ progress: TurnProgress) {
-        self.progress = progress
-    }
-
+/// An element of the argument `starts` of `gateway.checkpoint`.
+extension TurnStart: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.field("user_id", progress.facts.userID)
-            json.field("conversation_id", progress.facts.identity.conversationID)
-            json.field("turn_id", progress.facts.identity.turnID)
-            json.field("attempt", progress.facts.identity.attempt)
-            json.field("facts", StoredFacts(progress.facts, recordedCalls: progress.recordedCalls))
-            json.field("prompt_tokens", progress.promptTokens)
-            json.field("provider", progress.answeredBy?.provider)
-            json.field("model", progress.answeredBy?.model)
-            if !progress.unusedCalls.isEmpty { json.field("calls", progress.unusedCalls) }
+            json.field("user_id", facts.userID)
+            json.field("conversation_id", facts.identity.conversationID)
+            json.field("turn_id", facts.identity.turnID)
+            json.field("attempt", facts.identity.attempt)
+            json.field("facts", StoredFacts(facts, recordedCalls: recordedCalls))
+            json.field("prompt_tokens", promptTokens)
+            json.field("provider", answeredBy?.provider)
+            json.field("model", answeredBy?.model)
+            if !unusedCalls.isEmpty { json.field("calls", unusedCalls) }
         }
     }
 }
