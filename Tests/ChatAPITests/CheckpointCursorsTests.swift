@@ -144,6 +144,17 @@ struct CheckpointTests {
         #expect(Set(all.joined()).count == 700 && all.joined().count == 700)
         #expect(later.count == 8 && zip(all, later).allSatisfy { Set($0).isSuperset(of: $1) })
     }
+
+    @Test("shares that are due are saved together, at least the next one and none twice")
+    func due() {
+        func due(_ next: Int, _ milliseconds: Int) -> Range<Int> {
+            CheckpointCursors.due(from: next, of: 8, after: .milliseconds(milliseconds), of: .milliseconds(240))
+        }
+        #expect(due(0, 0) == 0..<1 && due(0, 29) == 0..<1 && due(1, 30) == 1..<2)
+        #expect(due(1, 29) == 1..<2, "the clock may wake the task early")
+        #expect(due(1, 100) == 1..<4 && due(1, 240) == 1..<8 && due(7, 10_000) == 7..<8)
+        #expect(CheckpointCursors.due(from: 0, of: 1, after: .seconds(9), of: .milliseconds(240)) == 0..<1)
+    }
 }
 
 extension CheckpointCursors {

@@ -14,6 +14,8 @@ struct CheckpointerTests {
         struct State {
             var refused: TurnID?
             var isUnreachable = false
+            /// How long a checkpoint takes.
+            var delay = Duration.zero
             var hasLostLease = false
             var renewals = 0
             /// The turns, and the bytes, of each checkpoint that was taken.
@@ -34,7 +36,8 @@ struct CheckpointerTests {
                     }
                 },
                 checkpoint: { [self] batch, _ in
-                    try state.withLock { state in
+                    try await Task.sleep(for: state.withLock { $0.delay })
+                    return try state.withLock { state in
                         if state.hasLostLease { throw LeaseLost() }
                         let turns = batch.map(\.identity.turnID)
                         if state.isUnreachable || state.refused.map(turns.contains) == true {
@@ -104,6 +107,25 @@ struct CheckpointerTests {
         let (taken, bytes) = recovery.state.withLock { ($0.taken, $0.bytes) }
         #expect(Set(taken.joined().prefix(200)).count == 200)
         #expect(bytes.allSatisfy { $0 <= 16_384 + 1_000 } && taken.count >= 12)
+    }
+
+    @Test("a database that takes longer than a share's time gets the shares that are due together")
+    func slowDatabase() async throws {
+        let registry = TurnRegistry()
+        for _ in 0..<700 {
+            var facts = TurnFacts.sample
+            facts.identity.turnID = .random()
+            registry.insert(FakeModel().turn(facts))
+        }
+        let recovery = FakeRecovery()
+        // The simulated fault: a checkpoint takes as long as a tick.
+        recovery.state.withLock { $0.delay = .milliseconds(50) }
+        let slow = Checkpointer(recovery: recovery.recovery, registry: registry, logger: Self.silent, interval: .milliseconds(50))
+        let running = Task { try await slow.run() }
+        try await eventually { recovery.state.withLock { Set($0.taken.joined()).count } == 700 }
+        running.cancel()
+        // Of eight shares.
+        #expect(recovery.state.withLock { $0.taken.count } <= 3)
     }
 
     @Test("a lease is renewed while every checkpoint fails")

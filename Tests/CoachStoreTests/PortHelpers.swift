@@ -10,7 +10,7 @@ struct TurnPorts: Sendable {
 
     init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: TierBook = TierBook()) {
         repository = .postgres(client: client, owner: owner, tiers: { tiers })
-        recovery = .postgres(client: client, textClient: client, owner: owner, tiers: { tiers })
+        recovery = .postgres(client: client, checkpointClient: client, textClient: client, owner: owner, tiers: { tiers })
     }
 
     func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {

@@ -48,6 +48,13 @@ struct CheckpointCursors {
     /// saved two intervals after the last time.
     static func share(of turn: TurnID, count: Int) -> Int { Int(turn.uuid.uuid.14) % count }
 
+    /// The shares to be saved together now, the first of which is `next`: all whose time in the tick has come, so that a database which takes longer
+    /// than the time of a share does not make the tick longer.
+    /// - Parameter elapsed: since the tick began.
+    static func due(from next: Int, of count: Int, after elapsed: Duration, of interval: Duration) -> Range<Int> {
+        next..<min(max(Int(elapsed / interval * Double(count)), next) + 1, count)
+    }
+
     /// Each share costs a transaction, 0.17 ms of PostgreSQL when nothing else runs, and 128 turns in it 0.08. With 1,000 turns the added time of a
     /// token is lower with 8 shares than with one: `deploy/bench.d/README.md`, 2026-11-28.
     private static let turnsPerShare = 128

@@ -44,14 +44,17 @@ public struct Checkpointer: Service {
         let running = registry.running()
         cursors.begin(running)
         let shares = CheckpointCursors.shareCount(running.count)
-        for share in 0..<shares {
-            if share > 0 { try await Task.sleep(until: began + interval * share / shares, clock: .continuous) }
+        var next = 0
+        while next < shares {
+            if next > 0 { try await Task.sleep(until: began + interval * next / shares, clock: .continuous) }
+            let due = CheckpointCursors.due(from: next, of: shares, after: .now - began, of: interval)
             // Those that run now: a turn that began since is saved with its share.
-            var turns = registry.running { CheckpointCursors.share(of: $0, count: shares) == share }[...]
+            var turns = registry.running { due.contains(CheckpointCursors.share(of: $0, count: shares)) }[...]
             while !turns.isEmpty {
                 let batch = cursors.collect(&turns, limit: bytesPerStatement)
                 if !batch.isEmpty { try await save(batch, &cursors) }
             }
+            next = due.upperBound
         }
     }
 

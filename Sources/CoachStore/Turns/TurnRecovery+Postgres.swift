@@ -4,15 +4,17 @@ import PostgresClient
 
 extension TurnRecovery {
     /// Leases and checkpoints in PostgreSQL. `owner`, `tiers` and `exhausted` as for `TurnRepository.postgres`.
-    /// - Parameter textClient: for the text of many turns at once, megabytes that are decoded on its reactor's thread.
+    /// - Parameters:
+    ///   - checkpointClient: for leases and checkpoints, of two connections or more, so that a lease does not wait for a checkpoint.
+    ///   - textClient: for the text of many turns at once, megabytes that are decoded on its reactor's thread.
     public static func postgres(
-        client: PostgresClient, textClient: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner,
-        tiers: @escaping @Sendable () -> TierBook,
+        client: PostgresClient, checkpointClient: PostgresClient, textClient: PostgresClient,
+        owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
         consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }
     ) -> TurnRecovery {
         TurnRecovery(
-            renewLease: { try await client.renewLease(of: owner()) },
-            checkpoint: { turns, neededFrom in try await client.checkpoint(turns, neededFrom: neededFrom, owner: owner()) },
+            renewLease: { try await checkpointClient.renewLease(of: owner()) },
+            checkpoint: { turns, neededFrom in try await checkpointClient.checkpoint(turns, neededFrom: neededFrom, owner: owner()) },
             load: { userID, turnID in
                 let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(userID), \(turnID))")
                 return try await StoreFault.translating {

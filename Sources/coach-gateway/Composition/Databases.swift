@@ -10,6 +10,8 @@ import ServiceLifecycle
 struct Databases {
     /// For turns, and for what every request needs: statements of a few milliseconds with small results.
     let short: PostgresClient
+    /// For checkpoints and leases, which must not wait for turns that begin: what is not saved yet is lost in a crash.
+    let checkpoints: PostgresClient
     /// For what is read and edited through the API. Statements as short, but a page of a creator's personas has 7 MB of JSON, one of versions of
     /// documents 25 MB, and each is decoded on the thread of its connection.
     let resources: PostgresClient
@@ -42,6 +44,9 @@ struct Databases {
         }
         options.statements = configuration.statements == .prepared ? .prepared : .unnamed
         short = PostgresClient(options, reactor: reactor)
+        options.applicationName = "coach-gateway-checkpoints"
+        options.sharedConnections = Self.checkpointConnections
+        checkpoints = PostgresClient(options, reactor: reactor)
         options.applicationName = "coach-gateway-long"
         options.sharedConnections = Self.longConnections
         longReactor = try Reactor(name: "long statements")
@@ -57,6 +62,8 @@ struct Databases {
         intake = PostgresClient(options, reactor: longReactor)
     }
 
+    /// So that a lease does not wait for a checkpoint.
+    private static let checkpointConnections = 2
     private static let resourceConnections = 4
     /// So that a slow statement does not stop the others.
     private static let longConnections = 4
@@ -68,7 +75,9 @@ struct Databases {
 
     /// By the names of their metrics.
     var all: [(name: String, client: PostgresClient)] {
-        [("short", short), ("resources", resources), ("long", long), ("texts", texts), ("intake", intake)]
+        [
+            ("short", short), ("checkpoints", checkpoints), ("resources", resources), ("long", long), ("texts", texts), ("intake", intake),
+        ]
     }
 
     var areReachable: Bool { all.allSatisfy { $0.client.status.isReachable } }

@@ -36,8 +36,8 @@ enum MetricHelp {
             "requests refused by a limit: requests of a user in a minute, quota of messages, items (a fixed number of rows of an account), budget, user_turns "
             + "and instance_turns at once, streams, personas, address (without a token)",
         "coach_database_connections":
-            "open connections; short for turns, resources for what is read and edited, long for figures and maintenance, texts for text "
-            + "of other instances' turns, intake for webhooks",
+            "open connections; short for turns, checkpoints for theirs and leases, resources for what is read and edited, long for figures and "
+            + "maintenance, texts for text of other instances' turns, intake for webhooks",
         "coach_database_connections_in_use": "connections with work",
         "coach_database_waiting_requests": "requests that wait for a connection",
         "coach_reactor_lag_seconds":

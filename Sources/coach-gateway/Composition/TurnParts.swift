@@ -39,7 +39,7 @@ struct TurnParts {
                     client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
                     exhausted: { budgets.exhausted })))
         recovery = TurnRecovery.postgres(
-            client: database, textClient: databases.texts, owner: owner, tiers: { tiers.current },
+            client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner, tiers: { tiers.current },
             consents: configuration.requiredConsents, exhausted: { budgets.exhausted })
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
