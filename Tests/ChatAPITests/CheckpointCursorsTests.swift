@@ -137,12 +137,12 @@ struct CheckpointTests {
                 registry.running { CheckpointCursors.share(of: $0, count: count) == share }.map(\.facts.identity.turnID)
             }
         }
-        #expect(shares(turns.prefix(128)).map(Set.init) == [Set(turns.prefix(128).map(\.facts.identity.turnID))])
+        #expect(shares(turns.prefix(256)).map(Set.init) == [Set(turns.prefix(256).map(\.facts.identity.turnID))])
         #expect(shares([]) == [[]] && CheckpointCursors.shareCount(100_000) == 16)
         let (all, later) = (shares(turns), shares(turns.dropFirst(100).reversed()))
-        #expect(all.count == 8 && all.allSatisfy { (1...128).contains($0.count) })
+        #expect(all.count == 4 && all.allSatisfy { (1...256).contains($0.count) })
         #expect(Set(all.joined()).count == 700 && all.joined().count == 700)
-        #expect(later.count == 8 && zip(all, later).allSatisfy { Set($0).isSuperset(of: $1) })
+        #expect(later.count == 4 && zip(all, later).allSatisfy { Set($0).isSuperset(of: $1) })
     }
 
     @Test("shares that are due are saved together, at least the next one and none twice")

@@ -112,7 +112,7 @@ struct CheckpointerTests {
     @Test("a database that takes longer than a share's time gets the shares that are due together")
     func slowDatabase() async throws {
         let registry = TurnRegistry()
-        for _ in 0..<700 {
+        for _ in 0..<1_200 {
             var facts = TurnFacts.sample
             facts.identity.turnID = .random()
             registry.insert(FakeModel().turn(facts))
@@ -122,7 +122,7 @@ struct CheckpointerTests {
         recovery.state.withLock { $0.delay = .milliseconds(50) }
         let slow = Checkpointer(recovery: recovery.recovery, registry: registry, logger: Self.silent, interval: .milliseconds(50))
         let running = Task { try await slow.run() }
-        try await eventually { recovery.state.withLock { Set($0.taken.joined()).count } == 700 }
+        try await eventually { recovery.state.withLock { Set($0.taken.joined()).count } == 1_200 }
         running.cancel()
         // Of eight shares.
         #expect(recovery.state.withLock { $0.taken.count } <= 3)
