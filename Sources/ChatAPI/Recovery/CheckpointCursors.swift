@@ -56,7 +56,7 @@ struct CheckpointCursors {
     }
 
     /// Each share costs a transaction, 0.17 ms of PostgreSQL when nothing else runs, and 128 turns in it 0.08 more. With 1,000 turns the added time of
-    /// a token is as high at p99 with 2, 4 and 8 shares, and half as high again with one: `deploy/bench.d/README.md`, 2026-11-28.
+    /// a token at p99 is as low with 2 shares as with 4, and a quarter higher with 8 and with one: `deploy/bench.d/README.md`, 2026-11-28.
     private static let turnsPerShare = 256
     /// A power of two, so that a byte of the id divides evenly.
     private static let mostShares = 16

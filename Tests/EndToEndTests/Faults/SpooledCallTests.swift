@@ -107,6 +107,11 @@ struct SpooledCallTests {
         #expect(gateway.log.contains { $0["level"] == "critical" && $0["message"]?.contains("could not be recorded") == true })
         ground.cluster.sigcont()
         _ = try await ground.database.settledAnswer(of: user.id, within: 40)
-        #expect(try await ground.rows() == ["1|0|-|-", "1|1|-|-"])
+        // The statement that records the second call may have reached the server before it stood still: it runs when that goes on, and is ended with the
+        // turn, without a model and a cost.
+        let rows = try await ground.rows()
+        #expect(rows.prefix(2) == ["1|0|-|-", "1|1|-|-"])
+        #expect([[], ["3|0|-|-", "3|1|-|-"]].contains(Array(rows.dropFirst(2))), "\(rows)")
+        #expect(try await ground.database.isBalanced())
     }
 }
