@@ -94,11 +94,44 @@ struct LargeResultTests {
     }
 }
 
+@Suite("Checkpoints beside turns")
+struct CheckpointConnectionTests {
+    @Test("turns whose statements wait delay neither a lease nor a checkpoint")
+    func waitingTurns() async throws {
+        let database = try await migrated.copy()
+        try await Parts.run(database) { parts in
+            try await parts.local.instance.registerWhenReachable()
+            let (short, recovery) = (parts.databases.short, parts.turns.recovery)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // The simulated fault, on all connections of turns.
+                for _ in 0..<4 { group.addTask { try await short.execute("select pg_sleep(1.5)") } }
+                try await eventually("waiting statements") { try await database.waiting == "4" }
+                let began = ContinuousClock.now
+                _ = try await recovery.renewLease()
+                _ = try await recovery.checkpoint([], 0)
+                #expect(.now - began < .milliseconds(500))
+                #expect(try await database.waiting == "4")
+                try await group.waitForAll()
+            }
+        }
+    }
+}
+
+extension FreshDatabase {
+    /// How many connections sleep.
+    fileprivate var waiting: String {
+        get async throws {
+            try await psql("select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")
+        }
+    }
+}
+
 /// The parts of a gateway that read from the database, with a stream on the reactor that its turns share.
 private struct Parts {
     let local: LocalInstance
     let turns: TurnParts
     let resources: ResourceFeatures
+    let databases: Databases
     private let stream: ProbeStream
     private let thread: ThreadProbe
 
@@ -138,6 +171,7 @@ private struct Parts {
     ) throws {
         let documents = EditableDocuments(try #require(ProductFiles.load(root: configuration.root, environment: environment).files))
         local = try LocalInstance(configuration, database: databases.short, logger: logger)
+        self.databases = databases
         turns = TurnParts(
             configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
         resources = ResourceFeatures(
