@@ -1,4 +1,4 @@
--- What every instance asks all the time costs less: planning these statements took longer than running them.
+-- What every instance asks all the time costs less, mostly because plans are kept: orphans took 1.5 to 1.9 ms with 1,000 running turns, now 0.7.
 
 -- Statements for no user read the whole table, so whether there is none is asked once a statement and not for each row.
 alter policy running_turns_gateway on gateway.running_turns
