@@ -111,8 +111,8 @@ private struct RuleReader {
 
     private func language(_ json: JSONReader) throws(JSONFinding) -> String {
         let language = try json.required("language", .text(2...2))
-        if !["en", "es", "mi", "de", "fr", ""].contains(language) {
-            try json.report("language", .invalid("must be en, es, mi, de or fr"))
+        if !["en", "es", "mi", "de", "fr", "pt", ""].contains(language) {
+            try json.report("language", .invalid("must be en, es, mi, de, fr or pt"))
         }
         return language
     }

@@ -56,7 +56,7 @@ public struct CrisisGrammar: Sendable, Equatable {
     /// Patterns that signal danger.
     public struct Entry: Sendable, Equatable {
         public var id: String
-        /// ISO 639-1: `en`, `es` or, for a few phrases, `mi` (te reo Māori), `de`, `fr`.
+        /// ISO 639-1: `en`, `es` or, for the plainest phrases, `mi` (te reo Māori), `de`, `fr`, `pt`.
         public var language: String
         public var category: RiskCategory
         public var tier: RiskTier
