@@ -24,7 +24,7 @@ struct CoachedAnswerTests {
         #expect(start["domain"] == "career_coaching")
         #expect((0...1).contains(try #require(start.real("domain_confidence"))))
         #expect(start.isNull("persona_id"))
-        #expect(start.object("disclosure")["text"]?.contains("AI coach") == true && start.object("disclosure")["version"] == "1")
+        #expect(start.object("disclosure")["text"]?.contains("AI coach") == true && start.object("disclosure")["version"] == "2")
     }
 
     @Test("has `done` in every event, true only in the last, and one data line for each event")

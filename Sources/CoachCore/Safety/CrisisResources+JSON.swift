@@ -25,6 +25,7 @@ extension CrisisResources {
             let country = try object.object(code)
             countries[code] = Country(
                 emergencyNumber: try country.required("emergency", .text(2...20)),
+                policeNumber: try country.optional("police", .text(2...20)),
                 language: try country.required("language", .text(2...2)),
                 entries: try entries(country, "resources", 1...40, country: code))
             try country.rejectUnknown()
@@ -62,8 +63,10 @@ extension CrisisResources {
             hours: try json.optional("hours", .text(2...60)), country: country)
         if resource.phone == nil, resource.sms == nil, resource.url == nil { try json.report("phone", .missing) }
         if let url = resource.url, !url.hasPrefix("https://") { try json.report("url", .invalid("must start with https://")) }
+        var names: [String: String] = [:]
+        for language in languages { names[language] = try json.optional("name_\(language)", .text(2...120)) }
         let entry = Entry(
-            resource: resource, spanishName: try json.optional("name_es", .text(2...120)),
+            resource: resource, names: names,
             language: try json.optional("language", .text(2...2)), categories: Set(try json.optional("categories") ?? []),
             listedOnly: try json.optional("listed_only") ?? false, verifiedOn: try json.optional("verified_on"))
         try json.rejectUnknown(besides: ["verified_with"])

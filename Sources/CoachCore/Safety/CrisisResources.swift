@@ -2,8 +2,8 @@
 public struct CrisisResources: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var resource: CrisisResource
-        /// Name in Spanish, when it differs.
-        var spanishName: String?
+        /// By language, where it differs.
+        var names: [String: String]
         /// ISO 639-1 language that it serves, when it serves one only: Spanish lines in the United States.
         var language: String?
         /// Empty for general lines.
@@ -16,6 +16,8 @@ public struct CrisisResources: Sendable, Equatable {
 
     struct Country: Sendable, Equatable {
         var emergencyNumber: String
+        /// The emergency number for abuse and violence, where it is another one.
+        var policeNumber: String?
         var language: String
         var entries: [Entry]
     }
@@ -46,7 +48,7 @@ public struct CrisisResources: Sendable, Equatable {
     }
 
     /// ISO 639-1 languages in which the file has texts.
-    static let languages = ["en", "es"]
+    static let languages = ["en", "es", "de", "fr", "pt"]
 
     /// Version of the file; its editors increment it.
     public var version: Int
@@ -91,7 +93,7 @@ public struct CrisisResources: Sendable, Equatable {
         let language = language(of: .calm, region: region, home: home)
         let texts = texts[language] ?? Texts.empty
         let entries = (home?.entries ?? []) + international
-        let resources = [emergency(region: region, home: home, texts: texts)] + entries.map { $0.named(in: language) }
+        let resources = [emergency(for: .calm, region: region, home: home, texts: texts)] + entries.map { $0.named(in: language) }
         let message = texts.message(.concern, risk: .calm)
         let lines = resources.map(texts.line)
         return SafetyCard(
@@ -118,13 +120,14 @@ public struct CrisisResources: Sendable, Equatable {
     /// Every phone number and text code of the file, as written.
     var phoneNumbers: [String] {
         let entries = countries.values.flatMap(\.entries) + international
-        return countries.values.map(\.emergencyNumber) + entries.flatMap { [$0.resource.phone, $0.resource.sms].compactMap(\.self) }
+        let emergency = countries.values.flatMap { [$0.emergencyNumber] + ($0.policeNumber.map { [$0] } ?? []) }
+        return emergency + entries.flatMap { [$0.resource.phone, $0.resource.sms].compactMap(\.self) }
     }
 
     private func choose(
         for risk: RiskAssessment, region: Region, home: Country?, language: String, texts: Texts
     ) -> [CrisisResource] {
-        let emergency = emergency(region: region, home: home, texts: texts)
+        let emergency = emergency(for: risk, region: region, home: home, texts: texts)
         let entries = ((home?.entries ?? []) + international).filter { !$0.listedOnly && ($0.language ?? language) == language }
         let own = entries.filter { $0.language == language }
         let rest = entries.filter { $0.language != language }
@@ -149,17 +152,22 @@ public struct CrisisResources: Sendable, Equatable {
         }
     }
 
-    private func emergency(region: Region, home: Country?, texts: Texts) -> CrisisResource {
-        CrisisResource(
-            name: home == nil ? texts.localEmergencyName : texts.emergencyName, phone: home?.emergencyNumber, sms: nil, url: nil,
-            hours: "24/7", country: home == nil ? nil : region.countryCode)
+    private func emergency(for risk: RiskAssessment, region: Region, home: Country?, texts: Texts) -> CrisisResource {
+        let isViolence = risk.categories.first.map { $0 == .abuse || $0 == .violence } ?? false
+        return CrisisResource(
+            name: home == nil ? texts.localEmergencyName : texts.emergencyName,
+            phone: (isViolence ? home?.policeNumber : nil) ?? home?.emergencyNumber, sms: nil, url: nil, hours: "24/7",
+            country: home == nil ? nil : region.countryCode)
     }
 
-    /// Spanish when only Spanish patterns of the grammar matched, else the locale's language (English when there are no texts in it), else the
-    /// country's. The model's findings have no language.
+    /// That of the grammar's patterns when all that matched are of one other than English, else the locale's (English when there are no texts in
+    /// it), else the country's. The model's findings have no language.
     private func language(of risk: RiskAssessment, region: Region, home: Country?) -> String {
         let patterns = risk.patterns.filter { !$0.hasPrefix(CrisisClassifier.patternPrefix) }
-        if !patterns.isEmpty, patterns.allSatisfy({ $0.hasPrefix("es.") }), texts["es"] != nil { return "es" }
+        let languages = Set(patterns.map { $0.prefix { $0 != "." } })
+        if languages.count == 1, let language = languages.first, language != "en", texts[String(language)] != nil {
+            return String(language)
+        }
         if let language = region.language { return texts[language] == nil ? "en" : language }
         return home?.language ?? "en"
     }
@@ -177,9 +185,9 @@ extension RiskTier {
 
 extension CrisisResources.Entry {
     fileprivate func named(in language: String) -> CrisisResource {
-        guard language == "es", let spanishName else { return resource }
+        guard let name = names[language] else { return resource }
         var named = resource
-        named.name = spanishName
+        named.name = name
         return named
     }
 }

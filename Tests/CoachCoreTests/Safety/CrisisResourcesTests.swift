@@ -72,6 +72,26 @@ struct CrisisResourcesTests {
         #expect(Shipped.resources.card(for: risk(.crisis), in: Region(country: "MX")).message.hasPrefix("Gracias"))
     }
 
+    @Test(
+        "a message, a locale or a country decides on the language of the texts, in this order",
+        arguments: [
+            (["de.suicide.stated", "model.suicide"], "en-US", nil, "Danke"), (["de.x", "en.x"], "fr", nil, "Merci"),
+            (["model.suicide"], "pt-BR", "US", "Obrigado"), ([], nil, "DE", "Danke"), ([], nil, "FR", "Merci"), ([], nil, "BR", "Obrigado"),
+            ([], "ja", "BR", "Thank"), (["mi.x"], nil, "NZ", "Thank"),
+        ] as [([String], String?, String?, String)])
+    func language(patterns: [String], locale: String?, country: String?, start: String) {
+        let card = Shipped.resources.card(for: risk(.crisis, patterns: patterns), in: Region(country: country, locale: locale))
+        #expect(card.message.hasPrefix(start), "\(card.message)")
+    }
+
+    @Test("the number for violence is that of the police, where it is another one")
+    func police() {
+        func first(_ category: RiskCategory) -> String? {
+            Shipped.resources.card(for: risk(.imminent, [category]), in: Region(country: "BR")).resources.first?.phone
+        }
+        #expect([.suicide, .substance, .abuse, .violence].map(first) == ["192", "192", "190", "190"])
+    }
+
     @Test("danger of another person has a message for helpers")
     func other() {
         let card = Shipped.resources.card(for: risk(.high, [.suicide], .other), in: Region(country: "US"))
@@ -83,7 +103,7 @@ struct CrisisResourcesTests {
         for tier in [RiskTier.crisis, .high, .imminent] {
             for category in RiskCategory.allCases {
                 for subject in [RiskSubject.user, .other, .unclear] {
-                    for locale in ["en", "es", "fr"] {
+                    for locale in CrisisResources.languages + ["ja"] {
                         for country in Array(Shipped.resources.countries.keys) + ["ZZ"] {
                             let card = Shipped.resources.card(
                                 for: risk(tier, [category], subject), in: Region(country: country, locale: locale))
