@@ -12,13 +12,23 @@ final class Folder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A copy of the folders that the product reads: `db`, `prompts`, `domains`, `deploy`.
+    /// A copy of the folders that the product reads: `db`, `prompts`, `domains`, `deploy`. Models and rows are links: tests remove, but do not change
+    /// them.
     static func copyOfRoot() throws -> Folder {
         let folder = try Folder()
-        for name in ["db", "prompts", "domains", "deploy"] {
-            try FileManager.default.copyItem(atPath: Program.root.path + "/" + name, toPath: folder.path + "/" + name)
-        }
+        for name in ["db", "prompts", "domains", "deploy"] { try folder.copyOfRoot(name) }
         return folder
+    }
+
+    private func copyOfRoot(_ name: String) throws {
+        let (source, target) = (Program.root.path + "/" + name, path + "/" + name)
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: source) else {
+            let isLarge = name.hasSuffix(".bin") || name.hasSuffix(".jsonl")
+            if isLarge { return try FileManager.default.createSymbolicLink(atPath: target, withDestinationPath: source) }
+            return try FileManager.default.copyItem(atPath: source, toPath: target)
+        }
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        for entry in names { try copyOfRoot(name + "/" + entry) }
     }
 
     /// Changes a JSON object in a file.
