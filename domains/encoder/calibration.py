@@ -115,6 +115,16 @@ def calibrate(rows, raw):
     return outputs, (lowest_score, confirmed)
 
 
+def moved(outputs, limits, card):
+    """The outputs and limits of a file with another threshold for cards, and the one for hits of the grammar as far from it as it was."""
+    outputs = [[name, *values] for name, *values in outputs]
+    crisis = outputs[OUTPUTS.index("crisis")]
+    distance = log_odds(card) - log_odds(crisis[3])
+    crisis[3] = card
+    confirmed = 1 / (1 + np.exp(-log_odds(limits[1]) - distance))
+    return outputs, [limits[0], confirmed, *limits[2:]]
+
+
 def calibrate_domains(rows, raw):
     """The outputs of domains, and the weights of the linear model's and the terms' scores: those of the highest likelihood of the softmax of the sum."""
     routed = lambda row: row["domain"] and "linear" in row and row["plain"] and FEWEST_WORDS <= len(row["words"]) <= MOST_WORDS

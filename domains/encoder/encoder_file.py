@@ -164,6 +164,16 @@ def mean(paths):
     return sizes, average(1), average(2), words
 
 
+def calibration(path):
+    """Of a file the outputs and the limits as `write` takes them."""
+    reader = Reader(path)
+    outputs = []
+    for _ in range(reader.number()):
+        name = reader.text()
+        outputs.append([name, *reader.floats(6)[2:].tolist()])
+    return outputs, reader.floats(LIMITS).tolist()
+
+
 def read(path):
     """Of a file its sizes by their names in BertConfig, its pieces and their vectors, the other weights by their names in torch, and its
     frequent and rare words."""

@@ -14,13 +14,27 @@ class Pieces:
 
     def __init__(self, pieces, words=((), ())):
         self.all = pieces
-        self.kept = range(len(pieces))
         self.base_count = len(pieces)
+        # Of each word that is added the pieces of its glosses.
         self.glosses = {}
         self.known = {piece: index for index, piece in enumerate(pieces)}
+        self.kept = range(len(pieces))
         self.special = [self.known[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
         self.cache = {}
         self.spelling = Spelling(*words, self.names())
+
+    def add(self, glosses):
+        """Makes the words with glosses that are no pieces yet pieces of their own."""
+        self.glosses = {
+            word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
+            for word, meanings in glosses.items()
+            if word not in self.known
+        }
+        self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
+        self.all += self.glosses
+        self.kept = range(len(self.all))
+        self.cache = {}
+        self.spelling.known |= self.glosses.keys()
 
     def names(self):
         return [self.all[index] for index in self.kept]
@@ -57,15 +71,7 @@ class BasePieces(Pieces):
     def __init__(self, base, rows, glosses):
         super().__init__([line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")])
         vocabulary = list(self.all)
-        # Of each word that the base does not know, the pieces of its glosses.
-        self.glosses = {
-            word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
-            for word, meanings in glosses.items()
-            if word not in self.known
-        }
-        self.all += self.glosses
-        self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
-        self.cache = {}
+        self.add(glosses)
         seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
         used = {piece for word in seen for piece in self.split(word)}
         kept = [

@@ -6,7 +6,8 @@
 
 Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
 other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English. Without a base the pieces,
-their vectors, the layers and the known words are those of the file that training starts with; vectors and words stay as they are.
+their vectors, the layers and the known words are those of the file that training starts with, and stay as they are; words with glosses that the
+file lacks are added.
 """
 
 import argparse
@@ -21,9 +22,9 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from calibration import calibrate, calibrate_domains
+from calibration import calibrate, calibrate_domains, moved
 from changes import Changes
-from encoder_file import STRIDE, WINDOW, mean, rounded, write
+from encoder_file import STRIDE, WINDOW, calibration, mean, rounded, write
 from heads import Windows, fit, is_known, share, weight
 from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
 from pieces import BasePieces, Pieces
@@ -216,6 +217,7 @@ def finish(model, rows, cases, pieces):
 def golden(model, rows, pieces, path):
     """Half of these messages are mistyped, but no letter stands three times: the gateway folds that."""
     mistyped = lambda word: re.sub(r"(.)\1\1+", r"\1\1", Changes.mistyped(word)) if len(word) > 5 else word
+    model.eval()
     texts = [row["words"] for row in rows] + [[mistyped(word) for word in row["words"]] for row in rows]
     with torch.inference_mode():
         scores = [model(*padded([pieces.numbers(words)]))[0].tolist() for words in texts]
@@ -233,12 +235,15 @@ def main():
     parser.add_argument("--frozen", type=int, default=0, help="lowest layers that stay as they are, with all below them")
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--start", nargs="+", help="a file of --out to begin with, or several: with the mean of their weights")
+    parser.add_argument("--keep", type=float, metavar="CARD", help="only adds words of glosses.tsv to --start, and sets the threshold for cards")
     parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
     parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not options.base and not options.start:
         parser.error("--base or --start is needed")
+    if options.keep:
+        options.epochs = 0
     random.seed(options.seed)
     np.random.seed(options.seed)
     torch.manual_seed(options.seed)
@@ -246,12 +251,16 @@ def main():
     sizes, vectors, state, words = mean(options.start) if options.start else [None] * 4
     # Dropout of attention took a tenth of the time.
     config = {"attention_probs_dropout_prob": 0}
+    meanings = glosses(Path(__file__).with_name("glosses.tsv"))
     if options.base:
-        pieces = BasePieces(options.base, rows, glosses(Path(__file__).with_name("glosses.tsv")))
+        pieces = BasePieces(options.base, rows, meanings)
         bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers, **config)
     else:
         pieces = Pieces(list(vectors), words)
+        pieces.add(meanings)
         bert = BertModel(BertConfig(vocab_size=len(vectors), **config, **sizes), add_pooling_layer=False)
+        # The vectors of added words are means of these.
+        bert.embeddings.word_embeddings.weight.data = torch.stack(list(vectors.values()))
     model = Encoder(bert, pieces)
     model.bfloat16 = options.bfloat16
     if options.start:
@@ -264,7 +273,10 @@ def main():
     rounded(model.merged())
     cases = [row for row in rows if row["form"] == CASES]
     left_out = [row for row in rows if row["fold"] == LEFT_OUT and row["form"] != CASES]
-    outputs, limits = finish(model, left_out, cases, pieces)
+    if options.keep:
+        outputs, limits = moved(*calibration(options.start[0]), options.keep)
+    else:
+        outputs, limits = finish(model, left_out, cases, pieces)
     write(model, pieces, outputs, limits, options.out)
     if options.golden:
         golden(model, [row for row in left_out if len(row["words"]) < 50][::700], pieces, options.golden)
