@@ -2,7 +2,7 @@
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
     python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--layers 6] [--epochs 2] [--start ../encoder.bin]
-    python3 train.py examples.jsonl --start ../encoder.bin --out ../encoder.bin
+    python3 train.py examples.jsonl --start ../encoder.bin --out ../encoder.bin [--epochs 0] [--keep 0.67]
 
 Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
 other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English. Without a base the pieces,
