@@ -102,7 +102,7 @@ struct SafetyStateTests {
         let user = testBed.testUser()
         func notice(_ answer: Answer) -> JSONObject? { answer.first("start")?.fields.object("disclosure") }
         let first = try await user.chat("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])
-        #expect(notice(first)?["text"]?.contains("inteligencia artificial") == true && notice(first)?["version"] == "1")
+        #expect(notice(first)?["text"]?.contains("inteligencia artificial") == true && notice(first)?["version"] == "2")
         let second = try await user.chat("Hello again \(Self.quick)")
         #expect(second.first("start")?.fields.isNull("disclosure") == true)
         let replay = try await user.chat("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])

@@ -128,9 +128,12 @@ public struct CrisisResources: Sendable, Equatable {
         for risk: RiskAssessment, region: Region, home: Country?, language: String, texts: Texts
     ) -> [CrisisResource] {
         let emergency = emergency(for: risk, region: region, home: home, texts: texts)
-        let entries = ((home?.entries ?? []) + international).filter { !$0.listedOnly && ($0.language ?? language) == language }
-        let own = entries.filter { $0.language == language }
-        let rest = entries.filter { $0.language != language }
+        let all = (home?.entries ?? []) + international
+        // Who speaks the language of none of a country's lines gets those in the country's own: a German in the United States gets 988.
+        let spoken = all.contains { $0.language == language } ? language : home?.language ?? "en"
+        let entries = all.filter { !$0.listedOnly && ($0.language ?? spoken) == spoken }
+        let own = entries.filter { $0.language == spoken }
+        let rest = entries.filter { $0.language != spoken }
         let categories = Set(risk.categories)
         let fitting = (own + rest).filter { !$0.categories.isDisjoint(with: categories) }
         // Categories are in order of tier, so the line for the highest tier is first.

@@ -84,6 +84,15 @@ struct CrisisResourcesTests {
         #expect(card.message.hasPrefix(start), "\(card.message)")
     }
 
+    @Test("a language that no line of the country speaks costs nobody a number", arguments: CrisisResources.languages + ["ja"])
+    func unspoken(language: String) {
+        for (code, country) in Shipped.resources.countries where language != country.language {
+            let own = Shipped.resources.card(for: risk(.crisis), in: Region(country: code))
+            let card = Shipped.resources.card(for: risk(.crisis), in: Region(country: code, locale: language))
+            #expect(Set(phones(card)).isSuperset(of: Set(phones(own))), "\(code)")
+        }
+    }
+
     @Test("the number for violence is that of the police, where it is another one")
     func police() {
         func first(_ category: RiskCategory) -> String? {
