@@ -129,7 +129,7 @@ public struct CrisisResources: Sendable, Equatable {
     ) -> [CrisisResource] {
         let emergency = emergency(for: risk, region: region, home: home, texts: texts)
         let all = (home?.entries ?? []) + international
-        // Who speaks the language of none of a country's lines gets those in the country's own: a German in the United States gets 988.
+        // Without a helpline in the user's language, those in the country's own are listed: German in the United States gets 988.
         let spoken = all.contains { $0.language == language } ? language : home?.language ?? "en"
         let entries = all.filter { !$0.listedOnly && ($0.language ?? spoken) == spoken }
         let own = entries.filter { $0.language == spoken }
