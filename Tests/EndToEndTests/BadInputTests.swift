@@ -166,7 +166,7 @@ struct BadInputTests {
     @Test("another method is 405 with Allow, another route 404, both in the envelope")
     func routes() async throws {
         let browser = try await TestBed.shared().testUser().browser
-        for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE"] {
+        for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE", "QUERY", "M-SEARCH"] {
             let answer = try await browser.send(method, Browser.chatPath)
             #expect(answer.status == 405 && answer.headers["allow"] == "POST", "\(method)")
             #expect(answer.errorCode == "VAL_3004" || method == "HEAD", "\(method)")

@@ -43,6 +43,7 @@ struct ErrorTests {
     func formats(accept: String?, format: ErrorFormat) {
         #expect(ErrorFormat(accept: accept, path: "/api/v1/me") == format)
         #expect(ErrorFormat(accept: accept, path: "/v1/models") == .openAI)
+        #expect(ErrorFormat(accept: accept, path: "//v1//models") == .openAI)
     }
 
     @Test("an error for text/event-stream is one error event, with the error's status")

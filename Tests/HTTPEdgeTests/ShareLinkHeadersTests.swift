@@ -14,7 +14,7 @@ struct ShareLinkHeadersTests {
                 case "away": throw GatewayError.databaseAway()
                 case "limited": throw GatewayError(.rateLimited, "too many requests", retryAfter: 1)
                 case "unknown": throw GatewayError.notFound
-                default: return Response(status: .ok)
+                default: return Response(status: .ok, headers: [.vary: "Accept"])
                 }
             }
             routes.open("Pages").get("/pages", .init("Get the pages", response: .media("text/html"))) { _, _ in Response(status: .ok) }
@@ -32,6 +32,11 @@ struct ShareLinkHeadersTests {
         #expect(answer.status == status)
         #expect(answer.headers[HTTPField.Name("Referrer-Policy")!] == "no-referrer")
         #expect(answer.headers[HTTPField.Name("X-Robots-Tag")!] == "noindex")
+    }
+
+    @Test("what an answer varies by is kept beside the origin")
+    func vary() async throws {
+        #expect(try await EdgeFixture(Pages()).send(.get, "/p/open").headers[.vary] == "Accept, Origin")
     }
 
     @Test("are those under /p/ alone")

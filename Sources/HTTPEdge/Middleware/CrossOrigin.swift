@@ -26,7 +26,7 @@ struct CrossOrigin: Sendable {
 
     /// Writes the CORS headers. Call for every response, errors included: without them a browser hides it from the page.
     func write(to fields: inout HTTPFields, for request: Request) {
-        fields[.vary] = "Origin"
+        fields[.vary] = [fields[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
         guard isAllowed(request) else { return }
         fields[.accessControlAllowOrigin] = request.headers[.origin]
         fields[.accessControlExposeHeaders] = Self.exposedHeaders

@@ -4,8 +4,7 @@ import HTTPTypes
 /// neither other sites nor search engines (CONTRACT §5).
 enum ShareLinkHeaders {
     static func write(to fields: inout HTTPFields, path: String) {
-        // The router ignores further slashes.
-        guard path.drop(while: { $0 == "/" }).hasPrefix("p/") else { return }
+        guard path.isPath(below: "p") else { return }
         fields[.referrerPolicy] = "no-referrer"
         fields[.robotsTag] = "noindex"
     }

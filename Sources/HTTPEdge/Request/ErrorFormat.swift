@@ -12,7 +12,7 @@ enum ErrorFormat: Sendable, Equatable {
     /// The format of a path's errors: OpenAI's below `/v1/`, else an event stream when the `Accept` header names
     /// it, because a client that reads one reads nothing else; else problem details when it names them, or an envelope.
     init(accept: String?, path: String?) {
-        self = path?.hasPrefix("/v1/") == true ? .openAI : ErrorFormat(accept: accept)
+        self = path?.isPath(below: "v1") == true ? .openAI : ErrorFormat(accept: accept)
     }
 
     private init(accept: String?) {

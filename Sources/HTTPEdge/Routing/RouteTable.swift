@@ -67,10 +67,10 @@ public final class RouteTable {
 }
 
 extension HTTPRequest.Method {
-    /// Every method of NIO's parser but OPTIONS, which `EdgeMiddleware` answers for all routes.
+    /// Every method of NIO's parser but OPTIONS, which `EdgeMiddleware` answers for all routes. NIO writes M-SEARCH without its hyphen.
     fileprivate static let parsed = [
-        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH",
-        "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND", "REPORT", "SEARCH",
-        "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE",
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "MSEARCH",
+        "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "QUERY", "REBIND", "REPORT",
+        "SEARCH", "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE",
     ].compactMap { HTTPRequest.Method($0) }
 }

@@ -1,0 +1,4 @@
+extension StringProtocol {
+    /// Whether a request's path is below this folder, whose name has no slashes: as the router reads it, which ignores repeated slashes.
+    func isPath(below folder: String) -> Bool { drop { $0 == "/" }.hasPrefix("\(folder)/") }
+}
