@@ -10,9 +10,11 @@ public struct JSONDocument: Sendable, Equatable {
     /// is that of the byte after the name or string.
     public let findings: [JSONError]
 
-    /// Parses a whole text. Anything but white space after the value is an error.
+    /// Parses a whole text. Anything but white space after the value is an error; a byte order mark before it is ignored (RFC 8259 §8.1), and not
+    /// counted by offsets.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
-        var parser = DocumentParser(cursor: JSONCursor(bytes, strings: .repairing))
+        let text = bytes.starts(with: Byte.byteOrderMark) ? Array(bytes.dropFirst(Byte.byteOrderMark.count)) : bytes
+        var parser = DocumentParser(cursor: JSONCursor(text, strings: .repairing))
         value = try parser.parse()
         findings = parser.findings
     }

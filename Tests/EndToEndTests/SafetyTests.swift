@@ -143,6 +143,22 @@ struct SafetyTests {
         #expect(answer.error.object("details").object("safety").objects("resources").isEmpty == false)
     }
 
+    @Test("gets those of the body's country also for what was said before, when the body is invalid")
+    func badBodyLater() async throws {
+        let testUser = try await TestBed.shared().testUser()
+        _ = try await testUser.chat("I want to kill myself \(Self.quick)")
+        let answer = try await testUser.chat("hello there", ["country": "GB", "conversation_id": "nope"])
+        #expect(answer.status == 422 && answer.text.contains("116 123"), "\(answer.text)")
+    }
+
+    @Test("gets them also when a byte order mark precedes an invalid body")
+    func byteOrderMark() async throws {
+        let testUser = try await TestBed.shared().testUser()
+        let body = [0xEF, 0xBB, 0xBF] + Array(#"{"message":"I want to kill myself","persona_id":7}"#.utf8)
+        let answer = try await testUser.browser.send("POST", Browser.chatPath, body: body)
+        #expect(answer.status == 422 && answer.text.contains(#""resources""#), "\(answer.text)")
+    }
+
     @Test("is not rejected for an unknown persona or domain")
     func unknownPersona() async throws {
         let testUser = try await TestBed.shared().testUser()

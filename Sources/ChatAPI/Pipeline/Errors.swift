@@ -4,7 +4,8 @@ import JSON
 
 /// The errors of requests for which no turn has begun, with the crisis resources that their message calls for.
 extension TurnPipeline {
-    /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.
+    /// The error for an invalid body. Has crisis resources when the body contains a readable message and that or the stored
+    /// level calls for them.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {
         let rejection = GatewayError(findings)
         guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }
@@ -12,10 +13,13 @@ extension TurnPipeline {
         return rejected(rejection, coaching.assessor.assess(message).risk, request, http)
     }
 
-    /// An error from before the user's profile was read, with the crisis resources that the message calls for.
+    /// An error from before the user's profile was read, with the crisis resources that the message or the stored level calls for.
     func rejected(_ error: GatewayError, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
         var error = error
-        error.safetyByProfile = { [coaching] profile in coaching.crisisResources(risk, in: http.region(request, profile: profile)) }
+        error.safetyByProfile = { [coaching] stored, profile in
+            coaching.crisisResources(
+                coaching.fusion.fuse(risk, stored: stored).risk, stored: stored, in: http.region(request, profile: profile))
+        }
         return error
     }
 

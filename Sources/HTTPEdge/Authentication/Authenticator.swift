@@ -64,7 +64,9 @@ public struct Authenticator: Sendable {
 
     /// Adds crisis resources when the stored level is above calm, unless the error has its own.
     func complete(_ error: GatewayError, with counted: CountedRequest, acceptLanguage: String?) -> GatewayError {
-        error.with(safety: resources(stored: counted.safetyLevel, counted.region, acceptLanguage), inProfile: counted.region)
+        error.with(
+            safety: resources(stored: counted.safetyLevel, counted.region, acceptLanguage), stored: counted.safetyLevel,
+            inProfile: counted.region)
     }
 
     private func resources(stored level: SafetyLevel, _ profile: Region, _ acceptLanguage: String?) -> StreamSafety? {

@@ -24,9 +24,9 @@ public struct GatewayError: Error, Sendable {
     public var headers: [(String, String)] = []
     /// Crisis resources, when the message or the stored safety level requires them.
     public var safety: StreamSafety?
-    /// Those of the message by the region of the user's profile, which is not known before the request is counted, and comes before
-    /// `Accept-Language` (CONTRACT §4). Asked when there is no `safety`.
-    public var safetyByProfile: (@Sendable (Region) -> StreamSafety?)?
+    /// Those of the message by the stored level and the region of the user's profile, which are not known before the request is counted; the region
+    /// comes before `Accept-Language` (CONTRACT §4). Asked when there is no `safety`.
+    public var safetyByProfile: (@Sendable (SafetyLevel, Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false
     /// Of a request that was rejected when it was counted: the state of the caller's limit, for the response's headers. After a request was counted
@@ -46,10 +46,10 @@ public struct GatewayError: Error, Sendable {
     /// The status of its response.
     public var httpStatus: Int { status ?? ErrorMapping.row(code).status }
 
-    /// The error with its own resources, else those of its message by the profile's region, else the given ones.
-    func with(safety: StreamSafety?, inProfile region: Region = .unknown) -> Self {
+    /// The error with its own resources, else those of its message by the stored level and the profile's region, else the given ones.
+    func with(safety: StreamSafety?, stored level: SafetyLevel = .calm, inProfile region: Region = .unknown) -> Self {
         var copy = self
-        copy.safety = self.safety ?? safetyByProfile?(region) ?? safety
+        copy.safety = self.safety ?? safetyByProfile?(level, region) ?? safety
         return copy
     }
 

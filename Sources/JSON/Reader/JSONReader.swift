@@ -40,8 +40,7 @@ public struct JSONReader {
     public init(parsing bytes: [UInt8], flaws rule: FlawRule = .ignored, spelling: Spelling = .exact) throws(JSONFinding) {
         let document: JSONDocument
         do throws(JSONError) {
-            // A byte order mark is not JSON, but may be ignored (RFC 8259 §8.1).
-            document = try JSONDocument(parsing: bytes.starts(with: Byte.byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes)
+            document = try JSONDocument(parsing: bytes)
         } catch {
             throw JSONFinding(error.path, .malformed(error))
         }
