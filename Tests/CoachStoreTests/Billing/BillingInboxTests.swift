@@ -98,6 +98,25 @@ struct BillingInboxTests {
         #expect(stored == "ignored the type is not known 262144")
     }
 
+    @Test("an event that was ignored has its effect, once, when it is sent again and can be read")
+    func readAgain() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let renewal = purchase(.renewed, of: [SubscriberID(caller.userID)], until: 2 * month)
+        var unread = delivery(renewal)
+        unread.effect = .none(reason: "the expiry is missing")
+        #expect(try await inbox(store).store(unread) == .stored)
+        #expect(try await entitlements(caller, store).isEmpty)
+        async let first = inbox(store).store(delivery(renewal))
+        async let second = inbox(store).store(delivery(renewal))
+        #expect(try await [first, second].filter { $0 == .stored }.count == 1)
+        #expect(try await inbox(store).store(unread) == .known)
+        #expect(try await entitlements(caller, store).count == 1)
+        let stored = try await store.value(
+            "select concat_ws(' ', status, ignored_reason, type) from gateway.billing_events where event_id = \(renewal.id)")
+        #expect(stored == "folded TYPE")
+    }
+
     @Test("events in any order, and concurrent ones, give the same entitlements")
     func anyOrder() async throws {
         let store = try await StoreFixture.shared()
