@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import torch
 
+MAGIC = b"COACHENC\x06"
 POSITIONS = 128
 # In pieces: danger is looked for in windows of so many, which begin so many apart.
 WINDOW = 32
@@ -19,6 +20,31 @@ def quantised(matrix, axis):
     """A scale per row (axis 1) or column (axis 0), and the 8-bit values."""
     scales = (np.maximum(np.abs(matrix).max(axis), 1e-12) / 127).astype("<f4")
     return scales, np.rint(matrix / (scales[:, None] if axis else scales)).astype(np.int8)
+
+
+def meaning(vectors, glosses):
+    """The vector of a word with glosses, of which each is a list of pieces: the mean, as long as the pieces are on average."""
+    means = [vectors[gloss] for gloss in glosses if gloss]
+    mean = torch.stack([pieces.mean(0) for pieces in means]).mean(0)
+    return mean / mean.norm() * torch.cat(means).norm(dim=1).mean()
+
+
+def glossed(vectors, pieces):
+    """Of the words whose vectors are what their glosses mean the glosses, by the words' numbers."""
+    kept, found = set(pieces.kept), {}
+    for word, glosses in pieces.meanings.items():
+        index, glosses = pieces.known.get(word), [gloss for gloss in glosses if gloss]
+        used = {piece for gloss in glosses for piece in gloss}
+        if index in kept and glosses and index not in used and used <= kept:
+            expected = meaning(vectors, glosses)
+            # Values that were rounded once may differ by a step.
+            if (vectors[index] - expected).abs().max() <= 1.5 * expected.abs().max() / 127:
+                found[index] = glosses
+    # Those that others mean stay rows of the table.
+    for glosses in list(found.values()):
+        for piece in {piece for gloss in glosses for piece in gloss}:
+            found.pop(piece, None)
+    return found
 
 
 def rounded(model):
@@ -47,7 +73,7 @@ class Writer:
     """The file format of TextEncoder+file.swift."""
 
     def __init__(self):
-        self.bytes = bytearray(b"COACHENC\x05")
+        self.bytes = bytearray(MAGIC)
 
     def floats(self, values):
         assert np.isfinite(values).all()
@@ -65,6 +91,14 @@ class Writer:
         scales, values = quantised(matrix, 1)
         self.floats(scales)
         self.bytes += values.tobytes()
+
+    def glossed(self, words, rows):
+        self.bytes += struct.pack("<I", len(words))
+        for word, glosses in words.items():
+            self.text(word)
+            self.bytes += bytes([len(glosses)])
+            for gloss in glosses:
+                self.bytes += bytes([len(gloss)]) + struct.pack(f"<{len(gloss)}I", *(rows[piece] for piece in gloss))
 
     def projection(self, weights, bias):
         """`weights`: inputs times outputs."""
@@ -92,11 +126,15 @@ def write(model, pieces, outputs, limits, path):
     writer.floats(limits)
     sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS, WINDOW, STRIDE)
     writer.bytes += struct.pack("<6HB", *sizes, config.num_hidden_layers)
-    writer.texts([pieces.all[index] for index in pieces.kept])
+    vectors = model.bert.embeddings.word_embeddings.weight.detach()
+    words = glossed(vectors, pieces)
+    rows = [index for index in pieces.kept if index not in words]
+    writer.texts([pieces.all[index] for index in rows])
     writer.texts(pieces.spelling.frequent)
     writer.texts(pieces.spelling.rare)
     embeddings = "bert.embeddings."
-    writer.table(state[embeddings + "word_embeddings.weight"][pieces.kept])
+    writer.table(vectors[rows].numpy())
+    writer.glossed({pieces.all[index]: glosses for index, glosses in words.items()}, {index: row for row, index in enumerate(rows)})
     writer.table(state[embeddings + "position_embeddings.weight"][:POSITIONS])
 
     def normalisation(name):
@@ -124,7 +162,7 @@ def write(model, pieces, outputs, limits, path):
 class Reader:
     def __init__(self, path):
         self.bytes, self.at = open(path, "rb").read(), 0
-        assert self.take(9) == b"COACHENC\x05"
+        assert self.take(len(MAGIC)) == MAGIC
 
     def take(self, count):
         self.at += count
@@ -146,6 +184,10 @@ class Reader:
         scales = self.floats(rows)
         return torch.from_numpy(np.frombuffer(self.take(rows * columns), np.int8).reshape(rows, columns).copy()) * scales[:, None]
 
+    def glossed(self):
+        pieces = lambda: [self.number(4) for _ in range(self.number())]
+        return {self.text(): [pieces() for _ in range(self.number())] for _ in range(self.number(4))}
+
     def projection(self, inputs, outputs):
         """Weights of a linear layer of torch, and the bias."""
         filled = outputs + -outputs % VECTOR_COLUMNS
@@ -164,7 +206,7 @@ def mean(paths):
     return sizes, average(1), average(2), words
 
 
-def calibration(path):
+def outputs_and_limits(path):
     """Of a file the outputs and the limits as `write` takes them."""
     reader = Reader(path)
     outputs = []
@@ -189,6 +231,11 @@ def read(path):
     sizes = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": heads, "num_hidden_layers": layers}
     pieces, words = reader.texts(), (reader.texts(), reader.texts())
     vectors = reader.table(len(pieces), width)
+    words_with_glosses = reader.glossed()
+    if words_with_glosses:
+        scales, values = quantised(torch.stack([meaning(vectors, glosses) for glosses in words_with_glosses.values()]).numpy(), 1)
+        pieces += words_with_glosses
+        vectors = torch.cat([vectors, torch.from_numpy(values * scales[:, None])])
     state, embeddings = {}, "bert.embeddings."
     state[embeddings + "position_embeddings.weight"] = reader.table(positions, width)
 

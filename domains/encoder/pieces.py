@@ -15,8 +15,8 @@ class Pieces:
     def __init__(self, pieces, words=((), ())):
         self.all = pieces
         self.base_count = len(pieces)
-        # Of each word that is added the pieces of its glosses.
-        self.glosses = {}
+        # Of each word with glosses their pieces, and of those the words that are added.
+        self.meanings, self.glosses = {}, {}
         self.known = {piece: index for index, piece in enumerate(pieces)}
         self.kept = range(len(pieces))
         self.special = [self.known[piece] for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
@@ -25,11 +25,11 @@ class Pieces:
 
     def add(self, glosses):
         """Makes the words with glosses that are no pieces yet pieces of their own."""
-        self.glosses = {
+        self.meanings = {
             word: [[piece for english in gloss.split() for piece in self.split(english)] for gloss in meanings]
             for word, meanings in glosses.items()
-            if word not in self.known
         }
+        self.glosses = {word: pieces for word, pieces in self.meanings.items() if word not in self.known}
         self.known.update({word: self.base_count + index for index, word in enumerate(self.glosses)})
         self.all += self.glosses
         self.kept = range(len(self.all))

@@ -24,7 +24,7 @@ from transformers import BertConfig, BertModel
 
 from calibration import calibrate, calibrate_domains, moved
 from changes import Changes
-from encoder_file import STRIDE, WINDOW, calibration, mean, rounded, write
+from encoder_file import STRIDE, WINDOW, mean, meaning, outputs_and_limits, rounded, write
 from heads import Windows, fit, is_known, share, weight
 from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
 from pieces import BasePieces, Pieces
@@ -43,13 +43,7 @@ class Vectors(nn.Module):
     def __init__(self, base, glosses):
         super().__init__()
         self.register_buffer("base", base)
-        self.added = nn.Parameter(torch.stack([self.meaning(meanings) for meanings in glosses]) if glosses else base[:0].clone())
-
-    def meaning(self, glosses):
-        """The mean, as long as the pieces are on average."""
-        means = [self.base[gloss] for gloss in glosses if gloss]
-        mean = torch.stack([vectors.mean(0) for vectors in means]).mean(0)
-        return mean / mean.norm() * torch.cat(means).norm(dim=1).mean()
+        self.added = nn.Parameter(torch.stack([meaning(base, pieces) for pieces in glosses]) if glosses else base[:0].clone())
 
     def all(self):
         return torch.cat([self.base, self.added])
@@ -274,7 +268,7 @@ def main():
     cases = [row for row in rows if row["form"] == CASES]
     left_out = [row for row in rows if row["fold"] == LEFT_OUT and row["form"] != CASES]
     if options.keep:
-        outputs, limits = moved(*calibration(options.start[0]), options.keep)
+        outputs, limits = moved(*outputs_and_limits(options.start[0]), options.keep)
     else:
         outputs, limits = finish(model, left_out, cases, pieces)
     write(model, pieces, outputs, limits, options.out)

@@ -3,12 +3,14 @@ import Foundation
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
 /// for the caller; six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
 /// of pieces (4 bytes), per piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
-/// known; then the network: table of pieces, table of positions, normalisation, the layers (attention, attended, normalisation, up, down,
-/// normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
-/// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases.
+/// known; then the network: table of pieces, words with glosses, table of positions, normalisation, the layers (attention, attended, normalisation,
+/// up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
+/// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases. Words with
+/// glosses: their number (4 bytes), per word its length and UTF-8 and the number of its glosses, per gloss the number of its pieces, per piece its
+/// number (4 bytes).
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 5
+    private static let formatVersion = 6
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
@@ -42,9 +44,12 @@ extension ModelFileReader {
             windowStride: number(2))
         let layerCount = number()
         guard shape.isPossible else { return nil }
-        guard let pieces = texts(), let frequent = texts(), let rare = texts(), let vocabulary = WordPieces(pieces) else { return nil }
+        guard var pieces = texts(), let frequent = texts(), let rare = texts() else { return nil }
+        var words = table(rows: pieces.count, shape.width)
+        guard words.values.count == pieces.count * shape.width, let glossed = glossedWords(), words.append(glossed) else { return nil }
+        pieces += glossed.map(\.name)
+        guard let vocabulary = WordPieces(pieces) else { return nil }
         let spelling = SpellingCorrection(frequent: frequent, rare: [rare, pieces].joined())
-        let words = table(rows: pieces.count, shape.width)
         let positions = table(rows: shape.positions, shape.width)
         let embeddingNorm = normalisation(shape.width)
         let layers = (0..<layerCount).compactMap { _ in layer(shape) }
@@ -60,6 +65,15 @@ extension ModelFileReader {
         let count = number(4)
         guard count < bytes.count - position else { return nil }
         return (0..<count).map { _ in Array(text()) }
+    }
+
+    /// nil when there are more than the rest of the file has room for.
+    private mutating func glossedWords() -> [GlossedWord]? {
+        let count = number(4)
+        guard count < bytes.count - position else { return nil }
+        return (0..<count).map { _ in
+            GlossedWord(name: Array(text()), glosses: (0..<number()).map { _ in (0..<number()).map { _ in number(4) } })
+        }
     }
 
     private mutating func layer(_ shape: TextEncoder.Shape) -> TextEncoder.Layer? {

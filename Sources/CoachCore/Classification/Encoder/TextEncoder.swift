@@ -44,8 +44,8 @@ struct TextEncoder: Sendable {
         var scales: [Float]
         var values: [Int8]
 
-        func add(row: Int, to sums: inout ArraySlice<Float>) {
-            let scale = scales[row]
+        func add(row: Int, to sums: inout ArraySlice<Float>, times factor: Float = 1) {
+            let scale = scales[row] * factor
             for column in 0..<columns { sums[sums.startIndex + column] += scale * Float(values[row * columns + column]) }
         }
     }
