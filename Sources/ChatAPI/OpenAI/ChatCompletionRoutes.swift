@@ -27,7 +27,7 @@ public struct ChatCompletionRoutes: Feature {
 
     private func create(_ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
-        let body = try pipeline.read(http, ChatCompletionRequest.init)
+        let body = try await pipeline.read(http, ChatCompletionRequest.init)
         let subscription = try await pipeline.start(body.conversation, model: body.model, http)
         let completion = ChatCompletion(
             turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn))

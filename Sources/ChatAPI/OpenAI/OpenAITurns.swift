@@ -15,12 +15,13 @@ extension TurnPipeline {
     /// Reads the body of a request. The error of a malformed one has crisis resources when its newest message shows danger.
     func read<Body>(
         _ http: TurnHTTPRequest, _ body: (JSONReader) throws(JSONFinding) -> Body
-    ) throws(GatewayError) -> Body {
+    ) async throws(GatewayError) -> Body {
         do throws(JSONFindings) {
             return try JSONReader.read(requestBody: http.body, body)
         } catch {
             guard let text = ClientConversation.newestText(in: http.body) else { throw GatewayError(error) }
-            throw rejected(GatewayError(error), coaching.assessor.assess(text).risk, TurnRequest(message: text), http)
+            let request = TurnRequest(message: text)
+            throw rejected(GatewayError(error), await assess(request).final.risk, request, http)
         }
     }
 

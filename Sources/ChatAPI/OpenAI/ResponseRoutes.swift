@@ -64,12 +64,12 @@ public struct ResponseRoutes: Feature {
 
     private func create(_ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
-        let body = try pipeline.read(http, ResponseRequest.init)
+        let body = try await pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
         // A request with a key may be a repetition, and the turn after the previous response then its own. So it is not rejected, and continues
         // the conversation after its last turn.
         if http.idempotencyKey == nil, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
-            throw rejection(
+            throw await rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
                 http)
         }
@@ -93,9 +93,9 @@ public struct ResponseRoutes: Feature {
         do {
             return try await pipeline.find(previous.turn, http).facts.identity.conversationID
         } catch let error as GatewayError where error.code == .notFound {
-            throw rejection(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
+            throw await rejection(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
         } catch {
-            throw failure(error, body, pipeline, http)
+            throw await failure(error, body, pipeline, http)
         }
     }
 
@@ -106,26 +106,26 @@ public struct ResponseRoutes: Feature {
         do {
             return try await inputs.input(http.caller, previous.turn)?.isLatest == false
         } catch {
-            throw failure(error, body, pipeline, http)
+            throw await failure(error, body, pipeline, http)
         }
     }
 
     /// The error for a request that could not be decided on, with the resources that the message or the user's state calls for.
     private func failure(
         _ error: any Error, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
-    ) -> GatewayError {
-        let message = body.conversation.message
-        return pipeline.failure(error, pipeline.coaching.assessor.assess(message).risk, TurnRequest(message: message), http)
+    ) async -> GatewayError {
+        let request = TurnRequest(message: body.conversation.message)
+        return pipeline.failure(error, await pipeline.assess(request).final.risk, request, http)
     }
 
     /// The error for an earlier response that cannot be continued, with the resources that the message calls for.
     private func rejection(
         of body: ResponseRequest, _ text: String, code: String, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
-    ) -> GatewayError {
+    ) async -> GatewayError {
         var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")
         error.openAICode = code
-        let message = body.conversation.message
-        return pipeline.rejected(error, pipeline.coaching.assessor.assess(message).risk, TurnRequest(message: message), http)
+        let request = TurnRequest(message: body.conversation.message)
+        return pipeline.rejected(error, await pipeline.assess(request).final.risk, request, http)
     }
 
     private func get(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {

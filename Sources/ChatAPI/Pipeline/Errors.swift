@@ -6,11 +6,11 @@ import JSON
 extension TurnPipeline {
     /// The error for an invalid body. Has crisis resources when the body contains a readable message and that or the stored
     /// level calls for them.
-    func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {
+    func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) async -> GatewayError {
         let rejection = GatewayError(findings)
         guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }
         let request = TurnRequest(message: message, region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
-        return rejected(rejection, coaching.assessor.assess(message).risk, request, http)
+        return rejected(rejection, await assess(request).final.risk, request, http)
     }
 
     /// An error from before the user's profile was read, with the crisis resources that the message or the stored level calls for.

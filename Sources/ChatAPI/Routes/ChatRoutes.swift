@@ -86,7 +86,7 @@ public struct ChatRoutes: Feature {
             do {
                 return try await pipeline.run(http)
             } catch let findings as JSONFindings {
-                throw pipeline.malformed(findings, http)
+                throw await pipeline.malformed(findings, http)
             }
         }
     }
