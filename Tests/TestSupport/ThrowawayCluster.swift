@@ -60,7 +60,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
     }
 
     deinit {
-        if let server { Self.signal(SIGKILL, family: server.identifier) }
+        if let server { _ = Self.killFamily(of: server.identifier) }
         server?.wait()
         watchdog?.signal(SIGTERM)
         try? FileManager.default.removeItem(atPath: directory)
@@ -110,8 +110,11 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Kills the server and all its processes as `kill -9` does, all at once.
     public func kill9() async {
-        if let server { Self.signal(SIGKILL, family: server.identifier) }
+        guard let server else { return }
+        let family = Self.killFamily(of: server.identifier)
         await waitUntilGone()
+        // The server does not start while one of them holds its shared memory.
+        while family.contains(where: Self.isRunning) { try? await Task.sleep(for: .milliseconds(5)) }
     }
 
     /// Stops and starts.
@@ -178,18 +181,33 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Signals the children first, because they would end with the server.
     private static func signal(_ signal: Int32, family parent: Int32) {
-        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        for process in processes.compactMap({ Int32($0) }) where parentOf(process) == parent { kill(process, signal) }
+        for child in children(of: parent) { kill(child, signal) }
         kill(parent, signal)
     }
 
-    private static func parentOf(_ process: Int32) -> Int32? {
+    /// Kills a server and its children, which are returned. Stopped before, it cannot start one meanwhile.
+    private static func killFamily(of parent: Int32) -> [Int32] {
+        kill(parent, SIGSTOP)
+        let children = children(of: parent)
+        for process in children + [parent] { kill(process, SIGKILL) }
+        return children
+    }
+
+    private static func children(of parent: Int32) -> [Int32] {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.compactMap { Int32($0) }.filter { status(of: $0)?.parent == parent }
+    }
+
+    private static func isRunning(_ process: Int32) -> Bool { status(of: process).map { $0.state != "Z" } ?? false }
+
+    private static func status(of process: Int32) -> (state: Substring, parent: Int32)? {
         // "pid (name) state ppid …"; the name may contain anything.
         guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8), let end = stat.lastIndex(of: ")") else {
             return nil
         }
         let fields = stat[end...].split(separator: " ")
-        return fields.count > 2 ? Int32(fields[2]) : nil
+        guard fields.count > 2, let parent = Int32(fields[2]) else { return nil }
+        return (fields[1], parent)
     }
 
     static func tool(_ name: String) throws -> String {
