@@ -130,12 +130,14 @@ void vector_gelu(float *x, size_t count) {
 }
 
 // The part of each token in the results of `VECTOR_ROWS` tokens, not yet divided by their sum, which goes to `sums`. keys: one below the other, value
-// after value, `padded` of each; queries: a row every `stride` values.
+// after value, `padded` of each; queries: a row every `stride` values; bias: NULL, or the relative position bias, of which the value
+// at (other - r) is that of row r for the token `other`.
 static inline __attribute__((always_inline)) void attention_shares(
-    const float *restrict queries, const float *restrict keys, float *restrict shares, float *restrict sums, size_t stride, size_t size,
-    size_t tokens, size_t padded) {
+    const float *restrict queries, const float *restrict keys, const float *bias, float *restrict shares, float *restrict sums,
+    size_t stride, size_t size, size_t tokens, size_t padded) {
     for (size_t other = 0; other < padded; other += LANES) {
         float products[VECTOR_ROWS][LANES] = {{0}};
+        for (int r = 0; r < VECTOR_ROWS && bias; r++) memcpy(products[r], bias + other - r, sizeof products[r]);
         for (size_t i = 0; i < size; i++) {
             for (int r = 0; r < VECTOR_ROWS; r++) {
                 const float query = queries[(size_t)r * stride + i];
@@ -170,9 +172,12 @@ size_t vector_attend_scratch(size_t tokens, size_t heads, size_t width) {
     return (size + VECTOR_ROWS) * padded_to_lanes(tokens) + tokens * padded_to_lanes(size);
 }
 
+size_t vector_attend_distance(size_t tokens) { return padded_to_lanes(tokens); }
+
 WIDEST_VECTORS
 void vector_attend(
-    const float *restrict qkv, float *restrict scratch, float *restrict out, size_t tokens, size_t heads, size_t width) {
+    const float *restrict qkv, const float *bias, size_t distance, float *restrict scratch, float *restrict out, size_t tokens,
+    size_t heads, size_t width) {
     const size_t size = width / heads, stride = 3 * width;
     const size_t padded = padded_to_lanes(tokens), padded_size = padded_to_lanes(size);
     const float scale = 1 / sqrtf((float)size);
@@ -187,7 +192,9 @@ void vector_attend(
         }
         for (size_t token = 0; token < tokens; token += VECTOR_ROWS) {
             float sums[VECTOR_ROWS];
-            attention_shares(qkv + token * stride, keys, shares, sums, stride, size, tokens, padded);
+            // Read from -(token + VECTOR_ROWS - 1) to (padded - 1): both are within `distance`, which is at least `padded`.
+            const float *own = bias ? bias + head * 2 * distance + distance - token : NULL;
+            attention_shares(qkv + token * stride, keys, own, shares, sums, stride, size, tokens, padded);
             for (size_t i = 0; i < size; i += LANES) {
                 float results[VECTOR_ROWS][LANES] = {{0}};
                 for (size_t other = 0; other < tokens; other++) {

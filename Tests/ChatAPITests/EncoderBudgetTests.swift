@@ -41,6 +41,20 @@ struct EncoderBudgetTests {
         #expect(next == nil)
     }
 
+    @Test("the large encoder is left out when those behind would be late")
+    func late() {
+        var budget = EncoderBudget(processors: 2)
+        let alone = EncoderQueue.longestWait / EncoderBudget.largeEncoderFactor
+        _ = budget.admit(.danger, at: start)
+        #expect(budget.hasTimeForLargeEncoder(after: alone))
+        #expect(!budget.hasTimeForLargeEncoder(after: alone + .milliseconds(1)))
+        _ = budget.admit(.danger, at: start)
+        #expect(!budget.hasTimeForLargeEncoder(after: alone))
+        #expect(budget.hasTimeForLargeEncoder(after: alone / 2))
+        budget.finish(.danger, after: .milliseconds(2))
+        #expect(budget.hasTimeForLargeEncoder(after: alone))
+    }
+
     @Test("ordinary messages fill few of the places")
     func places() {
         var budget = EncoderBudget(processors: 2)

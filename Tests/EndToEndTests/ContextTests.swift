@@ -91,7 +91,7 @@ struct ContextTests {
     func brokenHistory() async throws {
         let testUser = try await TestBed.shared().testUser()
         let (unanswered, last) = (marker(), marker())
-        let first = try await testUser.chat("One \(sim(["tokens": ["Half of it", " and more"], "cut_after_tokens": 1]))")
+        let first = try await testUser.chat("One \(sim(["tokens": ["Half of it", " and more"], "error_after_tokens": 1]))")
         let conversation = ["conversation_id": try #require(first.first("start")?["conversation_id"])]
         let failed = try await testUser.chat("Two \(unanswered) \(sim(["http_error": ["status": 400]]))", conversation)
         #expect(failed.eventTypes.last == "error")

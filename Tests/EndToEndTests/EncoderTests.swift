@@ -75,12 +75,14 @@ struct EncoderTests {
         #expect(answers.contains { $0.eventTypes.contains("safety") })
     }
 
-    @Test("a missing file is a warning: the gateway serves by the first pass alone")
-    func missing() async throws {
+    @Test(
+        "a missing file is a warning: the gateway serves without it",
+        arguments: [("encoder", "without the encoders"), ("encoder-large", "without the large encoder")])
+    func missing(name: String, warning: String) async throws {
         let root = try Folder.copyOfRoot()
-        try FileManager.default.removeItem(atPath: root.path + "/domains/encoder.bin")
+        try FileManager.default.removeItem(atPath: root.path + "/domains/\(name).bin")
         let gateway = try await Self.gateway(root)
-        #expect(gateway.program.output.contains("without the encoder"))
+        #expect(gateway.program.output.contains(warning))
         let answer = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
         #expect(answer.eventTypes.contains("safety") && answer.eventTypes.last == "done")
     }

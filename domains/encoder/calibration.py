@@ -12,8 +12,15 @@ AFTER_CONCERN = (0.03, 0.15)
 CONCERN = (0.02, 0.12)
 # Share of ordinary messages in which danger counts as open: they are encoded however busy the gateway is.
 READ = 0.15
+# The same for the large encoder, and the probability of a domain by the small one below which the domain is open.
+READ_BY_LARGE = 0.1
+SURE_DOMAIN = 0.7
+# What the large one adds to its own score for a crisis of the small one's.
+PREVIOUS_WEIGHT = 2
 # A message with fewer is not encoded, one with more not as a whole, see MessageAssessor and MessageEncoder.
 FEWEST_WORDS = 3
+# A message with fewer is not read by the large encoder, see MessageAssessor+encoding.
+FEWEST_WORDS_OF_LARGE = 8
 MOST_WORDS = 80
 # Taken from the scores of messages of more words, see MessageEncoder.
 LONG_HANDICAP = 0.5
@@ -66,13 +73,22 @@ def balanced(values, positive):
     return values[order][gain.argmax()]
 
 
-def calibrate(rows, raw):
-    """Of each output slope, offset and thresholds, and the limits, from rows that were not trained on."""
+def handicaps(rows):
+    return LONG_HANDICAP * np.array([len(row["words"]) > LONG_MESSAGE for row in rows])
+
+
+def lowest_open(rows, share):
+    """The score of the previous model at which danger is open."""
+    return np.quantile([row["score"] for row in rows if row["plain"] and row["form"] == "ordinary"], 1 - share)
+
+
+def calibrate(rows, raw, lowest_score):
+    """Of each output slope, offset and thresholds, and a limit, from rows that were not trained on. Those that this encoder does not read
+    (`read` of a row, of the large one) have no card by it."""
     wanted = np.array([targets(row) for row in rows])
     grammar = np.array([row["grammar"] for row in rows])
-    first = np.array([row["score"] for row in rows])
     words = np.array([len(row["words"]) for row in rows])
-    raw = raw - LONG_HANDICAP * (words > LONG_MESSAGE)[:, None]
+    raw = raw - handicaps(rows)[:, None]
     ours = np.array([row["form"] in FORMS for row in rows])
     counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
     ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])
@@ -80,16 +96,16 @@ def calibrate(rows, raw):
     sure = np.array([row["form"] in FORMS or row["form"] in ("clinc150", "xstest-safe", "authored") for row in rows])
     calm = counts & sure & np.array([row["label"] == "not-crisis" for row in rows])
     crisis = np.array([row["label"] == "crisis" for row in rows])
+    left = np.array([row.get("read", True) for row in rows])
     outputs = []
     probability = np.zeros((len(rows), len(OUTPUTS)))
     for index, name in enumerate(OUTPUTS):
-        known = (wanted[:, index] >= 0) & counts
+        known = (wanted[:, index] >= 0) & counts & left
         slope, offset = platt(raw[known, index], wanted[known, index])
         probability[:, index] = 1 / (1 + np.exp(-(slope * raw[:, index] + offset)))
         outputs.append([name, slope, offset, 0.5, 0.5])
     card = probability[:, OUTPUTS.index("crisis")]
-    lowest_score = np.quantile(first[calm & ordinary & ours], 1 - READ)
-    read = words >= FEWEST_WORDS
+    read = (words >= FEWEST_WORDS) & left
     # What a hit of the grammar at tier 2 says beside the score: such a message needs a lower one.
     hit, judged = grammar == 2, counts & read & (grammar < 3) & (crisis | calm)
     _, of_hit, _ = logistic([log_odds(card[judged]), hit[judged].astype(float), np.ones(judged.sum())], crisis[judged])
@@ -110,9 +126,9 @@ def calibrate(rows, raw):
             outputs[index][3] = min(outputs[index][3], np.quantile(probability[group, index][tiers == 4], 1 - ACUTE))
         called = probability[group, index] >= outputs[index][3]
         print(f"{name}: " + ", ".join(f"{called[tiers == t].mean():.2f} of tier {t}" for t in (2, 3, 4)))
-    report(rows, read & ((grammar >= 2) | (first >= lowest_score)), counted | (free >= chosen), counts)
+    report(rows, read & ((grammar >= 2) | (np.array([row["score"] for row in rows]) >= lowest_score)), counted | (free >= chosen), counts)
     print(f"thresholds: open {lowest_score:.4f}, confirmed {confirmed:.4f}, card {chosen:.4f}, after concern {after:.4f}")
-    return outputs, (lowest_score, confirmed)
+    return outputs, confirmed
 
 
 def moved(outputs, limits, card):
@@ -126,9 +142,13 @@ def moved(outputs, limits, card):
 
 
 def calibrate_domains(rows, raw):
-    """The outputs of domains, and the weights of the linear model's and the terms' scores: those of the highest likelihood of the softmax of the sum."""
-    routed = lambda row: row["domain"] and "linear" in row and row["plain"] and FEWEST_WORDS <= len(row["words"]) <= MOST_WORDS
-    known = [index for index, row in enumerate(rows) if routed(row)]
+    """The outputs of domains, and the weights of the previous model's and the terms' scores: those of the highest likelihood of the softmax of the
+    sum. The threshold counts those messages, too, that the previous encoder routes and this one does not read."""
+    encoded = lambda row: row["domain"] and "linear" in row and row["plain"] and FEWEST_WORDS <= len(row["words"]) <= MOST_WORDS
+    known = [index for index, row in enumerate(rows) if encoded(row) and row.get("read", True)]
+    settled = [row for row in rows if encoded(row) and not row.get("read", True) and row["routed"]]
+    settled_rightly = sum(DOMAINS[np.argmax(row["linear"])] == row["domain"] for row in settled)
+    foreign_rows = sum(row["domain"] == "none" for row in rows if encoded(row))
     target = torch.tensor([DOMAINS.index(rows[index]["domain"]) for index in known])
     parts = np.stack([raw[known], [rows[index]["linear"] for index in known], [rows[index]["terms"] for index in known]], 1)
     parts, logs = torch.from_numpy(parts).float(), torch.zeros(3, requires_grad=True)
@@ -150,16 +170,19 @@ def calibrate_domains(rows, raw):
     target, best, highest = target.numpy(), probability.argmax(1), probability.max(1)
     none = DOMAINS.index("none")
     order = np.array([index for index in np.argsort(-highest) if best[index] != none])
-    right = np.cumsum(best[order] == target[order]) >= ROUTED * np.arange(1, len(order) + 1)
+    rightly = settled_rightly + np.cumsum(best[order] == target[order])
+    right = rightly >= ROUTED * (len(settled) + np.arange(1, len(order) + 1))
     foreign = highest[order][target[order] == none]
-    allowed = int((1 - FOREIGN) * (target == none).sum())
+    allowed = int((1 - FOREIGN) * foreign_rows) - sum(row["domain"] == "none" for row in settled)
     threshold = max(
         highest[order][right].min() if right.any() else 1,
         np.nextafter(np.float32(foreign[allowed]), np.float32(2)) if allowed < len(foreign) else 0,
     )
     shown = order[highest[order] >= threshold]
+    both = (settled_rightly + (best[shown] == target[shown]).sum()) / (len(settled) + len(shown))
     print(
-        f"domains: {len(known)} rows, slope {slope:.2f}, linear {linear:.2f}, terms {terms:.2f}, threshold {threshold:.3f}: "
+        f"domains: {len(known)} rows, slope {slope:.2f}, linear {linear:.2f}, terms {terms:.2f}, threshold {threshold:.3f}, {both:.3f} rightly with "
+        f"the {len(settled)} that the previous encoder routes: "
         f"{(target[shown] != none).sum()} of {(target != none).sum()} routed, {(best[shown] == target[shown]).mean():.3f} rightly, "
         f"and {(target[shown] == none).sum()} of {(target == none).sum()} foreign ones"
     )

@@ -1,11 +1,11 @@
-"""Writes and reads encoder.bin; its format is described in TextEncoder+file.swift."""
+"""Writes and reads encoder.bin and encoder-large.bin; their format is described in TextEncoder+file.swift."""
 
 import struct
 
 import numpy as np
 import torch
 
-MAGIC = b"COACHENC\x06"
+MAGIC = b"COACHENC\x07"
 POSITIONS = 128
 # In pieces: danger is looked for in windows of so many, which begin so many apart.
 WINDOW = 32
@@ -13,7 +13,9 @@ STRIDE = 8
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
 VECTOR_COLUMNS = 64
 # Floats for the caller (MessageEncoder.Limits).
-LIMITS = 5
+LIMITS = 6
+# Bytes of a file's checksum, its last ones.
+CHECKSUM = 8
 
 
 def quantised(matrix, axis):
@@ -63,10 +65,11 @@ def rounded(model):
         table.position_embeddings.weight += table.token_type_embeddings.weight[0]
         table.token_type_embeddings.weight.zero_()
         for name, tensor in model.named_parameters():
-            if tensor.dim() == 2:
+            if tensor.dim() == 2 and name != "position_bias":
                 # A linear layer of torch is outputs times inputs, so that its scales are those of rows, as in a table.
                 scales, values = quantised(tensor.numpy(), 1)
                 tensor.copy_(torch.from_numpy(values * scales[:, None]))
+    return model
 
 
 class Writer:
@@ -116,7 +119,8 @@ class Writer:
         open(path, "wb").write(self.bytes + struct.pack("<Q", checksum))
 
 
-def write(model, pieces, outputs, limits, path):
+def write(model, pieces, outputs, limits, path, previous=None):
+    """`previous`: the checksum of the file of the previous encoder, if there is one."""
     state = {name: tensor.detach().float().numpy() for name, tensor in model.state_dict().items()}
     config, writer = model.bert.config, Writer()
     writer.bytes += bytes([len(outputs)])
@@ -124,6 +128,7 @@ def write(model, pieces, outputs, limits, path):
         writer.text(name)
         writer.floats([1, 0, slope, offset, card, after])
     writer.floats(limits)
+    writer.bytes += previous or bytes(CHECKSUM)
     sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, POSITIONS, WINDOW, STRIDE)
     writer.bytes += struct.pack("<6HB", *sizes, config.num_hidden_layers)
     vectors = model.bert.embeddings.word_embeddings.weight.detach()
@@ -146,6 +151,9 @@ def write(model, pieces, outputs, limits, path):
             np.concatenate([state[name + ".weight"].T for name in names], 1), np.concatenate([state[name + ".bias"] for name in names])
         )
 
+    position_bias = state.get("position_bias", np.zeros((0, 0)))
+    writer.bytes += struct.pack("<H", position_bias.shape[1] // 2)
+    writer.floats(position_bias)
     normalisation(embeddings + "LayerNorm")
     for number in range(config.num_hidden_layers):
         layer = f"bert.encoder.layer.{number}."
@@ -216,6 +224,10 @@ def outputs_and_limits(path):
     return outputs, reader.floats(LIMITS).tolist()
 
 
+def checksum(path):
+    return open(path, "rb").read()[-CHECKSUM:]
+
+
 def read(path):
     """Of a file its sizes by their names in BertConfig, its pieces and their vectors, the other weights by their names in torch, and its
     frequent and rare words."""
@@ -225,6 +237,7 @@ def read(path):
         reader.text()
         reader.floats(6)
     reader.floats(LIMITS)
+    reader.take(CHECKSUM)
     width, inner, heads, positions, window, stride = (reader.number(2) for _ in range(6))
     assert (window, stride) == (WINDOW, STRIDE)
     layers = reader.number()
@@ -248,6 +261,9 @@ def read(path):
             part = slice(number * outputs // len(names), (number + 1) * outputs // len(names))
             state[name + ".weight"], state[name + ".bias"] = weights[part], bias[part]
 
+    distance = reader.number(2)
+    if distance:
+        state["position_bias"] = reader.floats(2 * distance * heads).reshape(heads, 2 * distance)
     normalisation(embeddings + "LayerNorm")
     for number in range(layers):
         layer = f"bert.encoder.layer.{number}."

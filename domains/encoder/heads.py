@@ -29,7 +29,7 @@ def is_known(row):
     return len(row["words"]) <= Changes.MOST_WORDS or row["label"] == "not-crisis"
 
 
-def linear_scores(rows):
+def previous_scores(rows):
     """Of the linear model, as MessageEncoder+risk.swift adds them."""
     probability = np.clip([row["score"] for row in rows], 1e-4, 1 - 1e-4)
     return np.log(probability / (1 - probability))
@@ -72,7 +72,7 @@ class Windows:
 def fit(rows, windows, weights, offsets):
     """Weights and offsets of all outputs for danger, the weight of the linear model's score for a crisis, and the rows' scores by fits that have
     not seen them. A first fit learns from the windows that `weights` and `offsets` choose, the second from those that the first does."""
-    linear = linear_scores(rows)
+    linear = previous_scores(rows)
     wanted = np.array([targets(row) for row in rows], np.float64)
     costs = np.array([weight(row) * share(row) for row in rows])
     blocks = np.arange(len(rows)) * BLOCKS // len(rows)

@@ -1,5 +1,6 @@
 """The pieces of words that the encoder reads."""
 
+from base import vocabulary
 from encoder_file import POSITIONS
 from labels import LEFT_OUT
 from spelling import Spelling, lists
@@ -69,8 +70,8 @@ class BasePieces(Pieces):
     """Those of a base: what the rows use, what is frequent, and words of other languages."""
 
     def __init__(self, base, rows, glosses):
-        super().__init__([line.rstrip("\n") for line in open(f"{base}/vocab.txt", encoding="utf-8")])
-        vocabulary = list(self.all)
+        super().__init__(vocabulary(base))
+        words = list(self.all)
         self.add(glosses)
         seen = {word for row in rows if row["fold"] != LEFT_OUT for word in row["words"]}
         used = {piece for word in seen for piece in self.split(word)}
@@ -82,7 +83,7 @@ class BasePieces(Pieces):
         self.kept = kept
         self.known = {self.all[index]: index for index in kept}
         self.cache = {}
-        self.spelling = Spelling(*lists(rows, vocabulary), self.names())
+        self.spelling = Spelling(*lists(rows, words), self.names())
 
     @staticmethod
     def is_frequent(index, text):

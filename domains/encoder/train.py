@@ -1,10 +1,11 @@
-"""Trains the encoder of messages and writes encoder.bin. See README.md beside it.
+"""Trains an encoder of messages and writes encoder.bin or encoder-large.bin. See README.md beside it.
 
     coach-gateway train --encoder-examples examples.jsonl [--others messages.jsonl]
     python3 train.py examples.jsonl --base FOLDER --out ../encoder.bin [--layers 6] [--epochs 2] [--start ../encoder.bin]
     python3 train.py examples.jsonl --start ../encoder.bin --out ../encoder.bin [--epochs 0] [--keep 0.67]
+    python3 train.py examples.jsonl --base FOLDER --layers 8 --previous ../encoder.bin --out ../encoder-large.bin
 
-Needs torch and transformers. The base is an English BERT model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
+Needs torch and transformers. The base is an English BERT or MPNet model of Hugging Face's layout: vocab.txt, config.json and weights. Words of
 other languages become pieces of their own, which begin as what their glosses (glosses.tsv) mean in English. Without a base the pieces,
 their vectors, the layers and the known words are those of the file that training starts with, and stay as they are; words with glosses that the
 file lacks are added.
@@ -20,14 +21,16 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from transformers import BertConfig, BertModel
 
-from calibration import calibrate, calibrate_domains, moved
+from base import load
+from calibration import FEWEST_WORDS_OF_LARGE, MOST_WORDS, PREVIOUS_WEIGHT, READ, READ_BY_LARGE, SURE_DOMAIN
+from calibration import calibrate, calibrate_domains, handicaps, lowest_open, moved
 from changes import Changes
-from encoder_file import STRIDE, WINDOW, mean, meaning, outputs_and_limits, rounded, write
-from heads import Windows, fit, is_known, share, weight
+from encoder_file import checksum, mean, outputs_and_limits, rounded, write
+from heads import CRISIS, fit, is_known, previous_scores, share, weight
 from labels import CASES, CATEGORIES, DOMAINS, LEFT_OUT, OUTPUTS, targets
-from pieces import BasePieces, Pieces
+from network import CONFIG, Encoder, load_encoder, padded, windows_and_domains
+from pieces import BasePieces
 
 # Weight of each output's error: the card decides.
 COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
@@ -37,93 +40,9 @@ BATCH = 48
 CASES_REPEATED = 3
 
 
-class Vectors(nn.Module):
-    """Those of the base are frozen: words that no row has stay near their neighbours. Those of words with glosses are trained."""
-
-    def __init__(self, base, glosses):
-        super().__init__()
-        self.register_buffer("base", base)
-        self.added = nn.Parameter(torch.stack([meaning(base, pieces) for pieces in glosses]) if glosses else base[:0].clone())
-
-    def all(self):
-        return torch.cat([self.base, self.added])
-
-    def forward(self, numbers):
-        return nn.functional.embedding(numbers, self.all())
-
-
-class Encoder(nn.Module):
-    def __init__(self, bert, pieces):
-        super().__init__()
-        self.bert = bert
-        vectors = self.bert.embeddings.word_embeddings.weight.detach()
-        self.bert.embeddings.word_embeddings = Vectors(vectors, list(pieces.glosses.values()))
-        self.head = nn.Linear(self.bert.config.hidden_size, len(OUTPUTS) + len(DOMAINS))
-        self.dropout = nn.Dropout(0.1)
-        self.bfloat16 = False
-
-    def start(self, vectors, state, pieces):
-        """Takes over the weights of a file, of as many layers as there are here; pieces that it lacks keep theirs."""
-        table = self.bert.embeddings.word_embeddings
-        with torch.no_grad():
-            for index, piece in enumerate(pieces.all):
-                if piece in vectors and index < pieces.base_count:
-                    table.base[index] = vectors[piece]
-                elif piece in vectors:
-                    table.added[index - pieces.base_count] = vectors[piece]
-        # The file has one table for positions and the first token type.
-        self.bert.embeddings.token_type_embeddings.weight.data.zero_()
-        positions = "bert.embeddings.position_embeddings.weight"
-        rest = self.state_dict()[positions][len(state[positions]) :]
-        state[positions] = torch.cat([state[positions], rest])
-        self.load_state_dict(state, strict=False)
-
-    def merged(self):
-        """With one table of vectors, as the file has it."""
-        self.bert.embeddings.word_embeddings = nn.Embedding.from_pretrained(self.bert.embeddings.word_embeddings.all().detach())
-        return self
-
-    def hidden(self, numbers, mask):
-        """Of each message the vectors of its pieces in the last layer."""
-        # In bfloat16 for training only: scores are computed as the gateway does.
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training and self.bfloat16):
-            return self.bert(input_ids=numbers, attention_mask=mask).last_hidden_state.float()
-
-    def scores(self, hidden, mask):
-        """Of danger the highest mean of a window, of domains the mean of all pieces."""
-        danger, domains = self.head(hidden).split([len(OUTPUTS), len(DOMAINS)], -1)
-        whole = (domains * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
-        return torch.cat([window_means(danger, mask).amax(1), whole], -1)
-
-    def forward(self, numbers, mask):
-        return self.scores(self.dropout(self.hidden(numbers, mask)), mask)
-
-
-def window_count(length):
-    """Of a message of so many pieces. Its last window ends with the last piece."""
-    return -(-max(length - WINDOW, 0) // STRIDE) + 1
-
-
-def window_means(values, mask):
-    """Of each message the means of its windows. All have as many windows as the longest; those of shorter ones are their last, again."""
-    lengths = mask.sum(1, keepdim=True)
-    sums = nn.functional.pad((values * mask.unsqueeze(-1)).cumsum(1), (0, 0, 1, 0))
-    starts = (torch.arange(window_count(mask.shape[1])) * STRIDE)[None].minimum((lengths - WINDOW).clamp(min=0))
-    ends = (starts + WINDOW).minimum(lengths)
-    at = lambda places: sums.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
-    return (at(ends) - at(starts)) / (ends - starts).unsqueeze(-1)
-
-
 def is_trained(row):
     """The grammar's cases are no evidence, so none is left out."""
     return row["fold"] != LEFT_OUT or row["form"] == CASES
-
-
-def padded(texts):
-    longest = max(map(len, texts))
-    numbers = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
-    mask = torch.tensor([[1] * len(text) + [0] * (longest - len(text)) for text in texts])
-    return numbers, mask
 
 
 def epoch(rows, changes, pieces):
@@ -179,33 +98,50 @@ def glosses(path):
     return result
 
 
-def windows_and_domains(model, rows, pieces):
-    """Of each row its windows' means, and the scores of domains."""
-    model.eval()
-    order = sorted(range(len(rows)), key=lambda index: len(rows[index]["words"]))
-    found, domains = [None] * len(rows), np.zeros((len(rows), len(DOMAINS)), np.float32)
-    with torch.inference_mode():
-        for at in range(0, len(order), 64):
-            part = order[at : at + 64]
-            numbers, mask = padded([pieces.numbers(rows[index]["words"]) for index in part])
-            hidden = model.hidden(numbers, mask)
-            domains[part] = model.scores(hidden, mask)[:, len(OUTPUTS) :].numpy()
-            for index, length, values in zip(part, mask.sum(1).tolist(), window_means(hidden, mask).numpy()):
-                found[index] = values[: window_count(length)]
-    return Windows(found), domains
+def after(path, rows):
+    """The rows as the small encoder leaves them to the large one, and the score for a crisis at which danger is open. `score` and `linear` of a row
+    are the small one's, in place of the linear models'; `read` says whether danger or the domain is open, `routed` whether that one routes it."""
+    model, pieces = load_encoder([path])
+    windows, domains = windows_and_domains(rounded(model.merged()), rows, pieces)
+    outputs, (_, _, linear, linear_domains, terms, _) = outputs_and_limits(path)
+    weights, offset = (parameter.detach().numpy()[CRISIS] for parameter in (model.head.weight, model.head.bias))
+    crisis = windows.highest(weights, offset)[0] + linear * previous_scores(rows) - handicaps(rows)
+    slopes, offsets = np.array([output[1:3] for output in outputs]).T
+    crisis = 1 / (1 + np.exp(-(slopes[CRISIS] * crisis + offsets[CRISIS])))
+    domains = domains * slopes[len(OUTPUTS) :] + offsets[len(OUTPUTS) :]
+    surest = torch.from_numpy(domains).softmax(1).amax(1).numpy()
+    rows = [row | {"score": float(score)} for row, score in zip(rows, crisis)]
+    lowest = lowest_open(rows, READ_BY_LARGE)
+    for row, of_domains, sure in zip(rows, domains, surest):
+        if "linear" in row:
+            sums = of_domains + linear_domains * np.array(row["linear"]) + terms * np.array(row["terms"])
+            probability = np.exp(sums - sums.max()) / np.exp(sums - sums.max()).sum()
+            is_domain = DOMAINS[probability.argmax()] != "none"
+            row["linear"], row["routed"] = sums.tolist(), bool(is_domain and probability.max() >= outputs[-1][3])
+        is_domain_open = sure < SURE_DOMAIN and len(row["words"]) <= MOST_WORDS
+        is_open = row["score"] >= lowest or row["grammar"] >= 1 or is_domain_open
+        row["read"] = bool(is_open and len(row["words"]) >= FEWEST_WORDS_OF_LARGE)
+    return rows, lowest
 
 
-def finish(model, rows, cases, pieces):
-    """Fits the outputs for danger anew, also to the grammar's cases, and calibrates all by the others, which were not trained on. Returns what
-    `write` takes."""
-    windows, scores = windows_and_domains(model, rows + cases, pieces)
-    trained = (parameter.detach().numpy()[: len(OUTPUTS)] for parameter in (model.head.weight, model.head.bias))
-    weights, offsets, linear, unseen = fit(rows + cases, windows, *trained)
+def finish(model, rows, cases, pieces, previous):
+    """Fits the outputs for danger anew, also to the grammar's cases, and calibrates all by the others, which were not trained on. Those of the large
+    encoder, which has seen each row twice or thrice, stay as trained. Returns what `write` takes."""
+    both, lowest_score = after(previous, rows + cases) if previous else (rows + cases, lowest_open(rows, READ))
+    rows = both[: len(rows)]
+    windows, scores = windows_and_domains(model, both, pieces)
+    weights, offsets = (parameter.detach().numpy()[: len(OUTPUTS)] for parameter in (model.head.weight, model.head.bias))
+    if previous:
+        linear = PREVIOUS_WEIGHT
+        unseen = np.stack([windows.highest(*output)[0] for output in zip(weights, offsets)], 1)
+        unseen[:, CRISIS] += linear * previous_scores(both)
+    else:
+        weights, offsets, linear, unseen = fit(both, windows, weights, offsets)
     with torch.inference_mode():
         model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
-    outputs, limits = calibrate(rows, unseen[: len(rows)])
+    outputs, confirmed = calibrate(rows, unseen[: len(rows)], lowest_score)
     domains, shares = calibrate_domains(rows, scores[: len(rows)])
-    return outputs + domains, limits + (linear,) + shares
+    return outputs + domains, (lowest_score, confirmed, linear) + shares + (SURE_DOMAIN if previous else 0,)
 
 
 def golden(model, rows, pieces, path):
@@ -231,6 +167,7 @@ def main():
     parser.add_argument("--start", nargs="+", help="a file of --out to begin with, or several: with the mean of their weights")
     parser.add_argument("--keep", type=float, metavar="CARD", help="only adds words of glosses.tsv to --start, and sets the threshold for cards")
     parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
+    parser.add_argument("--previous", help="encoder.bin, with every option for the large encoder, which reads what that one leaves open")
     parser.add_argument("--golden", help="where to write some scores, for TextEncoderTests")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -242,23 +179,17 @@ def main():
     np.random.seed(options.seed)
     torch.manual_seed(options.seed)
     rows = [json.loads(line) for line in open(options.examples, encoding="utf-8")]
-    sizes, vectors, state, words = mean(options.start) if options.start else [None] * 4
-    # Dropout of attention took a tenth of the time.
-    config = {"attention_probs_dropout_prob": 0}
     meanings = glosses(Path(__file__).with_name("glosses.tsv"))
     if options.base:
         pieces = BasePieces(options.base, rows, meanings)
-        bert = BertModel.from_pretrained(options.base, add_pooling_layer=False, num_hidden_layers=options.layers, **config)
+        bert, position_bias = load(options.base, options.layers, **CONFIG)
+        model = Encoder(bert, pieces, position_bias)
+        if options.start:
+            _, vectors, state, _ = mean(options.start)
+            model.start(vectors, state, pieces)
     else:
-        pieces = Pieces(list(vectors), words)
-        pieces.add(meanings)
-        bert = BertModel(BertConfig(vocab_size=len(vectors), **config, **sizes), add_pooling_layer=False)
-        # The vectors of added words are means of these.
-        bert.embeddings.word_embeddings.weight.data = torch.stack(list(vectors.values()))
-    model = Encoder(bert, pieces)
+        model, pieces = load_encoder(options.start, meanings)
     model.bfloat16 = options.bfloat16
-    if options.start:
-        model.start(vectors, state, pieces)
     if options.frozen:
         model.bert.embeddings.requires_grad_(False)
         model.bert.encoder.layer[: options.frozen].requires_grad_(False)
@@ -270,8 +201,8 @@ def main():
     if options.keep:
         outputs, limits = moved(*outputs_and_limits(options.start[0]), options.keep)
     else:
-        outputs, limits = finish(model, left_out, cases, pieces)
-    write(model, pieces, outputs, limits, options.out)
+        outputs, limits = finish(model, left_out, cases, pieces, options.previous)
+    write(model, pieces, outputs, limits, options.out, options.previous and checksum(options.previous))
     if options.golden:
         golden(model, [row for row in left_out if len(row["words"]) < 50][::700], pieces, options.golden)
 

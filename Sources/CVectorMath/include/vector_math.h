@@ -48,7 +48,11 @@ void vector_gelu(float *x, size_t count);
 uint64_t vector_checksum(const uint8_t *bytes, size_t count);
 
 // Self-attention. qkv: rows x (3 * width), queries, keys and values side by side; rows: tokens, filled up to a multiple of `VECTOR_ROWS`; scratch:
-// `vector_attend_scratch` values; out: tokens x width.
-void vector_attend(const float *qkv, float *scratch, float *out, size_t tokens, size_t heads, size_t width);
+// `vector_attend_scratch` values; out: tokens x width. bias: NULL, or a relative position bias: for each head 2 * distance values, of which the one at
+// `distance` + d is added to the product of a query and the key that stands d tokens after it; distance: at least `vector_attend_distance`.
+void vector_attend(
+    const float *qkv, const float *bias, size_t distance, float *scratch, float *out, size_t tokens, size_t heads, size_t width);
 // Floats that `vector_attend` needs beside its arguments.
 size_t vector_attend_scratch(size_t tokens, size_t heads, size_t width);
+// The largest distance between tokens that `vector_attend` reads, as it fills up their number.
+size_t vector_attend_distance(size_t tokens);

@@ -3,11 +3,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Assesses messages with the message encoder (`MessageEncoder`), a transformer that is slower than the first assessment. One message
+/// Assesses messages with the encoders (`MessageEncoder`), transformers that are slower than the first assessment. One message
 /// at a time, on a thread of its own, so that no event loop waits. A message that is not encoded keeps its first assessment.
 final class EncoderQueue: Sendable {
     /// A message that waited longer is not encoded, because its answer cannot begin before it is.
-    private static let longestWait = Duration.milliseconds(150)
+    static let longestWait = Duration.milliseconds(150)
 
     private let queue = DispatchQueue(label: "encoder")
     private let budget = Mutex(EncoderBudget(processors: ProcessInfo.processInfo.activeProcessorCount))
@@ -38,7 +38,14 @@ final class EncoderQueue: Sendable {
             queue.async {
                 let begin = ContinuousClock.now
                 let isLate = start.duration(to: begin) > EncoderQueue.longestWait
-                let assessment = isLate ? nil : assessor.encode(message, first)
+                let assessment =
+                    isLate
+                    ? nil
+                    : assessor.encode(message, first) {
+                        let hasTime = self.budget.withLock { $0.hasTimeForLargeEncoder(after: begin.duration(to: .now)) }
+                        TurnMetrics.largeEncoder(isUsed: hasTime)
+                        return hasTime
+                    }
                 self.budget.withLock { $0.finish(need, after: begin.duration(to: .now)) }
                 continuation.resume(returning: assessment)
             }
@@ -60,7 +67,7 @@ struct PendingAssessment: Sendable {
 
     init(_ first: MessageAssessment, _ encoding: Task<MessageAssessment, Never>? = nil) { (self.first, self.encoding) = (first, encoding) }
 
-    /// Waits for the encoder: a few milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
+    /// Waits for the encoders: milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
     var final: MessageAssessment {
         get async { await encoding?.value ?? first }
     }
@@ -81,6 +88,8 @@ struct EncoderBudget {
 
     static let maximumPending = 16
     static let maximumPendingOrdinary = 3
+    /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
+    static let largeEncoderFactor = 6
     /// Of the machine's time, the share for ordinary messages; and at most this share of the one processor that encodes.
     static let share = 0.05
     static let maximumShareOfProcessor = 0.5
@@ -107,6 +116,12 @@ struct EncoderBudget {
         }
         pending += 1
         return nil
+    }
+
+    /// Whether the large encoder may read a message, too, for which the small one took `time`: not when those behind, if it read each of them as
+    /// long, would be late. By the time, because processors differ tenfold.
+    func hasTimeForLargeEncoder(after time: Duration) -> Bool {
+        time * (EncoderBudget.largeEncoderFactor * pending) <= EncoderQueue.longestWait
     }
 
     mutating func finish(_ need: MessageAssessor.EncodingNeed, after time: Duration) {

@@ -44,6 +44,9 @@ enum TurnMetrics {
         encodingDuration.recordMilliseconds(start.duration(to: .now).milliseconds)
     }
 
+    /// Counts a message that the large encoder is to read.
+    static func largeEncoder(isUsed: Bool) { (isUsed ? largeEncoderUses : largeEncoderSkips).increment() }
+
     /// Counts a message that kept its first assessment.
     static func notEncoded(_ need: MessageAssessor.EncodingNeed, _ rejection: EncoderBudget.Rejection) {
         rejections[NotEncoded(isDanger: need == .danger, rejection: rejection)].increment()
@@ -108,6 +111,8 @@ enum TurnMetrics {
             label: "coach_encoder_refused",
             dimensions: [("danger", message.isDanger ? "open" : "none"), ("reason", message.rejection.rawValue)])
     }
+    private static let largeEncoderUses = Counter(label: "coach_large_encoder_messages", dimensions: [("outcome", "read")])
+    private static let largeEncoderSkips = Counter(label: "coach_large_encoder_messages", dimensions: [("outcome", "no_time")])
     private static let encodingDuration = Timer(label: "coach_encoder_duration")
     private static let verdicts = MetricHandles { (verdict: Verdict) in
         Counter(label: "coach_judge_verdicts", dimensions: [("verdict", verdict.rawValue)])

@@ -1,16 +1,29 @@
+import Foundation
+
 extension MessageEncoder {
-    /// How well a message fits each domain, by the encoder with the linear model (`DomainClassifier.logits`) and the terms, so that an operator's
-    /// examples and terms keep an effect; nil when the message was not encoded whole.
-    func domains(_ passages: [Passage], linear: [Float]?, terms: DomainScores) -> DomainScores? {
-        guard let passage = passages.first, passage.isWhole else { return nil }
-        let start = CrisisClassifier.outputNames.count
-        let scores = (terms.values + [terms.none]).enumerated().map { index, term in
-            let output = outputs[start + index]
-            return output.slope * passage.scores[start + index] + output.offset + limits.linearDomainWeight * (linear?[index] ?? 0)
-                + limits.termWeight * term
+    /// How well a message fits each domain and none, by the encoder with the previous model (`DomainClassifier.logits`, or, of the large encoder,
+    /// these sums of the small one) and the terms, so that an operator's examples and terms keep an effect.
+    func domainSums(_ passage: Passage, previous: [Float]?, terms: DomainScores) -> [Float] {
+        zip(domainLogits(passage), terms.values + [terms.none]).enumerated().map { index, scores in
+            scores.0 + limits.previousDomainWeight * (previous?[index] ?? 0) + limits.termWeight * scores.1
         }
-        return DomainScores(
-            values: Array(scores.dropLast()), none: scores.last ?? 0, wordCount: terms.wordCount,
-            minimumProbability: Double(outputs[start].threshold))
+    }
+
+    func domains(_ sums: [Float], terms: DomainScores) -> DomainScores {
+        DomainScores(
+            values: Array(sums.dropLast()), none: sums.last ?? 0, wordCount: terms.wordCount,
+            minimumProbability: Double(outputs[CrisisClassifier.outputNames.count].threshold))
+    }
+
+    /// The highest probability of a domain, or of none, by the encoder alone, so that it does not depend on an operator's domains.
+    func domainProbability(_ passage: Passage) -> Float {
+        let logits = domainLogits(passage)
+        let highest = logits.max() ?? 0
+        return 1 / logits.reduce(0) { $0 + exp($1 - highest) }
+    }
+
+    private func domainLogits(_ passage: Passage) -> [Float] {
+        let start = CrisisClassifier.outputNames.count
+        return zip(outputs[start...], passage.scores[start...]).map { $0.slope * $1 + $0.offset }
     }
 }

@@ -1,21 +1,28 @@
 import Foundation
 
 extension MessageEncoder {
-    /// Whether a concern or more was found, or danger cannot be ruled out.
-    func isOpen(_ first: RiskAssessment) -> Bool { first.tier >= .concern || (first.score ?? 0) >= limits.lowestScore }
-
-    /// Whether a message was encoded whole, and so little resembles a crisis that a hit of the grammar may be lowered.
-    func isCalm(_ passages: [Passage], linear: [Float]) -> Bool {
-        passages.allSatisfy(\.isWhole) && probabilities(passages, linear: linear)[MessageEncoder.crisis] < limits.lowestConfirmed
+    /// Whether danger is open, so that this encoder has to read a message: a concern or more was found, or the previous model's probability of a
+    /// crisis does not rule danger out.
+    func isDangerOpen(after risk: RiskAssessment, probability: Float) -> Bool {
+        risk.tier >= .concern || probability >= limits.lowestScore
     }
 
-    private static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
+    /// Whether danger, or the domain of a message that was read at once, is open after the previous encoder, so that this one has to read it.
+    func isOpen(_ previous: EncoderReading, grammar: RiskAssessment) -> Bool {
+        isDangerOpen(after: grammar, probability: previous.crisisProbability)
+            || previous.whole.map { previous.encoder.domainProbability($0) < limits.sureDomain } ?? false
+    }
 
-    /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`, and not `CrisisDetector.isFinal`) a hit of the grammar at
-    /// tier 2 is lowered to a concern. `linear`: the probabilities of the linear model.
-    func risk(_ passages: [Passage], grammar: RiskAssessment, linear: [Float], mayLower: Bool) -> RiskAssessment {
-        let risk = CrisisClassifier.assess(
-            probabilities(passages, linear: linear), outputs: Array(outputs.prefix(CrisisClassifier.outputNames.count)))
+    /// Whether a message so little resembles a crisis that a hit of the grammar may be lowered.
+    func isCalm(_ probabilities: [Float]) -> Bool { probabilities[MessageEncoder.crisis] < limits.lowestConfirmed }
+
+    /// The place of the output for a crisis.
+    static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
+
+    /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`, all was read, and not `CrisisDetector.isFinal`) a hit of the
+    /// grammar at tier 2 is lowered to a concern.
+    func risk(_ probabilities: [Float], grammar: RiskAssessment, mayLower: Bool) -> RiskAssessment {
+        let risk = CrisisClassifier.assess(probabilities, outputs: Array(outputs.prefix(CrisisClassifier.outputNames.count)))
         guard mayLower, grammar.tier == .crisis, risk.tier < .crisis else { return grammar.merged(with: risk) }
         var lowered = risk
         lowered.tier = .concern
@@ -23,13 +30,13 @@ extension MessageEncoder {
         return lowered
     }
 
-    /// In the order of `CrisisClassifier.outputNames`. The linear model names categories better, and has a share in what is a crisis: each
-    /// knows crises that the other misses.
-    private func probabilities(_ passages: [Passage], linear: [Float]) -> [Float] {
+    /// In the order of `CrisisClassifier.outputNames`. `previous`: by the previous model. It has a share in what is a crisis, because each knows
+    /// crises that the other misses. The linear model names categories better.
+    func probabilities(_ passages: [Passage], previous: [Float]) -> [Float] {
         outputs.prefix(CrisisClassifier.outputNames.count).enumerated().map { index, output in
-            guard RiskCategory(rawValue: output.name) == nil else { return linear[index] }
+            guard RiskCategory(rawValue: output.name) == nil else { return previous[index] }
             let score = passages.reduce(-.infinity) { max($0, $1.scores[index]) }
-            return output.probability(index == MessageEncoder.crisis ? score + limits.linearWeight * linear[index].logOdds : score)
+            return output.probability(index == MessageEncoder.crisis ? score + limits.previousWeight * previous[index].logOdds : score)
         }
     }
 }

@@ -15,7 +15,7 @@ struct AssessCommand: ParsableCommand {
         while let message = readLine() { Console.writeLine(Self.line(message, by: assessor)) }
     }
 
-    /// All is of the last look, the encoder's where it reads the message. `score` is the higher of both models'.
+    /// All is of the last look, an encoder's where one reads the message. `score` is the highest of all models.
     static func line(_ message: String, by assessor: MessageAssessor) -> String {
         let (first, last) = (assessor.assess(message), assessor.assessFully(message))
         let domain = DomainRouter().decide(last.domains, pinned: nil, persona: nil, conversationDomain: nil)

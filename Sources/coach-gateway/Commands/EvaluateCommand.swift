@@ -32,7 +32,7 @@ struct EvaluateCommand: ParsableCommand {
                     try String(contentsOfFile: crossCheck, encoding: .utf8),
                     [
                         ("grammar alone", { files.assessor.assess($0).risk }), ("with the linear model", { shipped.assess($0).risk }),
-                        ("with the encoder", { shipped.assessFully($0).risk }),
+                        ("with the encoders", { shipped.assessFully($0).risk }),
                     ]))
         }
         var shares = measured(files, shipped)
@@ -72,7 +72,7 @@ struct EvaluateCommand: ParsableCommand {
     ) -> (names: [String], columns: [CrisisEvaluation]) {
         let looks = [files.assessor.assess, shipped.assess, shipped.assessFully]
         return (
-            ["grammar alone", "with the linear model", "with the encoder"],
+            ["grammar alone", "with the linear model", "with the encoders"],
             looks.map { look in CrisisEvaluation(rows, concurrently(rows) { look($0.text).risk }) }
         )
     }

@@ -31,14 +31,14 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
-        // The linear model chooses the passages of long messages, and names categories.
-        let encoder =
-            classifier == nil
-            ? nil
-            : Self.attempt(file(TrainingFiles.encoder), &warnings) { bytes throws(ConfigurationRejected) in
-                try MessageEncoder(file: bytes, named: TrainingFiles.encoder)
-            }
-        if encoder == nil { warnings.append("\(TrainingFiles.encoder): danger and domains are assessed without the encoder") }
+        // The linear model chooses the passages of long messages, and names categories; the large encoder reads what the other leaves open.
+        let encoder = classifier == nil ? nil : loadEncoder(TrainingFiles.encoder, previous: nil, &warnings)
+        let largeEncoder = encoder.flatMap { loadEncoder(TrainingFiles.largeEncoder, previous: $0, &warnings) }
+        if encoder == nil {
+            warnings.append("\(TrainingFiles.encoder): danger and domains are assessed without the encoders")
+        } else if largeEncoder == nil {
+            warnings.append("\(TrainingFiles.largeEncoder): danger and domains are assessed without the large encoder")
+        }
         // An operator's own model: without one the routing terms alone score domains.
         let hasDomainModel = FileManager.default.fileExists(atPath: root.appendingPathComponent(TrainingFiles.domainModel).path)
         let domainClassifier = hasDomainModel ? domainModel(&warnings) : nil
@@ -47,11 +47,14 @@ struct CoachingFiles {
             return (nil, findings, warnings)
         }
         let parts = CoachingParts(
-            grammar: grammar, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder, templates: templates,
-            resources: resources,
+            grammar: grammar, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder,
+            largeEncoder: largeEncoder, templates: templates, resources: resources,
             outputGuard: OutputGuard(rules: rules, resources: resources), disclosures: disclosures,
             versions: CrisisRecord.Versions(
-                model: fingerprint([classifier.map { _ in TrainingFiles.model }, encoder.map { _ in TrainingFiles.encoder }]),
+                model: fingerprint([
+                    classifier.flatMap { _ in file(TrainingFiles.model).content?.suffix(8) }.map(Array.init), encoder?.checksum,
+                    largeEncoder?.checksum,
+                ]),
                 grammar: grammar.version,
                 outputGuard: rules.version, resources: resources.version),
             safetyProtocol: safetyProtocol, domains: domains,
@@ -59,10 +62,16 @@ struct CoachingFiles {
         return (parts, [], warnings)
     }
 
-    /// The ends of models' files, hexadecimal: their checksums. nil without a model.
-    private func fingerprint(_ models: [String?]) -> String? {
-        let ends = models.compactMap { $0.flatMap { file($0).content } }.map { Hexadecimal.encode($0.suffix(8)) }
-        return ends.isEmpty ? nil : ends.joined(separator: "-")
+    /// The checksums of models' files, hexadecimal. nil without a model.
+    private func fingerprint(_ checksums: [[UInt8]?]) -> String? {
+        let present = checksums.compactMap { $0.map { Hexadecimal.encode($0) } }
+        return present.isEmpty ? nil : present.joined(separator: "-")
+    }
+
+    private func loadEncoder(_ path: String, previous: MessageEncoder?, _ warnings: inout [String]) -> MessageEncoder? {
+        Self.attempt(file(path), &warnings) { bytes throws(ConfigurationRejected) in
+            try MessageEncoder(file: bytes, named: path, previous: previous)
+        }
     }
 
     private func domainModel(_ warnings: inout [String]) -> DomainClassifier? {

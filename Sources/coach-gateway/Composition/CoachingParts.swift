@@ -8,6 +8,7 @@ struct CoachingParts: Sendable {
     let classifier: CrisisClassifier?
     let domainClassifier: DomainClassifier?
     let encoder: MessageEncoder?
+    let largeEncoder: MessageEncoder?
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard
@@ -20,7 +21,7 @@ struct CoachingParts: Sendable {
     let domainBodies: [String: JSONValue]
 
     /// Whether all trained models that detect danger are there.
-    var hasClassifiers: Bool { classifier != nil && encoder != nil }
+    var hasClassifiers: Bool { classifier != nil && encoder != nil && largeEncoder != nil }
 
     /// Compiles a configuration with these domains. Takes tens of milliseconds.
     func configuration(_ domains: DomainConfigurations) -> CoachingConfiguration {
@@ -32,6 +33,7 @@ struct CoachingParts: Sendable {
 
     func assessor(_ domains: DomainConfigurations) -> MessageAssessor {
         MessageAssessor(
-            grammar: grammar, domains: domains, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder)
+            grammar: grammar, domains: domains, classifier: classifier, domainClassifier: domainClassifier, encoder: encoder,
+            largeEncoder: largeEncoder)
     }
 }

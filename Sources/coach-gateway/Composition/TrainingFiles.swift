@@ -6,6 +6,7 @@ import ModelTraining
 struct TrainingFiles {
     static let model = "domains/safety/model.bin"
     static let encoder = "domains/encoder.bin"
+    static let largeEncoder = "domains/encoder-large.bin"
     static let domainModel = "domains/routing.bin"
 
     let rows: [TrainingRow]

@@ -13,12 +13,21 @@ struct EncodedRiskTests {
     }
 
     private func score(_ passages: [MessageEncoder.Passage], linear probability: Float) throws -> Float {
-        try #require(Shipped.encoder.risk(passages, grammar: .calm, linear: linear(probability), mayLower: false).score)
+        try #require(Self.risk(passages, by: Shipped.encoder, previous: linear(probability)).score)
     }
 
-    @Test("the linear model has a share in what is a crisis, and a bounded one")
-    func share() throws {
-        let scores = try [0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1].map { try score([passage], linear: $0) }
+    private static func risk(
+        _ passages: [MessageEncoder.Passage], by encoder: MessageEncoder, previous: [Float], grammar: RiskAssessment = .calm,
+        mayLower: Bool = false
+    ) -> RiskAssessment {
+        encoder.risk(encoder.probabilities(passages, previous: previous), grammar: grammar, mayLower: mayLower)
+    }
+
+    @Test("the previous model has a share in what is a crisis, and a bounded one", arguments: [Shipped.encoder, Shipped.largeEncoder])
+    func share(encoder: MessageEncoder) throws {
+        let scores = try [0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1].map {
+            try #require(Self.risk([passage], by: encoder, previous: linear($0)).score)
+        }
         #expect(scores[0] == scores[1] && scores[5] == scores[6])
         #expect(zip(scores[1...5], scores[2...5]).allSatisfy { $0 < $1 } && scores.allSatisfy { $0 > 0 && $0 < 1 })
     }
@@ -31,18 +40,25 @@ struct EncodedRiskTests {
         #expect(try score([passage], linear: 0.5) < score([other], linear: 0.5))
     }
 
-    @Test("a hit is lowered by a sure encoder only, and none by a part of a message")
+    @Test("a hit is lowered by a sure encoder only")
     func lowered() {
         let probabilities = stride(from: Float(0), through: 1, by: 0.01)
         func lowers(_ passage: MessageEncoder.Passage) -> [Float] {
-            probabilities.filter { Shipped.encoder.isCalm([passage], linear: linear($0)) }
+            probabilities.filter { Shipped.encoder.isCalm(Shipped.encoder.probabilities([passage], previous: linear($0))) }
         }
         let found = lowers(passage).count
         #expect((1...100).contains(found), "\(found) of 101")
-        var (sure, part) = (passage, passage)
+        var sure = passage
         sure.scores = sure.scores.map { $0 + 5 }
-        part.isWhole = false
-        #expect(lowers(sure).isEmpty && lowers(part).isEmpty)
+        #expect(lowers(sure).isEmpty)
+    }
+
+    @Test("no hit is lowered of a message that was read in parts")
+    func parts() {
+        let message = "coffee overdose this morning before the pitch"
+        #expect(Shipped.assessor.assessFully(message).risk.tier < .crisis)
+        let rest = String(repeating: " We met at nine and I wrote the notes about the new office.", count: 8)
+        #expect(Shipped.assessor.assessFully(message + "." + rest).risk.tier == .crisis)
     }
 
     @Test("only a hit at tier 2 is lowered, to a concern", arguments: [RiskTier.crisis, .high, .imminent])
@@ -50,7 +66,7 @@ struct EncodedRiskTests {
         var hit = RiskAssessment.calm
         hit.tier = tier
         hit.categories = [.abuse]
-        let risk = Shipped.encoder.risk([passage], grammar: hit, linear: linear(0.01), mayLower: true)
+        let risk = Self.risk([passage], by: Shipped.encoder, previous: linear(0.01), grammar: hit, mayLower: true)
         #expect(risk.tier == (tier == .crisis ? .concern : tier))
     }
 

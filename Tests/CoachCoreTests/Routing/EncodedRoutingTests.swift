@@ -7,7 +7,7 @@ struct EncodedRoutingTests {
     private func assessor(_ domains: DomainConfigurations = Shipped.domains) -> MessageAssessor {
         MessageAssessor(
             grammar: Shipped.grammar, domains: domains, classifier: Shipped.classifier, domainClassifier: Shipped.domainClassifier,
-            encoder: Shipped.encoder)
+            encoder: Shipped.encoder, largeEncoder: Shipped.largeEncoder)
     }
 
     private func decide(_ scores: DomainScores) -> Domain? {

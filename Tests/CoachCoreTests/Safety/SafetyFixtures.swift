@@ -39,11 +39,12 @@ enum Shipped {
     static let outputGuard = must {
         try OutputGuard(rules: OutputRules(json: Checkout.data("domains/safety/output-guard.json")), resources: resources)
     }
-    static let encoder = must {
-        try MessageEncoder(file: Checkout.data("domains/encoder.bin"), named: "encoder.bin")
+    static let encoder = must { try MessageEncoder(file: Checkout.data("domains/encoder.bin"), named: "encoder.bin") }
+    static let largeEncoder = must {
+        try MessageEncoder(file: Checkout.data("domains/encoder-large.bin"), named: "encoder-large.bin", previous: encoder)
     }
     static let assessor = MessageAssessor(
-        grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil, encoder: encoder)
+        grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil, encoder: encoder, largeEncoder: largeEncoder)
     static let grammarAlone = MessageAssessor(grammar: grammar, domains: domains, classifier: nil, domainClassifier: nil)
     static let fusion = SafetyFusion(grammar: grammar)
 

@@ -24,7 +24,7 @@ repeating = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=2, timeout=30)
 
 
 def say(**script):
-    return "Please [[sim " + json.dumps({"pace_ms": 0, "first_token_ms": 0, **script}) + "]] help."
+    return "Please write a plan for my garden. [[sim " + json.dumps({"pace_ms": 0, "first_token_ms": 0, **script}) + "]]"
 
 
 def messages(**script):

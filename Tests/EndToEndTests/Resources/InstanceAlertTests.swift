@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Alerts of an instance", .paced)
 struct InstanceAlertTests {
-    @Test("a missing encoder and a folder of receipts that cannot be read fire alerts, and the other rules are evaluated")
+    @Test("a missing large encoder and a folder of receipts that cannot be read fire alerts, and the other rules are evaluated")
     func readings() async throws {
         let (root, state, database) = (try Folder.copyOfRoot(), try StateFolder(), try await Database.ofItsOwn())
-        try FileManager.default.removeItem(atPath: root.path + "/domains/encoder.bin")
+        try FileManager.default.removeItem(atPath: root.path + "/domains/encoder-large.bin")
         let gateway = try await Gateway(
             database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
             environment: state.state(["COACH_ROOT": root.path]))

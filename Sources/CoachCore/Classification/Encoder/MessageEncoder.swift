@@ -1,22 +1,27 @@
 import Foundation
 
 /// A transformer that assesses a message from the order of its words, where the grammar, the terms and the linear models see few words at a time:
-/// for danger (`MessageEncoder+risk`) and for the domain (`MessageEncoder+domains`). One reading serves both. It takes some milliseconds of a
+/// for danger (`MessageEncoder+risk`) and for the domain (`MessageEncoder+domains`). One reading serves both. It takes milliseconds of a
 /// processor, so it does not run on an event loop.
+///
+/// There are two stages: a small encoder, whose previous model is the linear one, and a large encoder, whose previous model is the small one. The
+/// large one reads only the messages in which the small one leaves danger or the domain open.
 public struct MessageEncoder: Sendable {
-    /// Calibrated by `train.py`.
+    /// Calibrated by `train.py`, but for those weights and thresholds that it has as constants or options.
     struct Limits: Sendable, Equatable {
-        /// Minimum probability of the linear model at which danger is open in a message without a card.
+        /// Minimum probability of a crisis, by the previous model, at which danger is open in a message without a card.
         var lowestScore: Float
         /// Minimum probability of a crisis, by the encoder, at which a hit of the grammar at tier 2 stands.
         var lowestConfirmed: Float
-        /// Of the linear model's score for a crisis, beside the encoder's.
-        var linearWeight: Float
-        /// Of the linear model's and the terms' scores for domains, beside the encoder's.
-        var linearDomainWeight: Float
+        /// Of the previous model's score for a crisis, beside the encoder's.
+        var previousWeight: Float
+        /// Of the scores for domains by the previous model and the terms, beside the encoder's.
+        var previousDomainWeight: Float
         var termWeight: Float
+        /// Of the large encoder: the probability of the best domain, by the small one, at which the domain is sure.
+        var sureDomain: Float
 
-        static let count = 5
+        static let count = 6
     }
 
     /// A part of a message, read by itself.
@@ -43,26 +48,26 @@ public struct MessageEncoder: Sendable {
 
     let limits: Limits
     let outputs: [LinearClassifier.Output]
+    /// The end of the file.
+    public let checksum: [UInt8]
     private let encoder: TextEncoder
 
-    /// Rejects a file that is damaged or has other outputs than `outputNames`.
-    public init(file bytes: Data, named file: String) throws(ConfigurationRejected) {
-        let (outputs, limits, encoder) = try TextEncoder.load(file: bytes, named: file, settings: Limits.count)
-        guard outputs.map(\.name) == MessageEncoder.outputNames else {
-            throw ConfigurationRejected(findings: [
-                ConfigurationFinding(file, "", .invalid("must have the outputs \(MessageEncoder.outputNames.joined(separator: ", "))"))
-            ])
+    /// Rejects a file that is damaged, has other outputs than `outputNames`, or was calibrated behind another encoder than `previous`: nil behind
+    /// the linear model.
+    public init(file bytes: Data, named file: String, previous: MessageEncoder? = nil) throws(ConfigurationRejected) {
+        let content = try TextEncoder.load(file: bytes, named: file, settings: Limits.count)
+        func rejected(_ reason: String) -> ConfigurationRejected {
+            ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])
         }
-        self.init(
-            outputs: outputs,
-            limits: Limits(
-                lowestScore: limits[0], lowestConfirmed: limits[1], linearWeight: limits[2], linearDomainWeight: limits[3],
-                termWeight: limits[4]),
-            encoder: encoder)
-    }
-
-    init(outputs: [LinearClassifier.Output], limits: Limits, encoder: TextEncoder) {
-        (self.outputs, self.limits, self.encoder) = (outputs, limits, encoder)
+        guard content.outputs.map(\.name) == MessageEncoder.outputNames else {
+            throw rejected("must have the outputs \(MessageEncoder.outputNames.joined(separator: ", "))")
+        }
+        guard content.previous == previous?.checksum else { throw rejected("was calibrated behind another encoder") }
+        let settings = content.settings
+        limits = Limits(
+            lowestScore: settings[0], lowestConfirmed: settings[1], previousWeight: settings[2], previousDomainWeight: settings[3],
+            termWeight: settings[4], sureDomain: settings[5])
+        (outputs, checksum, encoder) = (content.outputs, content.checksum, content.encoder)
     }
 
     /// A short message whole; all of one that fits into `maximumPassages`; of a longer one what surrounds its most dangerous windows of the linear

@@ -1,22 +1,30 @@
 import Foundation
 
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
-/// for the caller; six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
+/// for the caller; the checksum of the encoder's file behind which this one was calibrated (8 bytes, zeros without one); six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
 /// of pieces (4 bytes), per piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
-/// known; then the network: table of pieces, words with glosses, table of positions, normalisation, the layers (attention, attended, normalisation,
-/// up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale per row and its signed bytes; a projection a
-/// float scale per output, its signed bytes (input after input) and a float bias per output; a normalisation its weights and its biases. Words with
-/// glosses: their number (4 bytes), per word its length and UTF-8 and the number of its glosses, per gloss the number of its pieces, per piece its
-/// number (4 bytes).
+/// known; then the network: table of pieces, words with glosses, table of positions, the largest distance of the relative position bias (2 bytes, 0
+/// without one) and its floats, head after head, normalisation, the layers (attention, attended, normalisation, up, down, normalisation), head; FNV-1a (64 bits) of
+/// all bytes before it. A table is a float scale per row and its signed bytes; a projection a float scale per output, its signed bytes (input after
+/// input) and a float bias per output; a normalisation its weights and its biases. Words with glosses: their number (4 bytes), per word its length and
+/// UTF-8 and the number of its glosses, per gloss the number of its pieces, per piece its number (4 bytes).
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 6
+    private static let formatVersion = 7
     private static let checksumLength = ModelFileReader.checksumLength
 
-    /// The outputs' labels and the network. Every invalid file is one finding; `file` names it there.
-    static func load(
-        file bytes: Data, named file: String, settings count: Int
-    ) throws(ConfigurationRejected) -> (outputs: [LinearClassifier.Output], settings: [Float], encoder: TextEncoder) {
+    /// What a file holds.
+    struct Content {
+        var outputs: [LinearClassifier.Output]
+        var settings: [Float]
+        /// The checksum of another encoder's file.
+        var previous: [UInt8]?
+        var checksum: [UInt8]
+        var encoder: TextEncoder
+    }
+
+    /// Every invalid file is one finding; `file` names it there.
+    static func load(file bytes: Data, named file: String, settings count: Int) throws(ConfigurationRejected) -> Content {
         func rejected(_ reason: String) -> ConfigurationRejected {
             ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])
         }
@@ -28,11 +36,14 @@ extension TextEncoder {
         else { throw rejected("does not match its checksum") }
         let outputs = (0..<reader.number()).map { _ in reader.output() }
         let settings = reader.floats(count)
+        let previous = Array(reader.take(checksumLength))
         guard let encoder = reader.encoder(outputs: outputs.count), reader.position == reader.bytes.count - checksumLength, reader.isFinite
         else {
             throw rejected("has the wrong length, impossible sizes or numbers")
         }
-        return (outputs, settings, encoder)
+        return Content(
+            outputs: outputs, settings: settings, previous: previous.allSatisfy { $0 == 0 } ? nil : previous,
+            checksum: Array(bytes.suffix(checksumLength)), encoder: encoder)
     }
 }
 
@@ -51,13 +62,15 @@ extension ModelFileReader {
         guard let vocabulary = WordPieces(pieces) else { return nil }
         let spelling = SpellingCorrection(frequent: frequent, rare: [rare, pieces].joined())
         let positions = table(rows: shape.positions, shape.width)
+        let (positionBias, hasPossibleBias) = positionBias(shape)
+        guard hasPossibleBias else { return nil }
         let embeddingNorm = normalisation(shape.width)
         let layers = (0..<layerCount).compactMap { _ in layer(shape) }
         let unit = TextEncoder.columnUnit
         guard layers.count == layerCount, let head = projection(shape.width, (outputs + unit - 1) / unit * unit) else { return nil }
         return TextEncoder(
-            shape: shape, spelling: spelling, vocabulary: vocabulary, words: words, positions: positions, embeddingNorm: embeddingNorm,
-            layers: layers, head: head, outputCount: outputs)
+            shape: shape, spelling: spelling, vocabulary: vocabulary, words: words, positions: positions, positionBias: positionBias,
+            embeddingNorm: embeddingNorm, layers: layers, head: head, outputCount: outputs)
     }
 
     /// nil when there are more than the rest of the file has room for.
@@ -74,6 +87,17 @@ extension ModelFileReader {
         return (0..<count).map { _ in
             GlossedWord(name: Array(text()), glosses: (0..<number()).map { _ in (0..<number()).map { _ in number(4) } })
         }
+    }
+
+    /// Not possible: with fewer distances than the positions have, or more than the rest of the file has room for.
+    private mutating func positionBias(_ shape: TextEncoder.Shape) -> (TextEncoder.RelativePositionBias?, isPossible: Bool) {
+        let distance = number(2)
+        guard distance > 0 else { return (nil, true) }
+        let count = 2 * distance * shape.heads
+        guard distance >= TextEncoder.RelativePositionBias.distance(for: shape.positions), 4 * count <= bytes.count - position else {
+            return (nil, false)
+        }
+        return (TextEncoder.RelativePositionBias(floats(count), distance: distance, heads: shape.heads), true)
     }
 
     private mutating func layer(_ shape: TextEncoder.Shape) -> TextEncoder.Layer? {

@@ -93,14 +93,38 @@ struct TextEncoder: Sendable {
         }
     }
 
+    /// What attention adds for the distance of two tokens. MPNet has it, BERT does not.
+    struct RelativePositionBias: Sendable {
+        /// For each head those of the distances from `-distance` to `distance - 1`.
+        private var values: [Float]
+        private var distance: Int
+
+        init(_ values: [Float], distance: Int, heads: Int) {
+            precondition(values.count == 2 * distance * heads)
+            (self.values, self.distance) = (values, distance)
+        }
+
+        /// The largest distance that attention reads in a text of so many tokens.
+        static func distance(for tokens: Int) -> Int { vector_attend_distance(tokens) }
+
+        fileprivate func withValues<Result>(tokens: Int, heads: Int, _ body: (UnsafePointer<Float>?, Int) -> Result) -> Result {
+            precondition(Self.distance(for: tokens) <= distance && values.count == 2 * distance * heads)
+            return values.withUnsafeBufferPointer { body($0.baseAddress, distance) }
+        }
+    }
+
     /// What each token takes from all of them. `qkv`: queries, keys and values side by side, for each token and for the rows that fill them up.
-    static func attend(_ qkv: [Float], tokens: Int, heads: Int) -> [Float] {
+    static func attend(_ qkv: [Float], tokens: Int, heads: Int, bias: RelativePositionBias? = nil) -> [Float] {
         let width = qkv.count / 3 / rows(for: tokens)
         precondition(qkv.count == rows(for: tokens) * width * 3 && width.isMultiple(of: heads))
         var attended = [Float](repeating: 0, count: qkv.count / 3)
         var scratch = [Float](repeating: 0, count: vector_attend_scratch(tokens, heads, width))
-        // SAFETY: sizes as checked here.
-        vector_attend(qkv, &scratch, &attended, tokens, heads, width)
+        // SAFETY: sizes as checked here, and by `RelativePositionBias.withValues`.
+        guard let bias else {
+            vector_attend(qkv, nil, 0, &scratch, &attended, tokens, heads, width)
+            return attended
+        }
+        bias.withValues(tokens: tokens, heads: heads) { vector_attend(qkv, $0, $1, &scratch, &attended, tokens, heads, width) }
         return attended
     }
 
@@ -122,6 +146,7 @@ struct TextEncoder: Sendable {
     let vocabulary: WordPieces
     let words: Table
     let positions: Table
+    let positionBias: RelativePositionBias?
     let embeddingNorm: Normalisation
     let layers: [Layer]
     let head: Projection
@@ -137,7 +162,7 @@ struct TextEncoder: Sendable {
         let rows = Self.rows(for: tokens)
         var x = embedded(numbers, rows: rows)
         for layer in layers {
-            let attended = Self.attend(layer.attention(x, rows: rows), tokens: tokens, heads: shape.heads)
+            let attended = Self.attend(layer.attention(x, rows: rows), tokens: tokens, heads: shape.heads, bias: positionBias)
             layer.attendedNorm(&x, adding: layer.attended(attended, rows: rows))
             var inner = layer.up(x, rows: rows)
             vector_gelu(&inner, inner.count)

@@ -1,0 +1,106 @@
+/// The assessment of a message by the encoders.
+extension MessageAssessor {
+    /// Why a message is to be encoded.
+    public enum EncodingNeed: Sendable {
+        /// The first assessment found a concern or more, or cannot rule danger out.
+        case danger
+        /// The first assessment takes the message for ordinary: the encoder may differ, and decides on the domain.
+        case ordinary
+    }
+
+    /// Whether, and why, a message whose first assessment is `first` is to be encoded as well.
+    public func encodingNeed(_ first: MessageAssessment) -> EncodingNeed? {
+        guard classifier != nil, let encoder, first.domains.wordCount >= Self.fewestWords else { return nil }
+        return encoder.isDangerOpen(after: first.risk, probability: first.risk.score ?? 0) ? .danger : .ordinary
+    }
+
+    /// `assess`, and `encode` where it is needed.
+    public func assessFully(_ message: String) -> MessageAssessment {
+        var passages = EncodedPassages()
+        return assessFully(message, &passages)
+    }
+
+    /// The assessment by the encoders with the grammar and the terms; `first` is that of `assess`. For a queue of its own: a message of 25 words
+    /// takes about as long as ten times `assess`, one that is read in several passages or by the large encoder a multiple. `usesLargeEncoder` is
+    /// asked when the large encoder is to read the message, too.
+    public func encode(
+        _ message: String, _ first: MessageAssessment, usesLargeEncoder: () -> Bool = { true }
+    ) -> MessageAssessment {
+        var passages = EncodedPassages()
+        return encode(message, first, &passages, usesLargeEncoder: usesLargeEncoder)
+    }
+
+    /// The scores of domains that `assessFully` gives, by assessors that differ in their domains alone: each encoder reads the message once.
+    static func domains(_ message: String, by assessors: [MessageAssessor]) -> [DomainScores] {
+        var passages = EncodedPassages()
+        return assessors.map { $0.assessFully(message, &passages).domains }
+    }
+
+    /// A message with fewer is not read by the large encoder: it takes more of what needs context for danger ("I found them"), and what is plain is
+    /// known by then (`calibration.py` does the same).
+    private static let fewestWordsOfLargeEncoder = 8
+
+    /// What each encoder has read of a message's forms.
+    private struct EncodedPassages {
+        var small: [[MessageEncoder.Passage]]?
+        var large: [[MessageEncoder.Passage]]?
+    }
+
+    private func assessFully(_ message: String, _ passages: inout EncodedPassages) -> MessageAssessment {
+        let first = assess(message)
+        return encodingNeed(first) == nil ? first : encode(message, first, &passages) { true }
+    }
+
+    private func encode(
+        _ message: String, _ first: MessageAssessment, _ passages: inout EncodedPassages, usesLargeEncoder: () -> Bool
+    ) -> MessageAssessment {
+        guard encodingNeed(first) != nil else { return first }
+        let found = search(message)
+        let features = features(of: found)
+        let readings = readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
+        guard let last = readings.last else { return first }
+        // The letters of an obfuscated word are noise. A form of two words says nothing.
+        let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
+        let mayLower =
+            last.isCalm && readings.allSatisfy(\.isWhole) && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
+        var risk = last.encoder.risk(last.probabilities[deciding], grammar: found.risk, mayLower: mayLower)
+        // What the last model alone takes for calm stays in the judge's grey zone.
+        let scores = readings.map { $0.probabilities[deciding][MessageEncoder.crisis] }
+        risk.score = ([risk.score, first.risk.score].compactMap(\.self) + scores).max()
+        return MessageAssessment(risk: risk, domains: domains(readings, found, features[0]) ?? first.domains)
+    }
+
+    /// That of the small encoder, and that of the large one where the small one leaves danger or the domain open. Empty without encoders, or when the
+    /// small one's scores are not numbers; without that of the large one when those are not.
+    private func readings(
+        _ found: Found, _ features: [MessageFeatures], _ passages: inout EncodedPassages, usesLargeEncoder: () -> Bool
+    ) -> [EncoderReading] {
+        guard let classifier, let encoder else { return [] }
+        func read(by encoder: MessageEncoder) -> [[MessageEncoder.Passage]] {
+            zip(found.forms, features).map { encoder.passages($0, linearWindows: classifier.windows($1)) }
+        }
+        let linear = classifier.probabilities(features)
+        let ofSmall = passages.small ?? read(by: encoder)
+        passages.small = ofSmall
+        guard let small = EncoderReading(ofSmall, by: encoder, previous: found.forms.map { _ in linear }) else { return [] }
+        guard let largeEncoder, found.domains.wordCount >= Self.fewestWordsOfLargeEncoder,
+            largeEncoder.isOpen(small, grammar: found.risk), usesLargeEncoder()
+        else { return [small] }
+        let ofLarge = passages.large ?? read(by: largeEncoder)
+        passages.large = ofLarge
+        return [small, EncoderReading(ofLarge, by: largeEncoder, previous: small.probabilities)].compactMap(\.self)
+    }
+
+    /// By the last encoder that read the message at once, with those before it; nil without one.
+    private func domains(_ readings: [EncoderReading], _ found: Found, _ features: MessageFeatures) -> DomainScores? {
+        var previous = domainClassifier?.logits(features)
+        var result: DomainScores?
+        for reading in readings {
+            guard let passage = reading.whole else { break }
+            let sums = reading.encoder.domainSums(passage, previous: previous, terms: found.domains)
+            result = reading.encoder.domains(sums, terms: found.domains)
+            previous = sums
+        }
+        return result
+    }
+}
