@@ -91,7 +91,8 @@ struct ContextTests {
     func brokenHistory() async throws {
         let testUser = try await TestBed.shared().testUser()
         let (unanswered, last) = (marker(), marker())
-        let first = try await testUser.chat("One \(sim(["tokens": ["Half of it", " and more"], "error_after_tokens": 1]))")
+        let interrupted = sim(["tokens": ["Half of it", " and more"], "error_after_tokens": 1])
+        let first = try await testUser.chat("Please write a plan for my garden \(interrupted)")
         let conversation = ["conversation_id": try #require(first.first("start")?["conversation_id"])]
         let failed = try await testUser.chat("Two \(unanswered) \(sim(["http_error": ["status": 400]]))", conversation)
         #expect(failed.eventTypes.last == "error")

