@@ -29,9 +29,8 @@ struct FloodTests {
     @Test("that sends text and then 10 MB in one line: the text is kept, and many at once take no memory for the line")
     func longLine() async throws {
         let provider = try FloodingProvider()
-        let folder = try StateFolder()
         let gateway = try await Gateway(
-            database: try await TestBed.shared().database.gatewayURL, simulator: provider.url, environment: folder.state())
+            database: try await TestBed.shared().database.gatewayURL, simulator: provider.url)
         @Sendable func flood() async throws {
             let answer = try await gateway.testUser().chat("flood after text", timeout: 60)
             #expect(answer.eventTypes == ["start", "token", "usage", "error"] && answer.content == "Kept.", "\(answer.text)")
@@ -39,12 +38,14 @@ struct FloodTests {
             #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == 5)
         }
         try await flood()
-        let before = try folder.peakResidentBytes()
+        let memory = gateway.program.memory
+        try memory.forgetPeak()
+        let before = try memory.resident()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<40 { group.addTask { try await flood() } }
             try await group.waitForAll()
         }
-        let growth = try folder.peakResidentBytes() - before
+        let growth = try memory.peak() - before
         #expect(growth < 100 << 20, "\(growth) bytes, of 400 MB that were offered")
     }
 

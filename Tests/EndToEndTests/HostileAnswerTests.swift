@@ -59,9 +59,7 @@ struct HostileAnswerTests {
             connection.sendDone()
             while connection.sendText("three") {}
         }
-        let folder = try StateFolder()
-        let database = try await Database.ofItsOwn()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: provider.url, environment: folder.state())
+        let (gateway, database) = try await Self.gateway(provider)
         func chat() async throws {
             let user = gateway.testUser()
             let answer = try await user.chat("Hello")
@@ -71,11 +69,13 @@ struct HostileAnswerTests {
             #expect(try await database.messages(of: user.id, role: "assistant").map { $0["content"] } == ["One two."])
         }
         try await chat()
-        let before = try folder.peakResidentBytes()
+        let memory = gateway.program.memory
+        try memory.forgetPeak()
+        let before = try memory.resident()
         for _ in 0..<5 { try await chat() }
         // All connections end: none of the six is still being written to.
         try await eventually("the ends of the connections") { provider.open == 0 }
-        let growth = try folder.peakResidentBytes() - before
+        let growth = try memory.peak() - before
         #expect(growth < 50 << 20, "\(growth)")
     }
 

@@ -46,27 +46,6 @@ struct StateFolder: Sendable {
 
     /// The files below it, by path.
     var files: [String] { FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? [] }
-
-    /// The resident memory of the gateway that keeps its state here, in bytes.
-    func residentBytes() throws -> Int { try memory("VmRSS") }
-
-    /// The most that it has been.
-    func peakResidentBytes() throws -> Int { try memory("VmHWM") }
-
-    /// A field of proc(5), `status`.
-    private func memory(_ field: String) throws -> Int {
-        let mark = "COACH_STATE_DIR=\(path)"
-        for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
-            guard let environment = FileManager.default.contents(atPath: "/proc/\(process)/environ"),
-                String(decoding: environment, as: UTF8.self).split(separator: "\0").contains(where: { $0 == mark }),
-                let status = FileManager.default.contents(atPath: "/proc/\(process)/status"),
-                let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("\(field):") }),
-                let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
-            else { continue }
-            return kibibytes * 1024
-        }
-        throw Program.Failure(description: "no process keeps its state in \(path)")
-    }
 }
 
 extension Database {

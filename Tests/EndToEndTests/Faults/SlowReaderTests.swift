@@ -4,28 +4,26 @@ import Testing
 
 @Suite("Slow readers", .paced)
 struct SlowReaderTests {
-    private static func gateway() async throws -> (Gateway, StateFolder, Simulator) {
+    private static func gateway() async throws -> (Gateway, Simulator) {
         let testBed = try await TestBed.shared()
         let simulator = try await Simulator()
         // The longest answer that a turn may have, in the requested number of tokens.
         let script = ["tokens": [String](repeating: String(repeating: "word ", count: 12), count: 1000), "pace_ms": 0] as [String: Any]
         let body = try JSONSerialization.data(withJSONObject: script)
         _ = try await Browser(port: simulator.port).send("PUT", "/simulator/script", body: Array(body))
-        let folder = try StateFolder()
-        let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        return (gateway, folder, simulator)
+        return (try await Gateway(database: testBed.database.gatewayURL, simulator: simulator.url), simulator)
     }
 
     @Test("two hundred readers of 1 byte/s delay no other client, and their memory is bounded and used again")
     func slowReaders() async throws {
-        let (gateway, folder, simulator) = try await Self.gateway()
+        let (gateway, simulator) = try await Self.gateway()
         defer { withExtendedLifetime(simulator) {} }
         let slow = gateway.testUser()
         let long = try await slow.chat("Hello")
         #expect(long.content.utf8.count == 60_000)
         let turn = try #require(long.first("start")?["turn_id"])
         let request = slow.browser.head("GET", "\(Browser.chatPath)/\(turn)", bodyCount: nil)
-        var sizes = [try folder.residentBytes()]
+        var sizes = [try gateway.program.memory.resident()]
         for _ in 0..<3 {
             let readers = try await Wire.run { try (0..<200).map { _ in try SlowReader(port: gateway.port, request) } }
             // Reads one byte of each, once a second, while another client is answered.
@@ -41,7 +39,7 @@ struct SlowReaderTests {
             let gaps = zip(quick.arrivals, quick.arrivals.dropFirst()).map { $0.at.duration(to: $1.at) }
             try #require(gaps.count > 10, "\(gaps.count)")
             #expect(gaps.sorted()[gaps.count * 9 / 10] < .milliseconds(250), "\(gaps.max() ?? .zero)")
-            sizes.append(try folder.residentBytes())
+            sizes.append(try gateway.program.memory.resident())
             withExtendedLifetime(readers) {}
         }
         // Each reads a copy of 60,000 bytes; the rest is the connection, and what the allocator keeps for the next one. If nothing were

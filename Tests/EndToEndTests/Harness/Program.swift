@@ -59,6 +59,8 @@ final class Program: Sendable {
 
     var identifier: Int32 { process.identifier }
 
+    var memory: ProcessMemory { ProcessMemory(process: identifier) }
+
     func signal(_ number: Int32) { process.signal(number) }
 
     /// Kills it and waits until it has ended and its files are closed.

@@ -61,7 +61,9 @@ struct ExportTests {
         let size = Self.messages * Self.textLength
         #expect(size > Self.bound, "an export that fits into the bound proves nothing")
 
-        let before = try process(gateway, "VmRSS")
+        let memory = gateway.program.memory
+        try memory.forgetPeak()
+        let before = try memory.resident()
         let request = user.browser.head("GET", Self.path, bodyCount: nil, headers: ["Connection": "close"])
         let wire = try await Wire.run {
             let wire = try Wire(port: gateway.port, timeout: 60)
@@ -78,7 +80,7 @@ struct ExportTests {
             defer { time = now }
             return now - time < Self.idle
         }
-        #expect(try process(gateway, "VmRSS") - before < Self.bound)
+        #expect(try memory.resident() - before < Self.bound)
         let (count, end) = try await Wire.run {
             var (count, end) = (0, [UInt8]())
             while case let chunk = try wire.receive(), !chunk.isEmpty {
@@ -87,7 +89,7 @@ struct ExportTests {
             }
             return (count, end)
         }
-        let growth = try process(gateway, "VmHWM") - before
+        let growth = try memory.peak() - before
         #expect(
             count > size && String(decoding: end, as: UTF8.self).contains("PK\u{5}\u{6}") && Array(end.suffix(5)) == Array("0\r\n\r\n".utf8)
         )
@@ -100,13 +102,6 @@ struct ExportTests {
             return read >= Self.messages
         }
         #expect(read < 4 * Self.messages)
-    }
-
-    /// A size of the process in bytes: `VmRSS`, resident now, or `VmHWM`, the most so far.
-    private func process(_ gateway: Gateway, _ name: String) throws -> Int {
-        let status = try String(contentsOfFile: "/proc/\(gateway.program.identifier)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
-        return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) << 10
     }
 
     /// Of all threads of the process, in ticks.
