@@ -56,8 +56,10 @@ extension ModelFileReader {
         let layerCount = number()
         guard shape.isPossible else { return nil }
         guard var pieces = texts(), let frequent = texts(), let rare = texts() else { return nil }
-        var words = table(rows: pieces.count, shape.width)
-        guard words.values.count == pieces.count * shape.width, let glossed = glossedWords(), words.append(glossed) else { return nil }
+        let rows = table(rows: pieces.count, shape.width)
+        guard rows.values.count == pieces.count * shape.width, let glossed = glossedWords(),
+            let words = WordVectors(table: rows, glossed: glossed)
+        else { return nil }
         pieces += glossed.map(\.name)
         guard let vocabulary = WordPieces(pieces) else { return nil }
         let spelling = SpellingCorrection(frequent: frequent, rare: [rare, pieces].joined())

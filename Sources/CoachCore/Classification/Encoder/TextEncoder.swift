@@ -144,7 +144,7 @@ struct TextEncoder: Sendable {
     let shape: Shape
     let spelling: SpellingCorrection
     let vocabulary: WordPieces
-    let words: Table
+    let words: WordVectors
     let positions: Table
     let positionBias: RelativePositionBias?
     let embeddingNorm: Normalisation
@@ -196,7 +196,7 @@ struct TextEncoder: Sendable {
         var x = [Float](repeating: 0, count: rows * shape.width)
         for (position, number) in numbers.enumerated() {
             var row = x[(position * shape.width)..<((position + 1) * shape.width)]
-            words.add(row: number, to: &row)
+            words.add(number, to: &row)
             positions.add(row: position, to: &row)
             x.replaceSubrange(row.indices, with: row)
         }

@@ -3,14 +3,15 @@ import Testing
 @testable import CoachCore
 
 @Suite("Words with glosses")
-struct GlossedWordTests {
+struct WordVectorTests {
     /// Of two columns: (3, 4), which is 5 long, (4, 3) and (-8, 6), which is 10 long.
     private let table = TextEncoder.Table(columns: 2, scales: [1, 0.5, 2], values: [3, 4, 8, 6, -4, 3])
 
     private func row(_ glosses: [[Int]]) -> [Float]? {
-        var (table, row) = (table, [Float](repeating: 0, count: 2)[...])
-        guard table.append([GlossedWord(name: Array("wort".utf8), glosses: glosses)]) else { return nil }
-        table.add(row: 3, to: &row)
+        let word = GlossedWord(name: Array("wort".utf8), glosses: glosses)
+        guard let vectors = WordVectors(table: table, glossed: [word]) else { return nil }
+        var row = [Float](repeating: 0, count: 2)[...]
+        vectors.add(3, to: &row)
         return Array(row)
     }
 
