@@ -11,19 +11,12 @@ public struct CrisisEvaluation: Sendable {
     public init(_ rows: [TrainingRow], _ risks: [RiskAssessment], where isCounted: (TrainingRow) -> Bool = { _ in true }) {
         for (row, risk) in zip(rows, risks) where isCounted(row) {
             let hasCard = risk.tier >= .crisis
-            for stratum in CrisisEvaluation.strata(of: row) {
-                cards[stratum, default: Proportion()].total += 1
-                if hasCard { cards[stratum, default: Proportion()].hits += 1 }
-            }
+            for stratum in CrisisEvaluation.strata(of: row) { cards[stratum, default: Proportion()].count(hasCard) }
             guard row.label == .crisis else { continue }
             if row.tier == RiskTier.imminent.rawValue {
-                cards["crisis, tier 4 shown as acute", default: Proportion()].total += 1
-                if risk.tier >= .high { cards["crisis, tier 4 shown as acute", default: Proportion()].hits += 1 }
+                cards["crisis, tier 4 shown as acute", default: Proportion()].count(risk.tier >= .high)
             }
-            if hasCard, let expected = row.category {
-                category.total += 1
-                if risk.categories.contains(expected) { category.hits += 1 }
-            }
+            if hasCard, let expected = row.category { category.count(risk.categories.contains(expected)) }
         }
     }
 

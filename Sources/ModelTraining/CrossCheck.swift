@@ -12,8 +12,7 @@ public enum CrossCheck {
             else { continue }
             var counted = shares["\(source), \(label)"] ?? assessors.map { _ in Proportion() }
             for (index, assessor) in assessors.enumerated() {
-                counted[index].total += 1
-                if assessor.assess(text).tier >= .crisis { counted[index].hits += 1 }
+                counted[index].count(assessor.assess(text).tier >= .crisis)
             }
             shares["\(source), \(label)"] = counted
         }

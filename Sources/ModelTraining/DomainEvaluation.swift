@@ -14,10 +14,7 @@ public struct DomainEvaluation: Sendable {
 
     /// `decisions` are those of the rows, in their order.
     public init(_ rows: [DomainRow], _ decisions: [DomainDecision]) {
-        func count(_ stratum: String, _ hit: Bool) {
-            shares[stratum, default: Proportion()].total += 1
-            if hit { shares[stratum, default: Proportion()].hits += 1 }
-        }
+        func count(_ stratum: String, _ hit: Bool) { shares[stratum, default: Proportion()].count(hit) }
         for (row, decision) in zip(rows, decisions) {
             let isRight = row.domain == decision.domain
             if let routed = decision.domain {

@@ -7,6 +7,12 @@ public struct Proportion: Sendable {
 
     public init() {}
 
+    /// One more row.
+    mutating func count(_ isHit: Bool) {
+        total += 1
+        if isHit { hits += 1 }
+    }
+
     public var share: Double { total == 0 ? 0 : Double(hits) / Double(total) }
 
     public var interval: ClosedRange<Double> {

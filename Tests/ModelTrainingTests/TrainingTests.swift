@@ -55,6 +55,26 @@ struct TrainingTests {
         #expect(abs(mean - observed) < 0.01)
     }
 
+    @Test("rows are surrounded by ordinary ones that have no card by themselves; of crises those count that have one")
+    func surrounded() throws {
+        let rows = try [
+            #require(row("I am in danger", "crisis", tier: 2)), #require(row("I cannot go on", "crisis", tier: 2)),
+            #require(row("The cake is ready")), #require(row("Is that danger money?")),
+        ]
+        var asked: [[String]] = []
+        let evaluation = SurroundedEvaluation(rows) { messages in
+            asked.append(messages)
+            // As if a long message hid all but the first row's danger.
+            return messages.map { $0.contains("I am in danger") || $0 == rows[3].text }
+        }
+        #expect(asked.count == 2 && asked[0] == rows.map(\.text) && asked[1].count == 3)
+        let others = asked[1].map { $0.replacing("The cake is ready. ", with: "").replacing(" The cake is ready.", with: "") }
+        #expect(others[0] == "I am in danger." && others[2] == "Is that danger money?")
+        #expect(asked[1].allSatisfy { $0.contains("The cake is ready.") || $0 == "The cake is ready." })
+        #expect(evaluation.shares == ["cards kept": 1, "not-crisis, ordinary": 0, "not-crisis, hard negative": 0])
+        #expect(evaluation.cards.alone.total == 1 && evaluation.ordinary.alone.hits == 1 && evaluation.ordinary.alone.total == 2)
+    }
+
     @Test("the Wilson interval of 8 of 10")
     func wilson() {
         var proportion = Proportion()

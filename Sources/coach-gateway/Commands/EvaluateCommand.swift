@@ -16,13 +16,16 @@ struct EvaluateCommand: ParsableCommand {
     @Flag(name: .long, help: "Only measure the models of the product on the held-out rows, which takes seconds; train nothing.")
     var heldOut = false
 
+    @Flag(name: .long, help: "Only measure the models of the product on the held-out rows among other text, which takes minutes.")
+    var surrounded = false
+
     @Option(name: .long, help: "Count instead the cards on messages of another source (JSON Lines with text, label, source).")
     var crossCheck: String?
 
     private typealias Shares = [String: [String: Double]]
 
     func run() throws {
-        let (root, files) = try options.load(heldOutOnly: heldOut)
+        let (root, files) = try options.load(heldOutOnly: heldOut || surrounded)
         let (parts, findings, _) = CoachingFiles(root: root).load()
         guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
         let shipped = parts.assessor(parts.domains)
@@ -35,14 +38,17 @@ struct EvaluateCommand: ParsableCommand {
                         ("with the encoders", { shipped.assessFully($0).risk }),
                     ]))
         }
-        var shares = measured(files, shipped)
-        let columns = heldOut ? Array(shares.keys) : nil
-        if !heldOut {
-            shares.merge(leftOut(files, shipped)) { first, _ in first }
-            shares.merge(crossValidated(files)) { first, _ in first }
+        let isWhole = !heldOut && !surrounded
+        var shares: Shares = [:]
+        func add(_ further: Shares) { shares.merge(further) { first, _ in first } }
+        if heldOut || isWhole { add(measured(files, shipped)) }
+        if surrounded || isWhole { add(measuredSurrounded(files, shipped)) }
+        if isWhole {
+            add(leftOut(files, shipped))
+            add(crossValidated(files))
         }
         let floors = try EvaluationFloors(json: Data(contentsOf: root.appendingPathComponent("domains/safety/floors.json")))
-        let outside = floors.findings(shares, columns: columns)
+        let outside = floors.findings(shares, columns: isWhole ? nil : Array(shares.keys))
         guard outside.isEmpty else {
             Console.error(outside.joined(separator: "\n"))
             throw ExitCode.failure
@@ -56,6 +62,15 @@ struct EvaluateCommand: ParsableCommand {
         let routing = DomainEvaluation(files.heldOut.domains, files.heldOut.domains.map { DomainRouter().decide(shipped, $0.text) })
         Console.writeLine("Routing, held-out rows\n\(routing.table)")
         return ["held-out": columns[2].cards.mapValues(\.share), "routing, held-out": routing.allShares]
+    }
+
+    /// The models of the product on the held-out rows among other text.
+    private func measuredSurrounded(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
+        let evaluation = SurroundedEvaluation(files.heldOut.danger) { messages in
+            concurrently(messages) { shipped.assessFully($0).risk.tier >= .crisis }
+        }
+        Console.writeLine(evaluation.table)
+        return ["held-out, surrounded": evaluation.shares]
     }
 
     /// The briefs that the encoder was not trained on. The linear model, which chooses what is encoded, was.
