@@ -24,12 +24,12 @@ public struct EncoderExamples {
         return zip(rows, zip(grammar, scores)).map { row, found in
             line(
                 row.text, label: row.label.rawValue, tier: row.tier, category: row.category, form: row.form, language: row.language,
-                isPlain: row.isPlain, fold: Self.fold(row.brief), grammar: found.0.tier, score: found.1, domain: domain[row.text],
+                isPlain: row.isPlain, brief: row.brief, grammar: found.0.tier, score: found.1, domain: domain[row.text],
                 first: first[row.text])
         }.joined()
     }
 
-    /// Messages of other sources: JSON Lines with `text`, `label` and `source`, and where known `tier`, `category` and `lang`.
+    /// Messages of other sources, each a brief of its own: JSON Lines with `text`, `label` and `source`, and where known `tier`, `category` and `lang`.
     public func lines(ofOthers content: String) -> String {
         content.split(separator: "\n").compactMap { line in
             guard let row = try? JSONValue(parsing: Array(line.utf8)), let text = row["text"]?.string, let label = row["label"]?.string
@@ -40,13 +40,13 @@ public struct EncoderExamples {
             let found = assessor.analyse(text).risk
             return self.line(
                 text, label: label, tier: tier, category: isCrisis ? category : nil, form: row["source"]?.string ?? "",
-                language: row["lang"]?.string ?? "en", isPlain: false, fold: Self.fold(text), grammar: found.tier,
+                language: row["lang"]?.string ?? "en", isPlain: false, brief: text, grammar: found.tier,
                 score: assessor.assess(text).risk.score ?? 0, domain: nil, first: nil)
         }.joined()
     }
 
     private func line(
-        _ text: String, label: String, tier: Int, category: RiskCategory?, form: String, language: String, isPlain: Bool, fold: UInt32,
+        _ text: String, label: String, tier: Int, category: RiskCategory?, form: String, language: String, isPlain: Bool, brief: String,
         grammar: RiskTier, score: Float, domain: String?, first: DomainTrainer.FirstScores?
     ) -> String {
         let object = JSONWriter.encode { writer in
@@ -61,7 +61,8 @@ public struct EncoderExamples {
                 writer.member("form", form)
                 writer.member("lang", language)
                 writer.member("plain", isPlain)
-                writer.member("fold", fold)
+                writer.member("brief", brief)
+                writer.member("fold", Self.fold(brief))
                 writer.member("grammar", grammar.rawValue)
                 writer.member("score", Double(score))
                 writer.member("domain", domain)

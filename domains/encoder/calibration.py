@@ -16,13 +16,11 @@ READ = 0.15
 READ_BY_LARGE = 0.1
 SURE_DOMAIN = 0.7
 # What the large one adds to its own score for a crisis of the small one's.
-PREVIOUS_WEIGHT = 2
+PREVIOUS_WEIGHT = 1
 # A message with fewer is not encoded, one with more not as a whole, see MessageAssessor and MessageEncoder.
 FEWEST_WORDS = 3
-# A message with fewer is not read by the large encoder, see MessageAssessor+encoding.
-FEWEST_WORDS_OF_LARGE = 8
 MOST_WORDS = 80
-# Taken from the scores of messages of more words, see MessageEncoder.
+# Taken from the small encoder's scores of messages of more words, see MessageEncoder.
 LONG_HANDICAP = 0.5
 LONG_MESSAGE = 48
 # Of messages that are routed, the share that is routed rightly; of foreign ones, the share that is not routed.
@@ -88,7 +86,6 @@ def calibrate(rows, raw, lowest_score):
     wanted = np.array([targets(row) for row in rows])
     grammar = np.array([row["grammar"] for row in rows])
     words = np.array([len(row["words"]) for row in rows])
-    raw = raw - handicaps(rows)[:, None]
     ours = np.array([row["form"] in FORMS for row in rows])
     counts = np.array([row["plain"] or row["form"] not in FORMS for row in rows])
     ordinary = np.array([row["form"] not in FORMS or row["form"] == "ordinary" for row in rows])

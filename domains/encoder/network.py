@@ -23,7 +23,8 @@ class Vectors(nn.Module):
         self.added = nn.Parameter(torch.stack([meaning(base, pieces) for pieces in glosses]) if glosses else base[:0].clone())
 
     def all(self):
-        return torch.cat([self.base, self.added])
+        # A copy of all, and the gradient of one, would take a tenth of a step.
+        return torch.cat([self.base, self.added]) if len(self.added) else self.base
 
     def forward(self, numbers):
         return nn.functional.embedding(numbers, self.all())

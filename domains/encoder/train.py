@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from base import load
-from calibration import FEWEST_WORDS_OF_LARGE, MOST_WORDS, PREVIOUS_WEIGHT, READ, READ_BY_LARGE, SURE_DOMAIN
+from calibration import FEWEST_WORDS, MOST_WORDS, PREVIOUS_WEIGHT, READ, READ_BY_LARGE, SURE_DOMAIN
 from calibration import calibrate, calibrate_domains, handicaps, lowest_open, moved
 from changes import Changes
 from encoder_file import checksum, mean, outputs_and_limits, rounded, write
@@ -36,8 +36,8 @@ from pieces import BasePieces
 COSTS = [0.3, 1.5, 0.5, 0.5, 0.3] + [0.5] * len(CATEGORIES)
 DOMAIN_COST = 0.6
 BATCH = 48
-# How often the grammar's cases stand among an epoch's rows.
-CASES_REPEATED = 3
+# How often the grammar's cases, and the rows of `--repeated`, stand among an epoch's rows.
+REPEATED = 3
 
 
 def is_trained(row):
@@ -45,10 +45,13 @@ def is_trained(row):
     return row["fold"] != LEFT_OUT or row["form"] == CASES
 
 
-def epoch(rows, changes, pieces):
-    """Batches of row numbers and pieces: messages of like length together, in random order."""
-    chosen = [index for index, row in enumerate(rows) if is_trained(row) and is_known(row) and random.random() < share(row)]
-    chosen += [index for index in chosen if rows[index]["form"] == CASES] * (CASES_REPEATED - 1)
+def epoch(rows, changes, pieces, repeated, rest):
+    """Batches of row numbers and pieces: messages of like length together, in random order. Rows whose file begins with one of `repeated` stand
+    there as often as the grammar's cases, of the others the share `rest`."""
+    is_repeated = lambda row: row["form"] == CASES or row["brief"].startswith(repeated)
+    part = lambda row: share(row) * (1 if is_repeated(row) else rest)
+    chosen = [index for index, row in enumerate(rows) if is_trained(row) and is_known(row) and random.random() < part(row)]
+    chosen += [index for index in chosen if is_repeated(rows[index])] * (REPEATED - 1)
     random.shuffle(chosen)
     result = []
     for start in range(0, len(chosen), BATCH * 50):
@@ -59,12 +62,12 @@ def epoch(rows, changes, pieces):
     return [([index for index, _ in batch], [text for _, text in batch]) for batch in result]
 
 
-def train(model, rows, pieces, epochs, rate):
+def train(model, rows, pieces, epochs, rate, repeated=(), rest=1):
     wanted = torch.tensor([targets(row) for row in rows])
     domains = torch.tensor([DOMAINS.index(row["domain"]) if row["domain"] else -1 for row in rows])
     weights = torch.tensor([weight(row) for row in rows])
     changes, costs = Changes([row for row in rows if is_trained(row)]), torch.tensor(COSTS)
-    plan = [batch for _ in range(int(np.ceil(epochs))) for batch in epoch(rows, changes, pieces)]
+    plan = [batch for _ in range(int(np.ceil(epochs))) for batch in epoch(rows, changes, pieces, repeated, rest)]
     plan = plan[: int(len(plan) * epochs / np.ceil(epochs))]
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0)
     binary, several = nn.functional.binary_cross_entropy_with_logits, nn.functional.cross_entropy
@@ -120,7 +123,7 @@ def after(path, rows):
             row["linear"], row["routed"] = sums.tolist(), bool(is_domain and probability.max() >= outputs[-1][3])
         is_domain_open = sure < SURE_DOMAIN and len(row["words"]) <= MOST_WORDS
         is_open = row["score"] >= lowest or row["grammar"] >= 1 or is_domain_open
-        row["read"] = bool(is_open and len(row["words"]) >= FEWEST_WORDS_OF_LARGE)
+        row["read"] = bool(is_open and len(row["words"]) >= FEWEST_WORDS)
     return rows, lowest
 
 
@@ -137,6 +140,7 @@ def finish(model, rows, cases, pieces, previous):
         unseen[:, CRISIS] += linear * previous_scores(both)
     else:
         weights, offsets, linear, unseen = fit(both, windows, weights, offsets)
+        unseen = unseen - handicaps(both)[:, None]
     with torch.inference_mode():
         model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
     outputs, confirmed = calibrate(rows, unseen[: len(rows)], lowest_score)
@@ -164,6 +168,8 @@ def main():
     parser.add_argument("--epochs", type=float, default=2)
     parser.add_argument("--frozen", type=int, default=0, help="lowest layers that stay as they are, with all below them")
     parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--repeated", nargs="+", default=[], metavar="FILE", help="how names of files begin whose rows count three times")
+    parser.add_argument("--rest", type=float, default=1, help="the share of all other rows")
     parser.add_argument("--start", nargs="+", help="a file of --out to begin with, or several: with the mean of their weights")
     parser.add_argument("--keep", type=float, metavar="CARD", help="only adds words of glosses.tsv to --start, and sets the threshold for cards")
     parser.add_argument("--bfloat16", action="store_true", help="half the time, on processors that have it")
@@ -194,7 +200,7 @@ def main():
         model.bert.embeddings.requires_grad_(False)
         model.bert.encoder.layer[: options.frozen].requires_grad_(False)
     if options.epochs:
-        train(model, rows, pieces, options.epochs, options.rate)
+        train(model, rows, pieces, options.epochs, options.rate, tuple(options.repeated), options.rest)
     rounded(model.merged())
     cases = [row for row in rows if row["form"] == CASES]
     left_out = [row for row in rows if row["fold"] == LEFT_OUT and row["form"] != CASES]
