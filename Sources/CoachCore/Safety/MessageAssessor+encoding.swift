@@ -36,10 +36,6 @@ extension MessageAssessor {
         return assessors.map { $0.assessFully(message, &passages).domains }
     }
 
-    /// A message with fewer is not read by the large encoder: it takes more of what needs context for danger ("I found them"), and what is plain is
-    /// known by then (`calibration.py` does the same).
-    private static let fewestWordsOfLargeEncoder = 8
-
     /// What each encoder has read of a message's forms.
     private struct EncodedPassages {
         var small: [[MessageEncoder.Passage]]?
@@ -55,14 +51,20 @@ extension MessageAssessor {
         _ message: String, _ first: MessageAssessment, _ passages: inout EncodedPassages, usesLargeEncoder: () -> Bool
     ) -> MessageAssessment {
         guard encodingNeed(first) != nil else { return first }
-        let found = search(message)
+        var found = search(message)
+        // The grammar reads all. An encoder, which knows words by what people say, would take names for it.
+        if let text = message.withoutJSONNames {
+            found.forms = search(text).forms
+            guard found.forms[0].tokens.count >= Self.fewestWords else { return first }
+        }
         let features = features(of: found)
         let readings = readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
         guard let last = readings.last else { return first }
         // The letters of an obfuscated word are noise. A form of two words says nothing.
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
+        // What either encoder takes for danger stands: each knows plain statements that the other does not.
         let mayLower =
-            last.isCalm && readings.allSatisfy(\.isWhole) && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
+            readings.allSatisfy { $0.isCalm && $0.isWhole } && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
         var risk = last.encoder.risk(last.probabilities[deciding], grammar: found.risk, mayLower: mayLower)
         // What the last model alone takes for calm stays in the judge's grey zone.
         let scores = readings.map { $0.probabilities[deciding][MessageEncoder.crisis] }
@@ -83,9 +85,7 @@ extension MessageAssessor {
         let ofSmall = passages.small ?? read(by: encoder)
         passages.small = ofSmall
         guard let small = EncoderReading(ofSmall, by: encoder, previous: found.forms.map { _ in linear }) else { return [] }
-        guard let largeEncoder, found.domains.wordCount >= Self.fewestWordsOfLargeEncoder,
-            largeEncoder.isOpen(small, grammar: found.risk), usesLargeEncoder()
-        else { return [small] }
+        guard let largeEncoder, largeEncoder.isOpen(small, grammar: found.risk), usesLargeEncoder() else { return [small] }
         let ofLarge = passages.large ?? read(by: largeEncoder)
         passages.large = ofLarge
         return [small, EncoderReading(ofLarge, by: largeEncoder, previous: small.probabilities)].compactMap(\.self)

@@ -83,6 +83,20 @@ struct EncodedRiskTests {
         #expect(Shipped.assessor.assessFully(message).risk.tier < .crisis)
     }
 
+    @Test(
+        "names of JSON members are not read by an encoder, what stands beside them is",
+        arguments: [
+            (#"Hello [[sim {"cut_after_tokens":4,"first_token_ms":0,"pace_ms":0,"words":9}]]"#, false),
+            (#"Hello [[sim {"cut_after_tokens":40,"hang_after_tokens":3,"drop":true}]]"#, false),
+            (#"why does {"kill":9,"die":1} fail"#, false), (#"{"cut":1}"#, false),
+            (#"Everyone at home would cope better without me around, I have worked it out. {"mood":1}"#, true),
+            (#"{"note": "I am going to kill myself tonight"}"#, true),
+        ])
+    func names(message: String, isDanger: Bool) {
+        let risk = Shipped.assessor.assessFully(message).risk
+        #expect((risk.tier >= .crisis) == isDanger, "\(risk)")
+    }
+
     @Test("what is certain is never lowered", arguments: ["i wanna kms", "I want to kil myself"])
     func certain(message: String) {
         #expect(Shipped.assessor.assessFully(message).risk.tier >= .crisis)

@@ -40,7 +40,8 @@ public struct MessageEncoder: Sendable {
     private static let passageLength = 80
     private static let sharedWords = 32
     private static let wordsBefore = 24
-    /// Taken from the scores of messages of more words, of which many harmless ones mention danger somewhere (`calibration.py` does the same).
+    /// Taken from the small encoder's scores of messages of more words, of which many harmless ones mention danger somewhere (`train.py` does the
+    /// same). The large one takes no more of them for danger than of short ones.
     private static let longHandicap: Float = 0.5
     private static let longMessage = 48
     /// Most passages of a message.
@@ -51,6 +52,7 @@ public struct MessageEncoder: Sendable {
     /// The end of the file.
     public let checksum: [UInt8]
     private let encoder: TextEncoder
+    private let longHandicap: Float
 
     /// Rejects a file that is damaged, has other outputs than `outputNames`, or was calibrated behind another encoder than `previous`: nil behind
     /// the linear model.
@@ -68,6 +70,7 @@ public struct MessageEncoder: Sendable {
             lowestScore: settings[0], lowestConfirmed: settings[1], previousWeight: settings[2], previousDomainWeight: settings[3],
             termWeight: settings[4], sureDomain: settings[5])
         (outputs, checksum, encoder) = (content.outputs, content.checksum, content.encoder)
+        longHandicap = previous == nil ? Self.longHandicap : 0
     }
 
     /// A short message whole; all of one that fits into `maximumPassages`; of a longer one what surrounds its most dangerous windows of the linear
@@ -76,7 +79,7 @@ public struct MessageEncoder: Sendable {
         let count = words.tokens.count
         let isShort = count <= MessageEncoder.passageLength
         let ranges = isShort ? [0..<count] : starts(of: count, linearWindows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let parts = ranges.flatMap { scores(words, $0, handicap: count > MessageEncoder.longMessage ? MessageEncoder.longHandicap : 0) }
+        let parts = ranges.flatMap { scores(words, $0, handicap: count > MessageEncoder.longMessage ? longHandicap : 0) }
         return parts.map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
     }
 
