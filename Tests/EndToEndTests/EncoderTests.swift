@@ -9,7 +9,7 @@ struct EncoderTests {
         "Last thing on the list is done, my sister has the dog now. After Sunday nobody has to look after me any more."
 
     /// What the first pass takes for an ordinary message, so that its turn begins before it is read.
-    private static let ordinary = "I gave my guitar to my brother, he should have something from me."
+    private static let ordinary = "I eat one apple on weekdays and on Sundays I earn the second one."
 
     private static func gateway(_ root: Folder? = nil) async throws -> Gateway {
         let environment = ["COACH_METRICS_LISTEN": "127.0.0.1:0"].merging(root.map { ["COACH_ROOT": $0.path] } ?? [:]) { $1 }
