@@ -38,8 +38,8 @@ extension MessageAssessor {
 
     /// What each encoder has read of a message's forms.
     private struct EncodedPassages {
-        var small: [[MessageEncoder.Passage]]?
-        var large: [[MessageEncoder.Passage]]?
+        var small: [MessageEncoder.Passages]?
+        var large: [MessageEncoder.Passages]?
     }
 
     private func assessFully(_ message: String, _ passages: inout EncodedPassages) -> MessageAssessment {
@@ -64,7 +64,7 @@ extension MessageAssessor {
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
         // What either encoder takes for danger stands: each knows plain statements that the other does not.
         let mayLower =
-            readings.allSatisfy { $0.isCalm && $0.isWhole } && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
+            readings.allSatisfy { $0.isCalm && $0.isComplete } && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
         var risk = last.encoder.risk(last.probabilities[deciding], grammar: found.risk, mayLower: mayLower)
         // What the last model alone takes for calm stays in the judge's grey zone.
         let scores = readings.map { $0.probabilities[deciding][MessageEncoder.crisis] }
@@ -78,7 +78,7 @@ extension MessageAssessor {
         _ found: Found, _ features: [MessageFeatures], _ passages: inout EncodedPassages, usesLargeEncoder: () -> Bool
     ) -> [EncoderReading] {
         guard let classifier, let encoder else { return [] }
-        func read(by encoder: MessageEncoder) -> [[MessageEncoder.Passage]] {
+        func read(by encoder: MessageEncoder) -> [MessageEncoder.Passages] {
             zip(found.forms, features).map { encoder.passages($0, linearWindows: classifier.windows($1)) }
         }
         let linear = classifier.probabilities(features)
@@ -88,8 +88,20 @@ extension MessageAssessor {
         guard let largeEncoder, largeEncoder.isOpen(small, grammar: found.risk), usesLargeEncoder() else { return [small] }
         let ofLarge = passages.large ?? read(by: largeEncoder)
         passages.large = ofLarge
-        return [small, EncoderReading(ofLarge, by: largeEncoder, previous: small.probabilities)].compactMap(\.self)
+        guard var large = EncoderReading(ofLarge, by: largeEncoder, previous: small.probabilities) else { return [small] }
+        large.add(
+            sentences: zip(found.forms, large.peaks).map { form, peak in
+                guard let peak else { return nil }
+                let sentences = form.sentences(around: peak, reach: Self.sentenceReach)
+                return [encoder, largeEncoder].reduce(linear) { previous, encoder in
+                    encoder.probabilities(encoder.passages(form, [sentences], areComplete: false).parts, previous: previous)
+                }
+            })
+        return [small, large]
     }
+
+    /// Words before and behind a peak that count as of its sentence, of which some texts mark no end.
+    private static let sentenceReach = 16
 
     /// By the last encoder that read the message at once, with those before it; nil without one.
     private func domains(_ readings: [EncoderReading], _ found: Found, _ features: MessageFeatures) -> DomainScores? {

@@ -47,4 +47,9 @@ extension Float {
         let probability = min(max(self, 1e-4), 1 - 1e-4)
         return log(probability / (1 - probability))
     }
+
+    /// Between two probabilities, by their log odds. `share`: of the second.
+    static func between(_ first: Float, _ second: Float, share: Float) -> Float {
+        1 / (1 + exp(-((1 - share) * first.logOdds + share * second.logOdds)))
+    }
 }

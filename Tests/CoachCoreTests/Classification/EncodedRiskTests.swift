@@ -5,7 +5,7 @@ import Testing
 /// What follows from the scores of encoder, linear model and grammar, with the shipped thresholds.
 @Suite("Risk by the encoder")
 struct EncodedRiskTests {
-    private let passage = MessageEncoder.Passage(scores: [Float](repeating: 0, count: MessageEncoder.outputNames.count), isWhole: true)
+    private let passage = MessageEncoder.Passage(scores: [Float](repeating: 0, count: MessageEncoder.outputNames.count), peak: 0..<1)
 
     /// The linear model's probability, the same for all outputs.
     private func linear(_ probability: Float) -> [Float] {
@@ -53,12 +53,15 @@ struct EncodedRiskTests {
         #expect(lowers(sure).isEmpty)
     }
 
-    @Test("no hit is lowered of a message that was read in parts")
+    @Test("no hit is lowered of a message that was not read to its end")
     func parts() {
-        let message = "coffee overdose this morning before the pitch"
-        #expect(Shipped.assessor.assessFully(message).risk.tier < .crisis)
-        let rest = String(repeating: " We met at nine and I wrote the notes about the new office.", count: 8)
-        #expect(Shipped.assessor.assessFully(message + "." + rest).risk.tier == .crisis)
+        func tier(_ sentences: Int) -> RiskTier {
+            let rest = String(repeating: " We met at nine and I wrote the notes about the new office.", count: sentences)
+            return Shipped.assessor.assessFully("coffee overdose this morning before the pitch.\(rest)").risk.tier
+        }
+        // 13 words a sentence: one passage, two, all of the longest message that is read to its end, and more.
+        #expect([0, 3, 8, 12].map(tier).allSatisfy { $0 < .crisis })
+        #expect([14, 40].map(tier).allSatisfy { $0 == .crisis })
     }
 
     @Test("only a hit at tier 2 is lowered, to a concern", arguments: [RiskTier.crisis, .high, .imminent])

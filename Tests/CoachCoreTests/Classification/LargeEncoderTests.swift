@@ -11,7 +11,8 @@ struct LargeEncoderTests {
         var scores = [Float](repeating: danger, count: MessageEncoder.outputNames.count)
         for index in Self.danger..<scores.count { scores[index] = index == Self.danger ? domain : 0 }
         let linear = [Float](repeating: 0.001, count: Self.danger)
-        return try #require(EncoderReading([[.init(scores: scores, isWhole: isWhole)]], by: Shipped.encoder, previous: [linear]))
+        let passages = MessageEncoder.Passages(parts: [.init(scores: scores, peak: 0..<1)], areComplete: isWhole)
+        return try #require(EncoderReading([passages], by: Shipped.encoder, previous: [linear]))
     }
 
     @Test("reads what the small one leaves open: danger, or the domain of a message that was read at once")
@@ -30,8 +31,8 @@ struct LargeEncoderTests {
 
     @Test("scores that are not numbers are no reading")
     func notNumbers() {
-        let passage = MessageEncoder.Passage(scores: [Float](repeating: .nan, count: MessageEncoder.outputNames.count), isWhole: true)
-        #expect(EncoderReading([[passage]], by: Shipped.encoder, previous: [[]]) == nil)
+        let passage = MessageEncoder.Passage(scores: [Float](repeating: .nan, count: MessageEncoder.outputNames.count), peak: 0..<1)
+        #expect(EncoderReading([.init(parts: [passage], areComplete: true)], by: Shipped.encoder, previous: [[]]) == nil)
     }
 
     @Test(

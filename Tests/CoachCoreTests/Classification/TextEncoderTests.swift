@@ -33,7 +33,7 @@ struct TextEncoderTests {
         for example in golden {
             let text = try #require(example["text"]?.string)
             let words = encoder.spelling(Shipped.assessor.words(of: text).map { Array($0.utf8)[...] })
-            let scores = encoder.scores(words, windowed: CrisisClassifier.outputNames.count).scores
+            let scores = encoder.encode(words, windowed: CrisisClassifier.outputNames.count, located: 0).scores
             let expectations = example["scores"]?.elements?.compactMap(\.number) ?? []
             #expect(scores.count == expectations.count)
             for (score, expected) in zip(scores, expectations) {
@@ -49,9 +49,9 @@ struct TextEncoderTests {
         for index in 0..<count {
             var values = [Float](repeating: -1, count: count)
             values[index] = 99
-            #expect(abs(shape.highestMean(of: values) - (100 / window - 1)) < 1e-4, "\(index) of \(count)")
+            #expect(abs(shape.highestWindow(of: values).mean - (100 / window - 1)) < 1e-4, "\(index) of \(count)")
         }
-        #expect(shape.highestMean(of: (0..<count).map(Float.init)) == Float(count) - (window + 1) / 2)
+        #expect(shape.highestWindow(of: (0..<count).map(Float.init)).mean == Float(count) - (window + 1) / 2)
     }
 
     @Test("a projection rounds a row to 8 bits and adds exactly")

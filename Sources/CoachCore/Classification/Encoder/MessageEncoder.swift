@@ -28,8 +28,19 @@ public struct MessageEncoder: Sendable {
     struct Passage: Sendable {
         /// In the order of `outputNames`, not calibrated: for danger the highest of a window, output by output; for domains of all pieces.
         var scores: [Float]
-        /// The message was encoded whole, so that no other passage tells more.
-        var isWhole: Bool
+        /// The message's words that most resemble a crisis.
+        var peak: Range<Int>
+    }
+
+    /// What was read of one form of a message.
+    struct Passages: Sendable {
+        /// At least one.
+        var parts: [Passage]
+        /// No word of the message is in none of the parts.
+        var areComplete: Bool
+
+        /// The message, where it was read at once, so that no other passage tells more.
+        var whole: Passage? { areComplete && parts.count == 1 ? parts[0] : nil }
     }
 
     /// The names of all outputs, in the order of the file.
@@ -75,36 +86,43 @@ public struct MessageEncoder: Sendable {
 
     /// A short message whole; all of one that fits into `maximumPassages`; of a longer one what surrounds its most dangerous windows of the linear
     /// model. `linearWindows`: their first words, the most dangerous first.
-    func passages(_ words: TokenSequence, linearWindows: [Int]) -> [Passage] {
+    func passages(_ words: TokenSequence, linearWindows: [Int]) -> Passages {
         let count = words.tokens.count
-        let isShort = count <= MessageEncoder.passageLength
-        let ranges = isShort ? [0..<count] : starts(of: count, linearWindows).map { $0..<($0 + MessageEncoder.passageLength) }
-        let parts = ranges.flatMap { scores(words, $0, handicap: count > MessageEncoder.longMessage ? longHandicap : 0) }
-        return parts.map { Passage(scores: $0, isWhole: isShort && parts.count == 1) }
+        guard count > MessageEncoder.passageLength else { return passages(words, [0..<count], areComplete: true) }
+        let (starts, areComplete) = starts(of: count, linearWindows)
+        return passages(words, starts.map { $0..<($0 + MessageEncoder.passageLength) }, areComplete: areComplete)
     }
 
-    /// The first words of the passages of a message of `count` words, which is longer than one passage.
-    private func starts(of count: Int, _ linearWindows: [Int]) -> [Int] {
+    /// Those of the message's words in `ranges`.
+    func passages(_ words: TokenSequence, _ ranges: [Range<Int>], areComplete: Bool) -> Passages {
+        let isLong = ranges.reduce(0) { $0 + $1.count } > MessageEncoder.longMessage
+        return Passages(parts: ranges.flatMap { parts(words, $0, handicap: isLong ? longHandicap : 0) }, areComplete: areComplete)
+    }
+
+    /// The first words of the passages of a message of `count` words, which is longer than one passage, and whether these are all of it.
+    private func starts(of count: Int, _ linearWindows: [Int]) -> ([Int], areComplete: Bool) {
         let last = count - MessageEncoder.passageLength
         let further = 1 + (last - 1) / (MessageEncoder.passageLength - MessageEncoder.sharedWords)
-        guard further >= MessageEncoder.maximumPassages else { return (0...further).map { $0 * last / further } }
+        guard further >= MessageEncoder.maximumPassages else { return ((0...further).map { $0 * last / further }, true) }
         var starts: [Int] = []
         for window in linearWindows where starts.count < MessageEncoder.maximumPassages {
             let start = max(0, min(window - MessageEncoder.wordsBefore, last))
             let isCovered = starts.contains { abs($0 - start) < MessageEncoder.passageLength - MessageEncoder.wordsBefore }
             if !isCovered { starts.append(start) }
         }
-        return starts
+        return (starts, false)
     }
 
     /// In parts where the words have more pieces than the encoder has positions. It encodes at least one word at a time.
-    private func scores(_ words: TokenSequence, _ range: Range<Int>, handicap: Float) -> [[Float]] {
-        var parts: [[Float]] = []
+    private func parts(_ words: TokenSequence, _ range: Range<Int>, handicap: Float) -> [Passage] {
+        var parts: [Passage] = []
         var rest = encoder.spelling(Array(words.words(range)))[...]
         repeat {
-            let (scores, encoded) = encoder.scores(rest, windowed: CrisisClassifier.outputNames.count)
-            parts.append(scores.map { $0 - handicap })
-            rest = rest.dropFirst(max(encoded, 1))
+            let first = range.upperBound - rest.count
+            let encoded = encoder.encode(rest, windowed: CrisisClassifier.outputNames.count, located: MessageEncoder.crisis)
+            let peak = (first + encoded.peak.lowerBound)..<(first + encoded.peak.upperBound)
+            parts.append(Passage(scores: encoded.scores.map { $0 - handicap }, peak: peak))
+            rest = rest.dropFirst(encoded.words)
         } while !rest.isEmpty
         return parts
     }

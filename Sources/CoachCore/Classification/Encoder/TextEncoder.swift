@@ -21,13 +21,21 @@ struct TextEncoder: Sendable {
                 && [width, innerWidth].allSatisfy { $0.isMultiple(of: TextEncoder.columnUnit) }
         }
 
-        /// The highest mean of a window of `values`, of which there is one for each piece. The last window ends with the last piece.
-        func highestMean(of values: [Float]) -> Float {
-            let last = max(values.count - windowLength, 0)
-            return (Array(stride(from: 0, to: last, by: windowStride)) + [last]).reduce(-.infinity) { highest, start in
-                let window = values[start..<min(start + windowLength, values.count)]
-                return max(highest, window.reduce(0, +) / Float(window.count))
+        /// The window of `values`, of which there is one for each piece, with the highest mean.
+        func highestWindow(of values: [Float]) -> (mean: Float, pieces: Range<Int>) {
+            Self.highestWindow(of: values[...], length: windowLength, stride: windowStride)
+        }
+
+        /// The last window ends with the last value.
+        static func highestWindow(of values: ArraySlice<Float>, length: Int, stride step: Int) -> (mean: Float, pieces: Range<Int>) {
+            let last = max(values.endIndex - length, values.startIndex)
+            var highest = (mean: -Float.infinity, pieces: values.indices)
+            for start in Array(stride(from: values.startIndex, to: last, by: step)) + [last] {
+                let window = values[start..<min(start + length, values.endIndex)]
+                let mean = window.reduce(0, +) / Float(window.count)
+                if mean > highest.mean { highest = (mean, window.indices) }
             }
+            return highest
         }
     }
 
@@ -153,11 +161,23 @@ struct TextEncoder: Sendable {
     /// How many of the head's columns are outputs; the others fill it up to a multiple of `VECTOR_COLUMNS`.
     let outputCount: Int
 
-    /// The scores of a text, one for each output, and the number of its words that fit into the positions. The first `windowed` outputs have the
-    /// highest mean of a window, as a mean over many words hides what a few of them say; the others have the mean of all pieces. `words` are folded
-    /// as the training's were, and corrected (`spelling`).
-    func scores(_ words: some Sequence<ArraySlice<UInt8>>, windowed: Int) -> (scores: [Float], words: Int) {
-        let (numbers, encoded) = numbers(words)
+    /// What is known of a text.
+    struct Encoded {
+        /// One for each output.
+        var scores: [Float]
+        /// How many of its words fit into the positions.
+        var words: Int
+        /// The words in which `located`, an output, is highest.
+        var peak: Range<Int>
+    }
+
+    /// Pieces of an `Encoded.peak`: some ten words, less than most sentences.
+    private static let peakLength = 12
+
+    /// The first `windowed` outputs have the highest mean of a window, as a mean over many words hides what a few of them say; the others have the
+    /// mean of all pieces. `words` are folded as the training's were, and corrected (`spelling`).
+    func encode(_ words: some Sequence<ArraySlice<UInt8>>, windowed: Int, located: Int) -> Encoded {
+        let (numbers, wordOfPiece) = numbers(words)
         let tokens = numbers.count
         let rows = Self.rows(for: tokens)
         var x = embedded(numbers, rows: rows)
@@ -170,26 +190,32 @@ struct TextEncoder: Sendable {
         }
         let pieces = head(x, rows: rows)
         let columns = pieces.count / rows
+        func values(_ output: Int) -> [Float] { (0..<tokens).map { pieces[$0 * columns + output] } }
         let scores = (0..<outputCount).map { output in
-            let own = (0..<tokens).map { pieces[$0 * columns + output] }
-            return output < windowed ? shape.highestMean(of: own) : own.reduce(0, +) / Float(tokens)
+            output < windowed ? shape.highestWindow(of: values(output)).mean : values(output).reduce(0, +) / Float(tokens)
         }
-        return (scores, encoded)
+        let own = values(located)
+        let window = shape.highestWindow(of: own).pieces
+        let peak = Shape.highestWindow(of: own[window], length: Self.peakLength, stride: 1).pieces
+        let last = wordOfPiece[tokens - 1]
+        return Encoded(scores: scores, words: last + 1, peak: wordOfPiece[peak.lowerBound]..<(wordOfPiece[peak.upperBound - 1] + 1))
     }
 
-    private func numbers(_ words: some Sequence<ArraySlice<UInt8>>) -> (pieces: [Int], words: Int) {
+    /// The numbers of the pieces, and of each the word that it is of. The pieces at the ends count as of the words beside them.
+    private func numbers(_ words: some Sequence<ArraySlice<UInt8>>) -> (pieces: [Int], words: [Int]) {
         var numbers = [vocabulary.first]
-        var encoded = 0
-        for word in words {
+        var wordOfPiece = [0]
+        for (index, word) in words.enumerated() {
             let count = numbers.count
             vocabulary.append(word, to: &numbers)
             guard numbers.count < shape.positions || count == 1 else {
                 numbers.removeSubrange(count...)
                 break
             }
-            encoded += 1
+            wordOfPiece += [Int](repeating: index, count: numbers.count - count)
         }
-        return (numbers.prefix(shape.positions - 1) + [vocabulary.last], encoded)
+        let last = wordOfPiece[wordOfPiece.count - 1]
+        return (numbers.prefix(shape.positions - 1) + [vocabulary.last], wordOfPiece.prefix(shape.positions - 1) + [last])
     }
 
     private func embedded(_ numbers: [Int], rows: Int) -> [Float] {

@@ -56,6 +56,14 @@ struct TokenSequence {
         }
     }
 
+    /// The words of the sentences that words in `range`, which is not empty, are of: as far as `reach` words before and behind these.
+    func sentences(around range: Range<Int>, reach: Int) -> Range<Int> {
+        let (first, last) = (tokens[range.lowerBound].sentence, tokens[range.upperBound - 1].sentence)
+        let before = tokens[..<range.lowerBound].suffix(reach).drop { $0.sentence < first }
+        let behind = tokens[range.upperBound...].prefix(reach).prefix { $0.sentence == last }
+        return before.startIndex..<behind.endIndex
+    }
+
     static func isWord(_ unit: UInt32) -> Bool {
         (0x61...0x7A).contains(unit) || (0x30...0x39).contains(unit) || (unit >= 0x80 && unit != ScalarFolding.ellipsis)
     }
