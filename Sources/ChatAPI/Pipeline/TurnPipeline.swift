@@ -42,7 +42,7 @@ struct TurnPipeline: Sendable {
         case .begun(let context, _):
             // From here on a stop reaches it without the database.
             registry.expect(context.identity.turnID, of: http.caller.userID)
-            let assessment = await pending.final
+            let assessment = await assess(request, pending, in: context)
             let reservation = try await reserve(request, assessment, context, http)
             let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
             return TurnSubscription(turn: turn, request: .began)

@@ -22,17 +22,39 @@ final class EncoderQueue: Sendable {
             TurnMetrics.notEncoded(need, rejection)
             return PendingAssessment(first)
         }
+        @Sendable func encode() async -> MessageAssessment {
+            await run(need, first, since: start) { assessor.encode(message, first, usesLargeEncoder: $0) }
+        }
         switch need {
-        case .danger: return PendingAssessment(await encode(message, first, need, by: assessor, since: start))
+        case .danger:
+            let final = await encode()
+            // What it means is decided when the database has said what stands before it.
+            guard let fragment = assessor.fragment(message, final) else { return PendingAssessment(final) }
+            return PendingAssessment(fragment, Task { final })
         // Ends by itself, also when its request is cancelled.
-        case .ordinary: return PendingAssessment(first, Task { await encode(message, first, need, by: assessor, since: start) })
+        case .ordinary: return PendingAssessment(first, Task { await encode() })
         }
     }
 
-    /// The assessment of an admitted message by the encoder; `first` when it waited too long.
-    private func encode(
-        _ message: String, _ first: MessageAssessment, _ need: MessageAssessor.EncodingNeed, by assessor: MessageAssessor,
-        since start: ContinuousClock.Instant
+    /// The final assessment of a message, that of a fragment by the user's message before it.
+    func assess(
+        _ pending: PendingAssessment, of message: String, after history: [HistoryMessage], by assessor: MessageAssessor
+    ) async -> MessageAssessment {
+        let final = await pending.final
+        let earlier = history.filter { $0.role == .user }.map(\.content)
+        guard !earlier.isEmpty, assessor.fragment(message, final) != nil else { return final }
+        let start = ContinuousClock.now
+        if let rejection = budget.withLock({ $0.admit(.danger, at: start) }) {
+            TurnMetrics.notEncoded(.danger, rejection)
+            return final
+        }
+        return await run(.danger, final, since: start) { assessor.assess(message, final, after: earlier, usesLargeEncoder: $0) }
+    }
+
+    /// Assesses an admitted message with the encoders. `first`, its assessment so far, when it waited too long.
+    private func run(
+        _ need: MessageAssessor.EncodingNeed, _ first: MessageAssessment, since start: ContinuousClock.Instant,
+        _ assess: @escaping @Sendable (_ usesLargeEncoder: () -> Bool) -> MessageAssessment
     ) async -> MessageAssessment {
         let second: MessageAssessment? = await withCheckedContinuation { continuation in
             queue.async {
@@ -41,7 +63,7 @@ final class EncoderQueue: Sendable {
                 let assessment =
                     isLate
                     ? nil
-                    : assessor.encode(message, first) {
+                    : assess {
                         let hasTime = self.budget.withLock { $0.hasTimeForLargeEncoder(after: begin.duration(to: .now)) }
                         TurnMetrics.largeEncoder(isUsed: hasTime)
                         return hasTime
@@ -61,7 +83,8 @@ final class EncoderQueue: Sendable {
 
 /// The assessment of a message, which the encoder may still raise while the turn begins.
 struct PendingAssessment: Sendable {
-    /// What a turn begins with: the final assessment, or that of an ordinary message before it is encoded, whose risk is never above the final one's.
+    /// What a turn begins with: the final assessment, or that of an ordinary message before it is encoded, or of a fragment by itself, whose risk is
+    /// never above the final one's.
     let first: MessageAssessment
     private let encoding: Task<MessageAssessment, Never>?
 

@@ -72,6 +72,11 @@ extension MessageAssessor {
         return MessageAssessment(risk: risk, domains: domains(readings, found, features[0]) ?? first.domains)
     }
 
+    func readings(_ found: Found, _ features: [MessageFeatures], usesLargeEncoder: () -> Bool) -> [EncoderReading] {
+        var passages = EncodedPassages()
+        return readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
+    }
+
     /// That of the small encoder, and that of the large one where the small one leaves danger or the domain open. Empty without encoders, or when the
     /// small one's scores are not numbers; without that of the large one when those are not.
     private func readings(

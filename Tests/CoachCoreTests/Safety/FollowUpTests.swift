@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+
+@testable import CoachCore
+
+/// Short messages that follow another one of their user: `follow-ups.txt`.
+@Suite("A message and what was said before it")
+struct FollowUpTests {
+    private struct FollowUp {
+        var isDanger: Bool
+        var writer: Character
+        var before: String
+        var message: String
+
+        init?(_ line: String) {
+            guard let sign = line.first, "+-".contains(sign) else { return nil }
+            let texts = line.dropFirst(3).split(separator: " | ", maxSplits: 1).map(String.init)
+            guard texts.count == 2, let writer = line.dropFirst().first else { return nil }
+            (isDanger, self.writer, before, message) = (sign == "+", writer, texts[0], texts[1])
+        }
+    }
+
+    private static let cases = ((try? Checkout.cases("follow-ups.txt")) ?? []).compactMap(FollowUp.init)
+
+    private static func hasCard(_ message: String, after earlier: [String]) -> Bool {
+        let alone = Shipped.assessor.assessFully(message)
+        return Shipped.assessor.assess(message, alone, after: earlier).risk.tier >= .crisis
+    }
+
+    @Test(
+        "harmless fragments lose their card by it, danger keeps it",
+        arguments: [("ab", 0.999, 0.0), ("c", 0.999, 0.0)])
+    func shares(writers: String, danger: Double, calm: Double) {
+        func share(_ isDanger: Bool, _ earlier: (FollowUp) -> [String]) -> Double {
+            let cases = Self.cases.filter { $0.isDanger == isDanger && writers.contains($0.writer) }
+            return Double(cases.count { Self.hasCard($0.message, after: earlier($0)) }) / Double(cases.count)
+        }
+        let alone = (danger: share(true) { _ in [] }, calm: share(false) { _ in [] })
+        let after = (danger: share(true) { [$0.before] }, calm: share(false) { [$0.before] })
+        #expect(after.danger >= danger && after.calm <= calm, "\(alone) by themselves, \(after) after what was said")
+    }
+
+    @Test("what was said before that is read")
+    func before() {
+        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
+        #expect(Self.hasCard(message, after: []))
+        #expect(!Self.hasCard(message, after: [boots]))
+        // The last message that says something.
+        #expect(!Self.hasCard(message, after: ["I can't see a way through this month.", boots, "size 43", "thanks"]))
+        #expect(Self.hasCard(message, after: [boots, "I keep thinking everyone would be better off if I wasn't here."]))
+    }
+
+    @Test(
+        "is not asked where the grammar decides, nor of messages that are no fragments",
+        arguments: [
+            "I'm going to kill myself tonight", "I want to kill myself", "I w4nt t0 d1e", "What can I cook with rice and two eggs?",
+            "Last thing on the list is done, my sister has the dog now. After Sunday nobody has to look after me any more.",
+        ])
+    func others(message: String) {
+        let alone = Shipped.assessor.assessFully(message)
+        #expect(Shipped.assessor.fragment(message, alone) == nil)
+        let after = Shipped.assessor.assess(message, alone, after: ["I need new hiking boots for Saturday, my old ones leak."])
+        #expect(after.risk == alone.risk && after.domains == alone.domains)
+    }
+
+    @Test("a fragment that lost its card has it while the stored level is raised")
+    func stored() {
+        let earlier = ["I need new hiking boots for Saturday, my old ones leak."]
+        let message = "I bought them today."
+        let risk = Shipped.assessor.assess(message, Shipped.assessor.assessFully(message), after: earlier).risk
+        #expect(Shipped.fusion.fuse(risk, stored: .calm).risk.tier < .crisis)
+        #expect(Shipped.fusion.fuse(risk, stored: .concern).risk.tier >= .crisis)
+    }
+
+    @Test("without time for the large encoder a fragment keeps its card")
+    func noTime() {
+        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
+        let alone = Shipped.assessor.assessFully(message)
+        #expect(Shipped.assessor.assess(message, alone, after: [boots]) { false }.risk == alone.risk)
+    }
+}
