@@ -29,7 +29,9 @@ extension TurnPipeline {
     func start(
         _ input: ClientConversation, model name: String, in conversation: ConversationID? = nil, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
-        var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai)
+        let supplied = SuppliedContext(
+            history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
+        var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai, supplied: supplied)
         let assessment = await http.trace.step("assess") { await assess(request) }
         let model = try await model(name, request, assessment, http)
         request.personaID = model.personaID
@@ -39,8 +41,6 @@ extension TurnPipeline {
         } catch {
             throw rejected(GatewayError(error), await assessment.final.risk, request, http)
         }
-        request.supplied = SuppliedContext(
-            history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
         return try await start(request, assessment, http)
     }
 

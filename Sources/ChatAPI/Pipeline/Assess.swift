@@ -3,11 +3,20 @@ import CoachCore
 extension TurnPipeline {
     /// Classifies the message: its risk and its scores for each coaching domain, by one pass and, where there is time, the encoder. An ordinary
     /// message is encoded while its turn begins.
-    func assess(_ request: TurnRequest) async -> PendingAssessment { await encoderQueue.assess(request.message, by: coaching.assessor) }
+    func assess(_ request: TurnRequest) async -> PendingAssessment {
+        let isFirst = request.conversationID == nil && request.supplied?.history.isEmpty != false
+        return await encoderQueue.assess(request.message, isFirst: isFirst, by: coaching.assessor)
+    }
 
-    /// The final assessment of a message whose turn has begun.
-    func assess(_ request: TurnRequest, _ pending: PendingAssessment, in context: TurnContext) async -> MessageAssessment {
-        await encoderQueue.assess(
-            pending, of: request.message, after: context.history + (request.supplied?.history ?? []), by: coaching.assessor)
+    /// The assessment of a message whose turn has begun: that of a fragment with the user's message before it, unless danger was found before, or the
+    /// turn began as that of a user in danger. `savedTier`: of the message in the database.
+    func assessInContext(
+        _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext
+    ) async -> MessageAssessment {
+        let assessment = await pending.final
+        let isCalm = context.safetyLevel == .calm && request.supplied?.showsConcern != true
+        guard isCalm, savedTier < .crisis, context.callsModel else { return assessment }
+        let history = context.history + (request.supplied?.history ?? [])
+        return await encoderQueue.assess(request.message, assessment, after: history, by: coaching.assessor)
     }
 }

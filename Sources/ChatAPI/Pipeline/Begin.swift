@@ -3,11 +3,12 @@ import HTTPEdge
 
 extension TurnPipeline {
     /// Calls `begin_turn`, in one round trip, and in a second one when it rejects a message that the encoder, or the stored safety level that the
-    /// rejection names, shows to be a crisis. When the result is `begun`, the user's message is saved. Throws `failure`.
+    /// rejection names, shows to be a crisis. When the result is `begun`, the user's message is saved, with `savedTier`. Throws `failure`.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
-    ) async throws(GatewayError) -> BeginTurnResult {
+    ) async throws(GatewayError) -> (result: BeginTurnResult, savedTier: RiskTier) {
         do {
+            var savedTier = assessment.first.risk.tier
             let result: BeginTurnResult = try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
                 let first = try await repository.begin(http.caller, request, assessment.first)
                 guard case .rejected(let rejection, _) = first, assessment.first.risk.tier < .crisis else { return first }
@@ -15,10 +16,11 @@ extension TurnPipeline {
                 // Most limits do not reject a user in danger (CONTRACT §4).
                 let risk = coaching.fusion.fuse(final.risk, stored: rejection.safetyLevel).risk
                 guard risk.tier >= .crisis else { return first }
+                savedTier = risk.tier
                 return try await repository.begin(http.caller, request, MessageAssessment(risk: risk, domains: final.domains))
             }
             http.context.rateLimit.record(result.rate)
-            return result
+            return (result, savedTier)
         } catch {
             throw failure(error, await assessment.final.risk, request, http)
         }

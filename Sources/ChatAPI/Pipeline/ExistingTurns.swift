@@ -76,9 +76,10 @@ extension TurnPipeline {
         case .begun(let context, let message, _):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
             registry.expect(context.identity.turnID, of: http.caller.userID)
-            let assessment = await assess(request, await assess(request), in: context)
+            let savedTier = context.earlierRisk?.tier ?? .none
+            let assessment = await assessInContext(request, assess(request), savedTier: savedTier, context)
             let reservation = try await reserve(request, assessment, context, http)
-            let turn = await answer(request, assessment, savedTier: context.earlierRisk?.tier ?? .none, context, reservation, http)
+            let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, request: .began), from: .start, http)
         }
     }

@@ -38,13 +38,14 @@ struct TurnPipeline: Sendable {
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        switch try await http.trace.step("begin", { try await begin(request, pending, http) }) {
+        let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, http) }
+        switch result {
         case .begun(let context, _):
             // From here on a stop reaches it without the database.
             registry.expect(context.identity.turnID, of: http.caller.userID)
-            let assessment = await assess(request, pending, in: context)
+            let assessment = await assessInContext(request, pending, savedTier: savedTier, context)
             let reservation = try await reserve(request, assessment, context, http)
-            let turn = await answer(request, assessment, savedTier: pending.first.risk.tier, context, reservation, http)
+            let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
             return TurnSubscription(turn: turn, request: .began)
         case .known(let known, _):
             http.trace.end()

@@ -13,8 +13,8 @@ final class EncoderQueue: Sendable {
     private let budget = Mutex(EncoderBudget(processors: ProcessInfo.processInfo.activeProcessorCount))
 
     /// Assesses a message. Returns when its danger is decided as far as the database has to know it to begin a turn: an ordinary message is
-    /// still being encoded then.
-    func assess(_ message: String, by assessor: MessageAssessor) async -> PendingAssessment {
+    /// still being encoded then. `isFirst`: the conversation has no earlier messages, with which a fragment would be read when they are known.
+    func assess(_ message: String, isFirst: Bool, by assessor: MessageAssessor) async -> PendingAssessment {
         let first = assessor.assess(message)
         guard let need = assessor.encodingNeed(first) else { return PendingAssessment(first) }
         let start = ContinuousClock.now
@@ -28,27 +28,27 @@ final class EncoderQueue: Sendable {
         switch need {
         case .danger:
             let final = await encode()
-            // What it means is decided when the database has said what stands before it.
-            guard let fragment = assessor.fragment(message, final) else { return PendingAssessment(final) }
-            return PendingAssessment(fragment, Task { final })
+            guard !isFirst, let fragment = assessor.fragment(message, final) else { return PendingAssessment(final) }
+            return PendingAssessment(fragment, final: final)
         // Ends by itself, also when its request is cancelled.
         case .ordinary: return PendingAssessment(first, Task { await encode() })
         }
     }
 
-    /// The final assessment of a message, that of a fragment by the user's message before it.
+    /// `assessment`, or that of a fragment that is harmless after its user's messages in `history`, which is oldest first.
     func assess(
-        _ pending: PendingAssessment, of message: String, after history: [HistoryMessage], by assessor: MessageAssessor
+        _ message: String, _ assessment: MessageAssessment, after history: [HistoryMessage], by assessor: MessageAssessor
     ) async -> MessageAssessment {
-        let final = await pending.final
         let earlier = history.filter { $0.role == .user }.map(\.content)
-        guard !earlier.isEmpty, assessor.fragment(message, final) != nil else { return final }
+        guard !earlier.isEmpty, assessor.fragment(message, assessment) != nil else { return assessment }
         let start = ContinuousClock.now
         if let rejection = budget.withLock({ $0.admit(.danger, at: start) }) {
             TurnMetrics.notEncoded(.danger, rejection)
-            return final
+            return assessment
         }
-        return await run(.danger, final, since: start) { assessor.assess(message, final, after: earlier, usesLargeEncoder: $0) }
+        return await run(.danger, assessment, since: start) {
+            assessor.assess(message, assessment, after: earlier, usesLargeEncoder: $0)
+        }
     }
 
     /// Assesses an admitted message with the encoders. `first`, its assessment so far, when it waited too long.
@@ -86,13 +86,18 @@ struct PendingAssessment: Sendable {
     /// What a turn begins with: the final assessment, or that of an ordinary message before it is encoded, or of a fragment by itself, whose risk is
     /// never above the final one's.
     let first: MessageAssessment
+    private let known: MessageAssessment
     private let encoding: Task<MessageAssessment, Never>?
 
-    init(_ first: MessageAssessment, _ encoding: Task<MessageAssessment, Never>? = nil) { (self.first, self.encoding) = (first, encoding) }
+    init(_ first: MessageAssessment, final: MessageAssessment) { (self.first, known, encoding) = (first, final, nil) }
 
-    /// Waits for the encoders: milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
+    init(_ first: MessageAssessment, _ encoding: Task<MessageAssessment, Never>? = nil) {
+        (self.first, known, self.encoding) = (first, first, encoding)
+    }
+
+    /// That of the message by itself. Waits for the encoders: milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
     var final: MessageAssessment {
-        get async { await encoding?.value ?? first }
+        get async { await encoding?.value ?? known }
     }
 }
 

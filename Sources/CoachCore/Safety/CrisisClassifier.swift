@@ -79,7 +79,7 @@ public struct CrisisClassifier: Sendable {
     /// Prefix of the pattern ids of what counts only while the stored level is 1 or more.
     static let followUpPrefix = "\(patternPrefix)after_concern."
 
-    static func followUpID(_ category: RiskCategory) -> String { "\(followUpPrefix)\(category.rawValue)" }
+    private static func followUpID(_ category: RiskCategory) -> String { "\(followUpPrefix)\(category.rawValue)" }
 
     /// What the model finds only while the stored level is 1 or more, as follow-ups for `SafetyFusion`.
     static let followUps: [CrisisGrammar.FollowUp] = RiskCategory.allCases.map { category in

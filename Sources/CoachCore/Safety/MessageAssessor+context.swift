@@ -1,47 +1,64 @@
-/// The assessment of fragments, as "I bought them today", by what their user said before.
+/// The assessment of fragments, as "I bought them today", with their user's message before them.
 extension MessageAssessor {
-    /// Words of the longest fragment.
+    /// Words, and bytes, of the longest fragment.
     private static let fragmentLength = 12
-    /// Minimum probability of a crisis at which a fragment with the message before it stays one. Of the 300 messages by which it was chosen
-    /// (`follow-ups.txt` of the tests) 119 of 122 in danger keep their card, and 49 of 91 harmless ones.
+    private static let fragmentBytes = 200
+    /// Minimum probability of a crisis, by the encoders from a fragment and the message before it, at which the fragment has a card. Chosen by 300
+    /// messages of two writers: 119 of 122 cards in danger stay, and 49 of 91 harmless ones; of a third writer's 36 of 37 and 7 of 15
+    /// (`follow-ups.txt` of the tests).
     private static let lowestInContext: Float = 0.4
+    /// Messages of the user that are looked at, and characters at the end of each: as long as those by which the threshold was chosen.
+    private static let earlierMessages = 4
+    private static let earlierCharacters = 200
 
-    /// What is known of a fragment without the message before it: what the grammar finds in it. nil for other messages: all but a few words that the
-    /// models alone take for a crisis.
+    /// Of a fragment what the grammar finds in it, which is less than a crisis. nil for other messages: all but a few words that the models alone take
+    /// for a crisis.
     public func fragment(_ message: String, _ assessment: MessageAssessment) -> MessageAssessment? {
-        guard assessment.risk.tier >= .crisis, let category = assessment.risk.categories.first else { return nil }
+        guard assessment.risk.tier >= .crisis, message.utf8.count <= Self.fragmentBytes else { return nil }
         let found = search(message)
         guard found.risk.tier < .crisis, found.forms.count == 1, found.forms[0].tokens.count <= Self.fragmentLength else { return nil }
-        var risk = found.risk
-        // While the stored level is 1 or more it is what the models take it for.
-        risk.patterns.append(CrisisClassifier.followUpID(category))
-        return MessageAssessment(risk: risk, domains: assessment.domains)
+        return MessageAssessment(risk: found.risk, domains: assessment.domains)
     }
 
-    /// `assessment` of a message or, of a fragment that is harmless after what its user said before, that of the fragment. `earlier`: the user's
-    /// messages, oldest first. For the encoders' queue, as `encode`.
+    /// `assessment`, or, of a fragment that is harmless after the message before it, that of the fragment. `earlier`: the user's messages, oldest first.
+    /// For users whose stored level is calm. To be called where `encode` is.
     public func assess(
         _ message: String, _ assessment: MessageAssessment, after earlier: [String], usesLargeEncoder: () -> Bool = { true }
     ) -> MessageAssessment {
-        guard let fragment = fragment(message, assessment),
-            let before = earlier.last(where: { search($0).domains.wordCount >= Self.fewestWords }),
+        guard let fragment = fragment(message, assessment), let before = textBefore(earlier),
             let probability = crisisProbability("\(before)\n\(message)", usesLargeEncoder: usesLargeEncoder),
             probability < Self.lowestInContext
         else { return assessment }
+        // Not a concern: its level would let the next fragment have a card. The score is that of the message by itself, for the judge.
         var risk = fragment.risk
-        risk.score = probability
+        risk.score = assessment.risk.score
         return MessageAssessment(risk: risk, domains: fragment.domains)
     }
 
-    /// By the encoders; nil without them, when the large one has no time, and of what the grammar takes for a crisis.
+    /// The newest message of more than two words with those after it; nil without one.
+    private func textBefore(_ earlier: [String]) -> String? {
+        let ends = earlier.suffix(Self.earlierMessages).map { $0.lastWords(characters: Self.earlierCharacters) }
+        guard let first = ends.lastIndex(where: { search($0).domains.wordCount >= Self.fewestWords }) else { return nil }
+        return ends[first...].joined(separator: "\n")
+    }
+
+    /// By both encoders; nil where the large one is missing or has no time, a word was not read, or the grammar finds a crisis.
     private func crisisProbability(_ text: String, usesLargeEncoder: () -> Bool) -> Float? {
         let found = search(text.withoutJSONNames ?? text)
-        guard found.risk.tier < .crisis else { return nil }
-        var isComplete = true
+        guard largeEncoder != nil, found.risk.tier < .crisis else { return nil }
+        var hadTime = true
         let readings = readings(found, features(of: found)) {
-            isComplete = usesLargeEncoder()
-            return isComplete
+            hadTime = usesLargeEncoder()
+            return hadTime
         }
-        return isComplete ? readings.last?.crisisProbability : nil
+        return hadTime && readings.allSatisfy(\.isComplete) ? readings.last?.crisisProbability : nil
+    }
+}
+
+extension String {
+    /// Its end, without the word that the limit cuts.
+    fileprivate func lastWords(characters: Int) -> String {
+        let end = suffix(characters)
+        return String(end.startIndex == startIndex ? end : end.drop { !$0.isWhitespace })
     }
 }

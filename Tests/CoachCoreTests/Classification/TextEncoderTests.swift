@@ -54,6 +54,26 @@ struct TextEncoderTests {
         #expect(shape.highestWindow(of: (0..<count).map(Float.init)).mean == Float(count) - (window + 1) / 2)
     }
 
+    @Test("the words that most resemble a crisis are found wherever they stand", arguments: [0, 1, 5])
+    func peak(sentencesBefore: Int) throws {
+        let encoder = try TextEncoder.load(
+            file: Checkout.data("domains/encoder-large.bin"), named: "encoder-large", settings: MessageEncoder.Limits.count
+        ).encoder
+        let other = "We met at nine and I wrote the notes about the new office. "
+        let (before, danger) = (String(repeating: other, count: sentencesBefore), "I am going to kill myself tonight. ")
+        let words = { (text: String) in Shipped.assessor.words(of: text).map { Array($0.utf8)[...] } }
+        let first = words(before).count
+        let text = words(before + danger + other)
+        let encoded = encoder.encode(text, windowed: CrisisClassifier.outputNames.count, located: MessageEncoder.crisis)
+        #expect(encoded.words == text.count && encoded.peak.overlaps(first..<(first + words(danger).count)), "\(encoded.peak)")
+        // Nothing to read, and fewer words than positions.
+        let empty = encoder.encode([], windowed: CrisisClassifier.outputNames.count, located: MessageEncoder.crisis)
+        #expect(empty.words == 1 && empty.peak == 0..<1)
+        let long = encoder.encode(
+            words(String(repeating: other, count: 40)), windowed: CrisisClassifier.outputNames.count, located: MessageEncoder.crisis)
+        #expect((1..<480).contains(long.words) && long.peak.upperBound <= long.words)
+    }
+
     @Test("a projection rounds a row to 8 bits and adds exactly")
     func projection() throws {
         let (inputs, outputs, rows) = (12, TextEncoder.columnUnit * 2, 8)

@@ -40,7 +40,7 @@ struct FollowUpTests {
         #expect(after.danger >= danger && after.calm <= calm, "\(alone) by themselves, \(after) after what was said")
     }
 
-    @Test("what was said before that is read")
+    @Test("the newest message of more than two words is read, with what was said after it")
     func before() {
         let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
         #expect(Self.hasCard(message, after: []))
@@ -48,34 +48,35 @@ struct FollowUpTests {
         // The last message that says something.
         #expect(!Self.hasCard(message, after: ["I can't see a way through this month.", boots, "size 43", "thanks"]))
         #expect(Self.hasCard(message, after: [boots, "I keep thinking everyone would be better off if I wasn't here."]))
+        #expect(Self.hasCard(message, after: ["thanks", "ok"]))
+        // The end of a long one.
+        let long = String(repeating: "We met at nine and I wrote the notes about the new office. ", count: 60)
+        #expect(!Self.hasCard(message, after: [long + boots]))
+        #expect(Self.hasCard(message, after: [long + "I keep thinking everyone would be better off if I wasn't here."]))
     }
 
     @Test(
-        "is not asked where the grammar decides, nor of messages that are no fragments",
+        "where the grammar decides, or a message is no fragment, nothing else is read",
         arguments: [
-            "I'm going to kill myself tonight", "I want to kill myself", "I w4nt t0 d1e", "What can I cook with rice and two eggs?",
+            "I'm going to kill myself tonight", "I want to kill myself", "I w4nt t0 d1e",
             "Last thing on the list is done, my sister has the dog now. After Sunday nobody has to look after me any more.",
         ])
     func others(message: String) {
         let alone = Shipped.assessor.assessFully(message)
-        #expect(Shipped.assessor.fragment(message, alone) == nil)
+        #expect(alone.risk.tier >= .crisis && Shipped.assessor.fragment(message, alone) == nil)
         let after = Shipped.assessor.assess(message, alone, after: ["I need new hiking boots for Saturday, my old ones leak."])
         #expect(after.risk == alone.risk && after.domains == alone.domains)
     }
 
-    @Test("a fragment that lost its card has it while the stored level is raised")
-    func stored() {
-        let earlier = ["I need new hiking boots for Saturday, my old ones leak."]
-        let message = "I bought them today."
-        let risk = Shipped.assessor.assess(message, Shipped.assessor.assessFully(message), after: earlier).risk
-        #expect(Shipped.fusion.fuse(risk, stored: .calm).risk.tier < .crisis)
-        #expect(Shipped.fusion.fuse(risk, stored: .concern).risk.tier >= .crisis)
-    }
-
-    @Test("without time for the large encoder a fragment keeps its card")
+    @Test("without the large encoder, or time for it, a fragment keeps its card")
     func noTime() {
         let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
         let alone = Shipped.assessor.assessFully(message)
+        #expect(alone.risk.tier >= .crisis)
         #expect(Shipped.assessor.assess(message, alone, after: [boots]) { false }.risk == alone.risk)
+        let small = MessageAssessor(
+            grammar: Shipped.grammar, domains: Shipped.domains, classifier: Shipped.classifier, domainClassifier: nil,
+            encoder: Shipped.encoder)
+        #expect(small.assess(message, alone, after: [boots]).risk == alone.risk)
     }
 }

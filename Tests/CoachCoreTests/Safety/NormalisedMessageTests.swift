@@ -4,6 +4,17 @@ import Testing
 
 @Suite("Normalisation")
 struct NormalisedMessageTests {
+    @Test("words have the sentences around them, as far as the reach")
+    func sentences() {
+        let words = NormalisedMessage("One two. Three four five. Six seven eight nine. Ten").plain
+        #expect(words.sentences(around: 3..<4, reach: 9) == 2..<5)
+        #expect(words.sentences(around: 4..<6, reach: 9) == 2..<9)
+        #expect(words.sentences(around: 0..<1, reach: 9) == 0..<2)
+        #expect(words.sentences(around: 9..<10, reach: 9) == 9..<10)
+        #expect(words.sentences(around: 7..<8, reach: 1) == 6..<9)
+        #expect(NormalisedMessage("one two three four").plain.sentences(around: 1..<2, reach: 2) == 0..<4)
+    }
+
     private func words(_ sequence: TokenSequence) -> [String] {
         sequence.tokens.map { String(decoding: sequence.bytes[$0.bytes], as: UTF8.self) }
     }

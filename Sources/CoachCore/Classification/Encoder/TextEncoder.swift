@@ -161,7 +161,7 @@ struct TextEncoder: Sendable {
     /// How many of the head's columns are outputs; the others fill it up to a multiple of `VECTOR_COLUMNS`.
     let outputCount: Int
 
-    /// What is known of a text.
+    /// The result of `encode`.
     struct Encoded {
         /// One for each output.
         var scores: [Float]
