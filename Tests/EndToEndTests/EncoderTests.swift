@@ -109,7 +109,8 @@ struct EncoderTests {
             tiers["tiers"] = [["name": "free", "requests_per_minute": 20, "messages_per_day": 1, "concurrent_turns": 2]]
             tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 2]
         }
-        let user = try await Self.gateway(root).testUser()
+        let gateway = try await Self.gateway(root)
+        let user = gateway.testUser()
         let first = try await user.chat("I need new hiking boots for Saturday, my old ones leak.", ["country": "US"])
         let id = try #require(first.first("start")?["conversation_id"])
         #expect(try await user.chat("Hello", ["conversation_id": id]).errorCode == "BIZ_2002")
