@@ -58,7 +58,8 @@ enum MetricHelp {
         "coach_safety_replaced_total":
             "sentences of answers that the output guard replaced: phone, method, secrecy, identity and the other kinds of "
             + "output-guard.json",
-        "coach_encoder_messages_total": "messages for the encoder, and what became of their tier: raised, lowered, kept; a fragment may count twice",
+        "coach_encoder_messages_total":
+            "messages for the encoder, and what became of their tier: raised, lowered, kept; a fragment may count twice",
         "coach_large_encoder_messages_total":
             "messages that the large encoder was to read: read, or no_time because others would have waited too long",
         "coach_encoder_refused_total":
