@@ -17,6 +17,15 @@ struct EncoderTests {
         return try await Gateway(database: testBed.database.gatewayURL, simulator: testBed.simulator.url, environment: environment)
     }
 
+    private static func oneMessageADay() throws -> Folder {
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["tiers"] = [["name": "free", "requests_per_minute": 20, "messages_per_day": 1, "concurrent_turns": 2]]
+            tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 2]
+        }
+        return root
+    }
+
     @Test("reads what the first pass leaves open before the turn begins, with the card in the stream and the stage in the audit")
     func reads() async throws {
         let gateway = try await Self.gateway()
@@ -33,12 +42,7 @@ struct EncoderTests {
 
     @Test("raises a message that seemed ordinary while its turn begins: its risk is saved, and no daily limit refuses it")
     func raises() async throws {
-        let root = try Folder.copyOfRoot()
-        try root.edit("deploy/tiers.json") { tiers in
-            tiers["tiers"] = [["name": "free", "requests_per_minute": 20, "messages_per_day": 1, "concurrent_turns": 2]]
-            tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 2]
-        }
-        let gateway = try await Self.gateway(root)
+        let gateway = try await Self.gateway(Self.oneMessageADay())
         let user = gateway.testUser()
         let answer = try await user.chat(Self.ordinary, ["country": "US", "client_message_id": "k"])
         #expect(answer.eventTypes.prefix(2) == ["start", "safety"] && answer.eventTypes.last == "done")
@@ -104,12 +108,7 @@ struct EncoderTests {
 
     @Test("a fragment that no limit refuses, because it may mean danger, has its card whatever was said before")
     func fragmentAtLimit() async throws {
-        let root = try Folder.copyOfRoot()
-        try root.edit("deploy/tiers.json") { tiers in
-            tiers["tiers"] = [["name": "free", "requests_per_minute": 20, "messages_per_day": 1, "concurrent_turns": 2]]
-            tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 2]
-        }
-        let gateway = try await Self.gateway(root)
+        let gateway = try await Self.gateway(Self.oneMessageADay())
         let user = gateway.testUser()
         let first = try await user.chat("I need new hiking boots for Saturday, my old ones leak.", ["country": "US"])
         let id = try #require(first.first("start")?["conversation_id"])
