@@ -30,7 +30,8 @@ extension MessageAssessor {
         return encode(message, first, &passages, usesLargeEncoder: usesLargeEncoder)
     }
 
-    /// The scores of domains that `assessFully` gives, by assessors that differ in their domains alone: each encoder reads the message once.
+    /// The scores of domains that `assessFully` gives, by assessors that differ in their domains alone: each encoder reads the message once,
+    /// and for each of them the most dangerous sentences of a long one.
     static func domains(_ message: String, by assessors: [MessageAssessor]) -> [DomainScores] {
         var passages = EncodedPassages()
         return assessors.map { $0.assessFully(message, &passages).domains }
