@@ -9,7 +9,7 @@ extension TurnPipeline {
         guard let judge, context.callsModel, judge.looks(at: assessment.risk) else { return (assessment, []) }
         let start = ContinuousClock.now
         let call = await trace.step("judge") { tracing in
-            var prompt = coaching.prompts.judgePrompt(message: request.message)
+            var prompt = coaching.prompts.judgePrompt(message: request.message, after: history(before: request, context))
             prompt.tracing = tracing
             return await JudgeCall(judge: judge).run(prompt, recorder) { cancel in registry.onStop(of: context.identity.turnID, cancel) }
         }

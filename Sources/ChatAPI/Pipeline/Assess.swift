@@ -16,7 +16,12 @@ extension TurnPipeline {
         let assessment = await pending.final
         let isCalm = context.safetyLevel == .calm && request.supplied?.showsConcern != true
         guard isCalm, savedTier < .crisis, context.callsModel else { return assessment }
-        let history = context.history + (request.supplied?.history ?? [])
+        let history = history(before: request, context)
         return await encoderQueue.assess(request.message, assessment, after: history, by: coaching.assessor)
+    }
+
+    /// What was said before, as far as it is known when the turn begins: that of the conversation, and what the client keeps of it.
+    func history(before request: TurnRequest, _ context: TurnContext) -> [HistoryMessage] {
+        context.history + (request.supplied?.history ?? [])
     }
 }

@@ -60,11 +60,21 @@ public struct PromptBuilder: Sendable {
     /// Tokens of a judge's answer.
     private static let judgeTokens = 60
 
-    /// Asks a judge about one message (`SafetyJudge`).
-    public func judgePrompt(message: String) -> Prompt {
-        let data = DelimitedData.block(message, tag: "user_message", limit: NormalisedMessage.scalarLimit)
+    /// Messages of the conversation that a judge reads besides, and Unicode scalars of each: as much as shows what an answer answers.
+    private static let earlierMessages = 4
+    private static let earlierScalars = 400
+
+    /// Asks a judge about one message (`SafetyJudge`). `history`: the messages before it, oldest first.
+    public func judgePrompt(message: String, after history: [HistoryMessage] = []) -> Prompt {
+        let earlier = history.suffix(PromptBuilder.earlierMessages).map { "\($0.role == .user ? "person" : "coach"): \($0.content)" }
+        var data = [DelimitedData.block(message, tag: "user_message", limit: NormalisedMessage.scalarLimit)]
+        if !earlier.isEmpty {
+            data.insert(DelimitedData.list(earlier, tag: "earlier_messages", limit: PromptBuilder.earlierScalars), at: 0)
+        }
         return Prompt(
-            messages: [.init(role: .system, content: templates.filled(.judge)), .init(role: .user, content: data)],
+            messages: [
+                .init(role: .system, content: templates.filled(.judge)), .init(role: .user, content: data.joined(separator: "\n\n")),
+            ],
             maximumOutputTokens: PromptBuilder.judgeTokens)
     }
 
