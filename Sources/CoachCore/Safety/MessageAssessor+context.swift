@@ -25,8 +25,8 @@ extension MessageAssessor {
     public func assess(
         _ message: String, _ assessment: MessageAssessment, after earlier: [String], usesLargeEncoder: () -> Bool = { true }
     ) -> MessageAssessment {
-        guard let fragment = fragment(message, assessment), let before = textBefore(earlier),
-            let probability = crisisProbability("\(before)\n\(message)", usesLargeEncoder: usesLargeEncoder),
+        guard let fragment = fragment(message, assessment),
+            let probability = crisisProbability(message, after: earlier, usesLargeEncoder: usesLargeEncoder),
             probability < Self.lowestInContext
         else { return assessment }
         // Not a concern: its level would let the next fragment have a card. The score is that of the message by itself, for the judge.
@@ -42,8 +42,13 @@ extension MessageAssessor {
         return ends[first...].joined(separator: "\n")
     }
 
-    /// By both encoders; nil where the large one is missing or has no time, a word was not read, or the grammar finds a crisis.
-    private func crisisProbability(_ text: String, usesLargeEncoder: () -> Bool) -> Float? {
+    /// By both encoders, from the message and what its user said before; nil where nothing was said, the large one is missing or has no time, a word
+    /// was not read, or the grammar finds a crisis.
+    public func crisisProbability(
+        _ message: String, after earlier: [String], usesLargeEncoder: () -> Bool = { true }
+    ) -> Float? {
+        guard let before = textBefore(earlier) else { return nil }
+        let text = "\(before)\n\(message)"
         let found = search(text.withoutJSONNames ?? text)
         guard largeEncoder != nil, found.risk.tier < .crisis else { return nil }
         var hadTime = true

@@ -6,18 +6,25 @@ import JSON
 struct AssessCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assess",
-        abstract: "Assess messages from standard input, one a line; print tier, patterns, score and domain of each as JSON Lines.")
+        abstract: "Assess messages from standard input, one a line; print tier, patterns, score and domain of each as JSON Lines.",
+        discussion: "What the same user said before a message stands before it in its line, oldest first, with a tab behind each.")
 
     func run() throws {
         let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
         guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
         let assessor = parts.assessor(parts.domains)
-        while let message = readLine() { Console.writeLine(Self.line(message, by: assessor)) }
+        while let line = readLine() {
+            let messages = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            Console.writeLine(Self.line(messages[messages.count - 1], after: messages.dropLast(), by: assessor))
+        }
     }
 
-    /// All is of the last look, an encoder's where one reads the message. `score` is the highest of all models.
-    static func line(_ message: String, by assessor: MessageAssessor) -> String {
-        let (first, last) = (assessor.assess(message), assessor.assessFully(message))
+    /// All is of the last look, an encoder's where one reads the message; `earlier`: as of a user whose stored level is calm. `score` is the highest of
+    /// all models from the message alone, `score_in_context` that of the last one from the messages before as well.
+    static func line(_ message: String, after earlier: [String] = [], by assessor: MessageAssessor) -> String {
+        let first = assessor.assess(message)
+        let last = assessor.assess(message, assessor.assessFully(message), after: earlier)
+        let inContext = assessor.crisisProbability(message, after: earlier)
         let domain = DomainRouter().decide(last.domains, pinned: nil, persona: nil, conversationDomain: nil)
         let bytes = JSONWriter.encode { writer in
             writer.object { writer in
@@ -32,6 +39,7 @@ struct AssessCommand: ParsableCommand {
                 }
                 writer.member("linear_score", first.risk.score.map(Double.init))
                 writer.member("score", last.risk.score.map(Double.init))
+                if let inContext { writer.member("score_in_context", Double(inContext)) }
                 writer.member("domain", domain.domain?.rawValue)
                 writer.member("confidence", domain.confidence)
                 writer.member("text", message)
