@@ -14,8 +14,8 @@ public struct EvaluationFloors: Sendable {
     private var bounds: [Bound] = []
 
     /// `[{"folds": …, "stratum": …, "at_least": …, "at_most": …}]`.
-    public init(json: Data) throws {
-        for value in try JSONValue(parsing: Array(json)).elements ?? [] {
+    public init(json: [UInt8]) throws {
+        for value in try JSONValue(parsing: json).elements ?? [] {
             guard case .string(let folds)? = value["folds"], case .string(let stratum)? = value["stratum"] else { continue }
             bounds.append(
                 Bound(

@@ -28,7 +28,7 @@ struct EdgeFixture {
         self.counter = counter
         secret = try SharedSecret(Self.secret)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let resources = try CrisisResources(json: Data(contentsOf: root.appending(path: "domains/safety/resources.json")))
+        let resources = try CrisisResources(json: Array(Data(contentsOf: root.appending(path: "domains/safety/resources.json"))))
         application = GatewayApplication(
             .init(host: "127.0.0.1", port: 0, corsOrigins: []), features: [feature],
             authenticator: Authenticator(

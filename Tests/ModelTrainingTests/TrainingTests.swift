@@ -87,7 +87,7 @@ struct TrainingTests {
     @Test("a figure outside its bounds, or without rows, is a finding")
     func floors() throws {
         let floors = try EvaluationFloors(
-            json: Data(
+            json: Array(
                 #"[{"folds":"briefs","stratum":"not-crisis, ordinary, en","at_most":0.1},{"folds":"briefs","stratum":"x","at_least":0}]"#
                     .utf8))
         let calm = try #require(row("a calm message"))

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The file format, little-endian: magic, format version, number of outputs; per output its name (length, UTF-8) and six floats; one
 /// signed byte per bucket and output; FNV-1a (64 bits) of all bytes before it.
 extension LinearClassifier {
@@ -7,11 +5,11 @@ extension LinearClassifier {
     private static let formatVersion: UInt8 = 1
 
     /// Every invalid file is one finding; `file` names it there.
-    public init(file bytes: Data, named file: String) throws(ConfigurationRejected) {
+    public init(file bytes: [UInt8], named file: String) throws(ConfigurationRejected) {
         func rejected(_ reason: String) -> ConfigurationRejected {
             ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])
         }
-        var reader = ModelFileReader(bytes: Array(bytes))
+        var reader = ModelFileReader(bytes: bytes)
         guard reader.take(LinearClassifier.magic.count).elementsEqual(LinearClassifier.magic) else { throw rejected("is not a model file") }
         guard reader.take(1).first == LinearClassifier.formatVersion else { throw rejected("has an unknown format version") }
         let content = reader.bytes.dropLast(ModelFileReader.checksumLength)
@@ -28,12 +26,12 @@ extension LinearClassifier {
         self.init(outputs: outputs, weights: weights)
     }
 
-    public var file: Data {
+    public var file: [UInt8] {
         var bytes = LinearClassifier.magic + [LinearClassifier.formatVersion, UInt8(outputs.count)]
         for output in outputs { bytes += output.bytes }
         for bucket in 0..<MessageFeatures.bucketCount {
             for output in outputs.indices { bytes.append(UInt8(bitPattern: weight(bucket: bucket, output: output))) }
         }
-        return Data(bytes + ModelFileReader.checksum(bytes[...]))
+        return bytes + ModelFileReader.checksum(bytes[...])
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 /// The validated templates of `prompts/`.
@@ -49,7 +48,7 @@ public struct PromptTemplates: Sendable, Equatable {
 
     /// Parses and validates all files, keyed by name (`system.md`, …). The error has all findings: missing, unknown, blank or non-UTF-8
     /// files, and missing or unknown placeholders.
-    public init(files: [String: Data]) throws(ConfigurationRejected) {
+    public init(files: [String: [UInt8]]) throws(ConfigurationRejected) {
         var findings: [ConfigurationFinding] = []
         func report(_ file: String, _ path: String, _ problem: JSONFinding.Problem) {
             findings.append(ConfigurationFinding(file, path, problem))

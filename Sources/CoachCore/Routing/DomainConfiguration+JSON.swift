@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 extension DomainConfiguration: JSONReadable {
@@ -46,7 +45,7 @@ extension DomainConfiguration: JSONReadable {
 extension DomainConfigurations {
     /// Parses and validates all seven files, keyed by file name. The error has the findings of all files, with missing and duplicate
     /// domains, values out of bounds and unknown keys.
-    public init(files: [String: Data]) throws(ConfigurationRejected) {
+    public init(files: [String: [UInt8]]) throws(ConfigurationRejected) {
         var findings: [ConfigurationFinding] = []
         var byDomain: [Domain: DomainConfiguration] = [:]
         for (file, json) in files.sorted(by: { $0.key < $1.key }) {

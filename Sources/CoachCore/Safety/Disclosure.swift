@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 /// Which notice of talking to a machine a turn's `start` event has. Raw values are those of the database.
@@ -15,7 +14,7 @@ public struct Disclosures: Sendable, Equatable {
     private var texts: [String: [DisclosureKind: String]]
 
     /// Parses and validates the file. The error has all findings.
-    public init(json: Data, file: String = "disclosure.json") throws(ConfigurationRejected) {
+    public init(json: [UInt8], file: String = "disclosure.json") throws(ConfigurationRejected) {
         self = try ConfigurationRejected.read(json, file: file, Disclosures.init)
     }
 

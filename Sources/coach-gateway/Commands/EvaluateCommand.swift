@@ -47,7 +47,7 @@ struct EvaluateCommand: ParsableCommand {
             add(leftOut(files, shipped))
             add(crossValidated(files))
         }
-        let floors = try EvaluationFloors(json: Data(contentsOf: root.appendingPathComponent("domains/safety/floors.json")))
+        let floors = try EvaluationFloors(json: Array(Data(contentsOf: root.appendingPathComponent("domains/safety/floors.json"))))
         let outside = floors.findings(shares, columns: isWhole ? nil : Array(shares.keys))
         guard outside.isEmpty else {
             Console.error(outside.joined(separator: "\n"))

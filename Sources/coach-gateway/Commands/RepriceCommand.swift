@@ -50,7 +50,7 @@ struct RepriceCommand: AsyncParsableCommand {
     private static func shippedPrices(in root: URL) throws -> PriceBook {
         let (bytes, unreadable) = ProductFile(root: root).read("deploy/prices.json")
         if let unreadable { throw ValidationError(unreadable) }
-        let (prices, findings) = PriceBook.read(bytes ?? Data())
+        let (prices, findings) = PriceBook.read(bytes ?? [])
         guard let prices else { throw ValidationError(findings.joined(separator: "\n")) }
         return prices
     }

@@ -32,7 +32,7 @@ struct TrainCommand: ParsableCommand {
         let trainer = files.trainer(seed: options.seed)
         let (trained, risks) = trainer.train()
         let model = inactive ? trained.replacing(trained.outputs.map(\.inactive)) : trained
-        try model.file.write(to: root.appendingPathComponent(TrainingFiles.model), options: .atomic)
+        try Data(model.file).write(to: root.appendingPathComponent(TrainingFiles.model), options: .atomic)
         let evaluations = [true, false].map { isPlain in CrisisEvaluation(trainer.rows, risks) { $0.isPlain == isPlain } }
         Console.writeLine(
             "\(TrainingFiles.model): trained on \(files.rows.count) rows\n| left-out briefs | plain rows | plain | oblique |\n\(CrisisEvaluation.table(evaluations))"
@@ -60,7 +60,7 @@ struct TrainCommand: ParsableCommand {
 
     private func write(_ trainer: DomainTrainer, _ root: URL) throws {
         let (model, evaluation) = trainer.train()
-        try model.file.write(to: root.appendingPathComponent(TrainingFiles.domainModel), options: .atomic)
+        try Data(model.file).write(to: root.appendingPathComponent(TrainingFiles.domainModel), options: .atomic)
         Console.writeLine("\(TrainingFiles.domainModel): trained on \(trainer.rows.count) rows\n\(evaluation.table)")
     }
 }

@@ -21,7 +21,7 @@ struct CoachingFiles {
             try Disclosures(json: json)
         }
         let safetyProtocol = Self.attempt(file("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
-            Array(text)
+            text
         }
         let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)
@@ -82,7 +82,7 @@ struct CoachingFiles {
 
     /// The content of `domains/` by domain. Only valid files are looked at.
     private func domainBodies() -> [String: JSONValue] {
-        let bodies = (folder("domains", suffix: ".json").content ?? [:]).values.compactMap { try? JSONValue(parsing: Array($0)) }
+        let bodies = (folder("domains", suffix: ".json").content ?? [:]).values.compactMap { try? JSONValue(parsing: $0) }
         return Dictionary(bodies.compactMap { body in body["id"]?.string.map { ($0, body) } }) { first, _ in first }
     }
 
@@ -113,16 +113,16 @@ struct CoachingFiles {
         }
     }
 
-    private func file(_ path: String) -> (content: Data?, findings: [String]) {
+    private func file(_ path: String) -> (content: [UInt8]?, findings: [String]) {
         let (bytes, finding) = ProductFile(root: root).read(path)
         return (bytes, finding.map { [$0] } ?? [])
     }
 
     /// The files of a folder by name; nil when one of them cannot be read, because what is missing would be reported as well.
-    private func folder(_ name: String, suffix: String) -> (content: [String: Data]?, findings: [String]) {
+    private func folder(_ name: String, suffix: String) -> (content: [String: [UInt8]]?, findings: [String]) {
         let (names, unreadable) = ProductFile(root: root).names(in: name, suffix: suffix)
         var findings = unreadable.map { [$0] } ?? []
-        var files: [String: Data] = [:]
+        var files: [String: [UInt8]] = [:]
         for file in names {
             let (bytes, finding) = ProductFile(root: root).read("\(name)/\(file)")
             if let finding { findings.append(finding) }

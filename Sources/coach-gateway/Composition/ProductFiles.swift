@@ -30,7 +30,7 @@ struct ProductFiles {
             let (bytes, unreadable) = ProductFile(root: root).read(path)
             if let unreadable { findings.append(unreadable) }
             guard let bytes else { return nil }
-            let (value, wrong) = parse(Array(bytes))
+            let (value, wrong) = parse(bytes)
             findings += wrong
             return value
         }

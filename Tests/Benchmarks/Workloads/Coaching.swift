@@ -93,9 +93,9 @@ private enum Shipped {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    private static func data(_ path: String) throws -> Data { try Data(contentsOf: root.appending(path: path)) }
+    private static func data(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: root.appending(path: path))) }
 
-    private static func files(in folder: String, suffix: String) throws -> [String: Data] {
+    private static func files(in folder: String, suffix: String) throws -> [String: [UInt8]] {
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
         return try names.filter { $0.hasSuffix(suffix) }.reduce(into: [:]) { $0[$1] = try data("\(folder)/\($1)") }
     }

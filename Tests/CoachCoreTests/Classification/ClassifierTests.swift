@@ -32,8 +32,8 @@ struct ClassifierTests {
         flipped[bytes.count / 2] ^= 1
         var version = bytes
         version[8] = 9
-        for invalid in [flipped, version, bytes.dropLast(), Data(), Data("{}".utf8), Data(bytes.prefix(40))] {
-            #expect(throws: ConfigurationRejected.self) { try LinearClassifier(file: Data(invalid), named: file) }
+        for invalid in [flipped, version, bytes.dropLast(), [], Array("{}".utf8), Array(bytes.prefix(40))] {
+            #expect(throws: ConfigurationRejected.self) { try LinearClassifier(file: invalid, named: file) }
         }
     }
 

@@ -26,7 +26,7 @@ struct TextEncoderTests {
     /// by up to 0.3 in these texts. The large one's scores are spread four times as far.
     @Test("the scores are those of the trained network", arguments: [("encoder", 0.35), ("encoder-large", 1)])
     func scores(name: String, tolerance: Double) throws {
-        let golden = try JSONValue(parsing: Array(Checkout.data("Tests/CoachCoreTests/Golden/\(name)-scores.json"))).elements ?? []
+        let golden = try JSONValue(parsing: Checkout.data("Tests/CoachCoreTests/Golden/\(name)-scores.json")).elements ?? []
         let file = try Checkout.data("domains/\(name).bin")
         let encoder = try TextEncoder.load(file: file, named: name, settings: MessageEncoder.Limits.count).encoder
         #expect(golden.count >= 4)
@@ -204,12 +204,12 @@ struct TextEncoderTests {
     @Test("a damaged or shortened file, and one that was calibrated behind another, is rejected", arguments: ["encoder", "encoder-large"])
     func damaged(name: String) throws {
         let file = try Checkout.data("domains/\(name).bin")
-        func expectRejected(_ file: Data, previous: MessageEncoder?) {
+        func expectRejected(_ file: [UInt8], previous: MessageEncoder?) {
             #expect(throws: ConfigurationRejected.self) { try MessageEncoder(file: file, named: name, previous: previous) }
         }
         let previous = name == "encoder" ? nil : Shipped.encoder
         expectRejected(file.dropLast(1), previous: previous)
-        expectRejected(Data(), previous: previous)
+        expectRejected([], previous: previous)
         var changed = file
         changed[file.count / 2] ^= 1
         expectRejected(changed, previous: previous)

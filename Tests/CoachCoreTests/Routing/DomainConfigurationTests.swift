@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Domain configuration")
 struct DomainConfigurationTests {
-    private func files() throws -> [String: Data] { try Checkout.files(in: "domains", suffix: ".json") }
+    private func files() throws -> [String: [UInt8]] { try Checkout.files(in: "domains", suffix: ".json") }
 
     @Test("the seven shipped files are valid, with guidance of 120 to 250 words each")
     func shipped() {
@@ -33,7 +33,7 @@ struct DomainConfigurationTests {
              "system_prompt": "\(String(repeating: "word ", count: 60)) {{profile}}", "routing": {"en": {"99": ["a"]}, "fr": {}}}
             """
         let error = #expect(throws: ConfigurationRejected.self) {
-            try DomainConfigurations(files: ["juggling.json": Data(json.utf8)])
+            try DomainConfigurations(files: ["juggling.json": Array(json.utf8)])
         }
         let paths = Set(error?.findings.map(\.path) ?? [])
         for path in [

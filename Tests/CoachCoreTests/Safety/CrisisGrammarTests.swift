@@ -30,7 +30,7 @@ struct CrisisGrammarTests {
                          {"id": "en.a", "language": "xx", "category": "abuse", "tier": 2, "subject": "you", "patterns": ["a?"], "note": 1}],
              "idioms": [], "follow_ups": []}
             """
-        let error = #expect(throws: ConfigurationRejected.self) { try CrisisGrammar(json: Data(json.utf8)) }
+        let error = #expect(throws: ConfigurationRejected.self) { try CrisisGrammar(json: Array(json.utf8)) }
         let problems = (error?.findings ?? []).map(\.description)
         for expected in [
             "{NONE}", "markers.odd", "corrected[0]", "sorrow", "tier", "{B}", "en.a", "language", "subject", "note", "optional",
@@ -45,7 +45,7 @@ struct CrisisGrammarTests {
 
     @Test("a file that is not a JSON object is one finding", arguments: ["", "[]", "{", "null"])
     func notJSON(_ text: String) {
-        let error = #expect(throws: ConfigurationRejected.self) { try CrisisGrammar(json: Data(text.utf8)) }
+        let error = #expect(throws: ConfigurationRejected.self) { try CrisisGrammar(json: Array(text.utf8)) }
         #expect(error?.findings.count == 1)
     }
 

@@ -142,7 +142,7 @@ struct CrisisResourcesTests {
         let text = String(decoding: try Checkout.data("domains/safety/resources.json"), as: UTF8.self)
         let mark = #""verified_with": "samhsa.gov""#
         let dated = text.replacing(mark, with: #""verified_on": "2026-01-31", \#(mark)"#)
-        let resources = try CrisisResources(json: Data(dated.utf8))
+        let resources = try CrisisResources(json: Array(dated.utf8))
         func lines(_ day: String) throws -> [String] { resources.outdated(on: try #require(CalendarDay(day))) }
         #expect(try lines("2027-01-31").isEmpty)
         #expect(try lines("2027-02-01") == ["SAMHSA National Helpline was last verified on 2026-01-31"])
@@ -161,7 +161,7 @@ struct CrisisResourcesTests {
             {"version": 0, "countries": {"us": {"emergency": "911", "language": "en", "resources": [{"name": "x", "phone": "1"}]}},
              "same_as": {"UK": "XX"}, "international": [], "texts": {}, "extra": 1}
             """
-        let error = #expect(throws: ConfigurationRejected.self) { try CrisisResources(json: Data(json.utf8)) }
+        let error = #expect(throws: ConfigurationRejected.self) { try CrisisResources(json: Array(json.utf8)) }
         #expect((error?.findings.count ?? 0) >= 7)
         #expect(error?.findings.contains { $0.description.contains("same_as.UK") } == true)
     }

@@ -59,7 +59,7 @@ struct DialogueTests {
 
     @Test("enough messages reach the expected level, and calm dialogues stay calm")
     func floors() throws {
-        let json = try JSONDocument(parsing: Array(Checkout.data("Tests/CoachCoreTests/Safety/Cases/dialogues.json"))).value
+        let json = try JSONDocument(parsing: Checkout.data("Tests/CoachCoreTests/Safety/Cases/dialogues.json")).value
         let file = try #require(JSONReader.collect(json, File.init).0)
         #expect(file.dialogues.count == 20 && file.dialogues.allSatisfy { (4...8).contains($0.turns.count) })
         var missed: [String] = []

@@ -207,7 +207,7 @@ struct OutputGuardTests {
             ("\"version\": 2", "\"version\": 2, \"more\": 2"),
         ] {
             #expect(file.contains(part))
-            #expect(throws: ConfigurationRejected.self) { try OutputRules(json: Data(file.replacing(part, with: other).utf8)) }
+            #expect(throws: ConfigurationRejected.self) { try OutputRules(json: Array(file.replacing(part, with: other).utf8)) }
         }
     }
 }

@@ -8,11 +8,11 @@ enum Checkout {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    static func data(_ path: String) throws -> Data { try Data(contentsOf: root.appending(path: path)) }
+    static func data(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: root.appending(path: path))) }
 
-    static func files(in folder: String, suffix: String) throws -> [String: Data] {
+    static func files(in folder: String, suffix: String) throws -> [String: [UInt8]] {
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
-        var files: [String: Data] = [:]
+        var files: [String: [UInt8]] = [:]
         for name in names where name.hasSuffix(suffix) { files[name] = try data("\(folder)/\(name)") }
         return files
     }

@@ -8,7 +8,7 @@ extension GuardedAnswer {
     /// The guard with the rules of the checkout.
     static func shipped(language: String, holdsSentences: Bool = false) throws -> GuardedAnswer {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../domains/safety").standardized
-        func data(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
+        func data(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: folder.appending(path: name))) }
         let rules = try OutputRules(json: data("output-guard.json"))
         let outputGuard = OutputGuard(rules: rules, resources: try CrisisResources(json: data("resources.json")))
         return GuardedAnswer(outputGuard, language: language, holdsSentences: holdsSentences)

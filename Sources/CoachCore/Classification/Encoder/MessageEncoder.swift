@@ -1,5 +1,3 @@
-import Foundation
-
 /// A transformer that assesses a message from the order of its words, where the grammar, the terms and the linear models see few words at a time:
 /// for danger (`MessageEncoder+risk`) and for the domain (`MessageEncoder+domains`). One reading serves both. It takes milliseconds of a
 /// processor, so it does not run on an event loop.
@@ -67,7 +65,7 @@ public struct MessageEncoder: Sendable {
 
     /// Rejects a file that is damaged, has other outputs than `outputNames`, or was calibrated behind another encoder than `previous`: nil behind
     /// the linear model.
-    public init(file bytes: Data, named file: String, previous: MessageEncoder? = nil) throws(ConfigurationRejected) {
+    public init(file bytes: [UInt8], named file: String, previous: MessageEncoder? = nil) throws(ConfigurationRejected) {
         let content = try TextEncoder.load(file: bytes, named: file, settings: Limits.count)
         func rejected(_ reason: String) -> ConfigurationRejected {
             ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
 /// for the caller; the checksum of the encoder's file behind which this one was calibrated (8 bytes, zeros without one); six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
 /// of pieces (4 bytes), per piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
@@ -24,11 +22,11 @@ extension TextEncoder {
     }
 
     /// Every invalid file is one finding; `file` names it there.
-    static func load(file bytes: Data, named file: String, settings count: Int) throws(ConfigurationRejected) -> Content {
+    static func load(file bytes: [UInt8], named file: String, settings count: Int) throws(ConfigurationRejected) -> Content {
         func rejected(_ reason: String) -> ConfigurationRejected {
             ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid(reason))])
         }
-        var reader = ModelFileReader(bytes: Array(bytes))
+        var reader = ModelFileReader(bytes: bytes)
         guard reader.take(magic.count).elementsEqual(magic) else { throw rejected("is not an encoder's file") }
         guard reader.number() == formatVersion else { throw rejected("has an unknown format version") }
         guard reader.bytes.count > checksumLength,

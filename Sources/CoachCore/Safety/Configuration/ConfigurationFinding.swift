@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 /// An error in a configuration file. Loaders collect findings and report all of them at once.
@@ -29,9 +28,9 @@ public struct ConfigurationRejected: Error, Sendable, Equatable, CustomStringCon
 
     /// Reads a file with `body`; throws all its findings.
     static func read<Value>(
-        _ json: Data, file: String, _ body: (JSONReader) throws(JSONFinding) -> Value
+        _ json: [UInt8], file: String, _ body: (JSONReader) throws(JSONFinding) -> Value
     ) throws(ConfigurationRejected) -> Value {
-        let (value, findings) = JSONReader.collect(Array(json), body)
+        let (value, findings) = JSONReader.collect(json, body)
         guard let value else {
             throw ConfigurationRejected(findings: findings.map { ConfigurationFinding(file, $0.path, $0.problem) })
         }

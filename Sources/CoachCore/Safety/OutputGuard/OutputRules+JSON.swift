@@ -1,9 +1,8 @@
-import Foundation
 import JSON
 
 extension OutputRules {
     /// Parses and validates the file. The error has all findings.
-    public init(json: Data, file: String = "output-guard.json") throws(ConfigurationRejected) {
+    public init(json: [UInt8], file: String = "output-guard.json") throws(ConfigurationRejected) {
         self = try ConfigurationRejected.read(json, file: file, OutputRules.init)
     }
 
