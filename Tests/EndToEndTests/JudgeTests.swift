@@ -79,14 +79,15 @@ struct JudgeTests {
         let start = try #require(try await user.chat("\(Self.grey) \(first)").first("start")?.fields)
         expectDone(try await user.chat("six of them \(second)", ["conversation_id": try #require(start["conversation_id"])]))
         let asked = try #require(try await judge.requests(containing: second).first?.messages.last)
-        let earlier = "<earlier_messages>\n- person: \(Self.grey) \(first)\n- coach: How many did you find?\n</earlier_messages>\n\n"
-        #expect(asked.content == "\(earlier)<user_message>\nsix of them \(second)\n</user_message>")
+        let said = "<person>\n\(Self.grey) \(first)\n</person>\n<coach>\nHow many did you find?\n</coach>"
+        let newest = "<user_message>\nsix of them \(second)\n</user_message>"
+        #expect(asked.content == "<earlier_messages>\n\(said)\n</earlier_messages>\n\n\(newest)")
         let kept = ["We sold the car", "six of them \(third)"].map { ["role": "user", "content": $0] }
         let answer = try await user.browser.send(
             "POST", "/v1/chat/completions", body: Array(try JSONSerialization.data(withJSONObject: ["model": "coach", "messages": kept])))
         #expect(answer.status == 200)
         let content = try #require(try await judge.requests(containing: third).first?.messages.last).content
-        #expect(content.hasPrefix("<earlier_messages>\n- person: We sold the car\n</earlier_messages>"))
+        #expect(content.hasPrefix("<earlier_messages>\n<person>\nWe sold the car\n</person>\n</earlier_messages>"))
     }
 
     @Test("tokens and times of both calls are on the metrics page, as in the ledger, and without prices they are one turn")

@@ -20,7 +20,7 @@ extension TurnPipeline {
         return await encoderQueue.assess(request.message, assessment, after: history, by: coaching.assessor)
     }
 
-    /// What was said before, as far as it is known when the turn begins: that of the conversation, and what the client keeps of it.
+    /// The messages before: those that are stored, then those that the client sent.
     func history(before request: TurnRequest, _ context: TurnContext) -> [HistoryMessage] {
         context.history + (request.supplied?.history ?? [])
     }

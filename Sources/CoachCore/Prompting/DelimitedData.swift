@@ -14,6 +14,16 @@ enum DelimitedData {
         return "<\(tag)>\n\(lines.joined(separator: "\n"))\n</\(tag)>"
     }
 
+    /// Of a conversation the end of each message, of at most `limit` Unicode scalars: what it asks stands there. Each is an element of its own that its
+    /// text cannot close: a line break must not begin a message of somebody else's.
+    static func messages(_ messages: [HistoryMessage], tag: String, limit: Int) -> String {
+        let elements = messages.map { message in
+            let end = String(String.UnicodeScalarView(message.content.unicodeScalars.suffix(limit)))
+            return block(end, tag: message.role == .user ? "person" : "coach", limit: limit)
+        }
+        return "<\(tag)>\n\(elements.joined(separator: "\n"))\n</\(tag)>"
+    }
+
     static let notGiven = "(not given)"
 
     /// Escapes angle brackets and their look-alikes, removes control and invisible characters, and cuts the text to `limit` scalars.

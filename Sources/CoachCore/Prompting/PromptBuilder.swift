@@ -60,16 +60,17 @@ public struct PromptBuilder: Sendable {
     /// Tokens of a judge's answer.
     private static let judgeTokens = 60
 
-    /// Messages of the conversation that a judge reads besides, and Unicode scalars of each: as much as shows what an answer answers.
+    /// How many of the messages before show a judge what a message means, and how many Unicode scalars at the end of each. Not measured: a question and
+    /// its answer twice, in some 400 tokens.
     private static let earlierMessages = 4
     private static let earlierScalars = 400
 
-    /// Asks a judge about one message (`SafetyJudge`). `history`: the messages before it, oldest first.
+    /// Asks a judge about one message (`SafetyJudge`). `history`: the messages before it, oldest first; the last four are shown to it.
     public func judgePrompt(message: String, after history: [HistoryMessage] = []) -> Prompt {
-        let earlier = history.suffix(PromptBuilder.earlierMessages).map { "\($0.role == .user ? "person" : "coach"): \($0.content)" }
+        let earlier = history.suffix(PromptBuilder.earlierMessages)
         var data = [DelimitedData.block(message, tag: "user_message", limit: NormalisedMessage.scalarLimit)]
         if !earlier.isEmpty {
-            data.insert(DelimitedData.list(earlier, tag: "earlier_messages", limit: PromptBuilder.earlierScalars), at: 0)
+            data.insert(DelimitedData.messages(Array(earlier), tag: "earlier_messages", limit: PromptBuilder.earlierScalars), at: 0)
         }
         return Prompt(
             messages: [
