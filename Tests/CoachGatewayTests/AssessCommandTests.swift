@@ -9,9 +9,7 @@ struct AssessCommandTests {
     func lines() throws {
         let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
         let assessor = try #require(parts.map { $0.assessor($0.domains) }, "\(findings)")
-        func assess(_ message: String, after earlier: [String] = []) throws -> JSONValue {
-            try JSONValue(parsing: Array(AssessCommand.line(message, after: earlier, by: assessor).utf8))
-        }
+        func assess(_ line: String) throws -> JSONValue { try JSONValue(parsing: Array(AssessCommand.answer(to: line, by: assessor).utf8)) }
 
         let danger = try assess("I am going to \"kill myself\" tonight")
         #expect(danger["tier"]?.integer == 3 && danger["categories"]?.elements?.first?.string == "suicide")
@@ -21,11 +19,15 @@ struct AssessCommandTests {
         let calm = try assess("I want to get in shape")
         #expect(calm["tier"]?.integer == 0 && calm["patterns"]?.elements?.isEmpty == true && calm["domain"]?.string == "fitness")
         #expect(calm["linear_score"]?.number.map { Double($0) }.map { $0 < 0.1 } == true)
-        #expect(calm["score_in_context"] == nil)
+        #expect(calm["score_in_context"] == .null)
 
         let (fragment, boots) = ("I bought them today.", "I need new hiking boots for Saturday, my old ones leak.")
         #expect(try assess(fragment)["tier"]?.integer.map { $0 >= 2 } == true)
-        let answer = try assess(fragment, after: [boots])
-        #expect(answer["tier"]?.integer == 0 && answer["score_in_context"]?.number.map { $0 < 0.4 } == true, "\(answer)")
+        for earlier in [boots, "I have been to town.\t\(boots)"] {
+            let answer = try assess("\(earlier)\t\(fragment)")
+            #expect(answer["tier"]?.integer == 0 && answer["score_in_context"]?.number.map { $0 < 0.4 } == true, "\(answer)")
+            #expect(answer["text"]?.string == fragment)
+        }
+        #expect(try assess("\(boots)\t")["text"]?.string == "")
     }
 }

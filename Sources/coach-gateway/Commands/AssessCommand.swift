@@ -7,21 +7,24 @@ struct AssessCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assess",
         abstract: "Assess messages from standard input, one a line; print tier, patterns, score and domain of each as JSON Lines.",
-        discussion: "What the same user said before a message stands before it in its line, oldest first, with a tab behind each.")
+        discussion: "A line may begin with earlier messages of the same user, oldest first, each with a tab behind it.")
 
     func run() throws {
         let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
         guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
         let assessor = parts.assessor(parts.domains)
-        while let line = readLine() {
-            let messages = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-            Console.writeLine(Self.line(messages[messages.count - 1], after: messages.dropLast(), by: assessor))
-        }
+        while let line = readLine() { Console.writeLine(Self.answer(to: line, by: assessor)) }
     }
 
-    /// All is of the last look, an encoder's where one reads the message; `earlier`: as of a user whose stored level is calm. `score` is the highest of
-    /// all models from the message alone, `score_in_context` that of the last one from the messages before as well.
-    static func line(_ message: String, after earlier: [String] = [], by assessor: MessageAssessor) -> String {
+    /// Of a line of the input: the last of its messages is assessed.
+    static func answer(to line: String, by assessor: MessageAssessor) -> String {
+        let messages = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        return Self.line(messages[messages.count - 1], after: messages.dropLast(), by: assessor)
+    }
+
+    /// All is of the last look, an encoder's where one reads the message, and as of a user whose stored level is calm. `score` is the highest of all
+    /// models for the message alone; `score_in_context` that of the last encoder for it and the earlier ones together, null where they are not read.
+    private static func line(_ message: String, after earlier: [String], by assessor: MessageAssessor) -> String {
         let first = assessor.assess(message)
         let last = assessor.assess(message, assessor.assessFully(message), after: earlier)
         let inContext = assessor.crisisProbability(message, after: earlier)
@@ -39,7 +42,7 @@ struct AssessCommand: ParsableCommand {
                 }
                 writer.member("linear_score", first.risk.score.map(Double.init))
                 writer.member("score", last.risk.score.map(Double.init))
-                if let inContext { writer.member("score_in_context", Double(inContext)) }
+                writer.member("score_in_context", inContext.map(Double.init))
                 writer.member("domain", domain.domain?.rawValue)
                 writer.member("confidence", domain.confidence)
                 writer.member("text", message)

@@ -11,27 +11,26 @@ struct ProductFile {
         guard descriptor >= 0 else { return (nil, "\(path): cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, let bytes = Self.read(descriptor, count: Int(status.st_size)) else {
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let bytes = Self.read(descriptor, count: Int(status.st_size))
+        else {
             return (nil, "\(path): cannot be read: it is no file, or the disk refuses")
         }
         return (bytes, nil)
     }
 
-    /// At most so many bytes, straight into the array: the models are a hundred megabytes, and each copy of them takes as long as reading them. nil when
-    /// reading fails.
+    /// Straight into the array: the models are a hundred megabytes, which `Data` on the way would hold twice. nil when fewer bytes can be read.
     private static func read(_ descriptor: CInt, count: Int) -> [UInt8]? {
-        var hasFailed = false
-        // SAFETY: `filled` bytes of the room for `count` have been written, and no more are asked for than fit behind them.
+        // SAFETY: the first `filled` bytes of the room for `count` are written at every exit, and no more are asked for than fit behind them.
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while let free = buffer.baseAddress.map({ $0 + filled }), filled < count {
                 let result = Foundation.read(descriptor, free, count - filled)
                 if result < 0, errno == EINTR { continue }
-                hasFailed = result < 0
                 guard result > 0 else { return }
                 filled += result
             }
         }
-        return hasFailed ? nil : bytes
+        return bytes.count == count ? bytes : nil
     }
 
     /// The names of a folder's files, sorted, without its subfolders.
