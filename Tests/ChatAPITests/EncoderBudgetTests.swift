@@ -46,13 +46,33 @@ struct EncoderBudgetTests {
         var budget = EncoderBudget(processors: 2)
         let alone = EncoderQueue.longestWait / EncoderBudget.largeEncoderFactor
         _ = budget.admit(.danger, at: start)
-        #expect(budget.hasTimeForLargeEncoder(after: alone))
-        #expect(!budget.hasTimeForLargeEncoder(after: alone + .milliseconds(1)))
+        #expect(budget.hasTimeForLargeEncoder(.danger, after: alone))
+        #expect(!budget.hasTimeForLargeEncoder(.danger, after: alone + .milliseconds(1)))
         _ = budget.admit(.danger, at: start)
-        #expect(!budget.hasTimeForLargeEncoder(after: alone))
-        #expect(budget.hasTimeForLargeEncoder(after: alone / 2))
+        #expect(!budget.hasTimeForLargeEncoder(.danger, after: alone))
+        #expect(budget.hasTimeForLargeEncoder(.danger, after: alone / 2))
         budget.finish(.danger, after: .milliseconds(2))
-        #expect(budget.hasTimeForLargeEncoder(after: alone))
+        #expect(budget.hasTimeForLargeEncoder(.danger, after: alone))
+    }
+
+    @Test("the large encoder reads ordinary messages while time for it is saved up, and those with open danger always")
+    func saved() {
+        var budget = EncoderBudget(processors: 2)
+        let time = Duration.milliseconds(5)
+        func isRead(_ need: MessageAssessor.EncodingNeed, at second: Double) -> Bool {
+            let rejection = budget.admit(need, at: start + .seconds(1) * second)
+            #expect(rejection == nil)
+            let isRead = budget.hasTimeForLargeEncoder(need, after: time)
+            budget.finish(need, after: isRead ? time * (1 + EncoderBudget.largeEncoderFactor) : time)
+            return isRead
+        }
+        // 0.5 s are saved up for messages of 35 ms; what is left then is enough for the small encoder alone, twice.
+        let first = (0..<16).map { _ in isRead(.ordinary, at: 0) }
+        #expect(first == (0..<16).map { $0 < 14 })
+        #expect(isRead(.danger, at: 0))
+        // 0.1 s each second.
+        let later = (1...10).map { isRead(.ordinary, at: Double($0)) }
+        #expect(later.allSatisfy { $0 })
     }
 
     @Test("ordinary messages fill few of the places")

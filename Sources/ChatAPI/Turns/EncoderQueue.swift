@@ -64,7 +64,7 @@ final class EncoderQueue: Sendable {
                     isLate
                     ? nil
                     : assess {
-                        let hasTime = self.budget.withLock { $0.hasTimeForLargeEncoder(after: begin.duration(to: .now)) }
+                        let hasTime = self.budget.withLock { $0.hasTimeForLargeEncoder(need, after: begin.duration(to: .now)) }
                         TurnMetrics.largeEncoder(isUsed: hasTime)
                         return hasTime
                     }
@@ -147,9 +147,10 @@ struct EncoderBudget {
     }
 
     /// Whether the large encoder may read a message, too, for which the small one took `time`: not when those behind, if it read each of them as
-    /// long, would be late. By the time, because processors differ tenfold.
-    func hasTimeForLargeEncoder(after time: Duration) -> Bool {
-        time * (EncoderBudget.largeEncoderFactor * pending) <= EncoderQueue.longestWait
+    /// long, would be late, and an ordinary message only by time that is saved up. By the time, because processors differ tenfold.
+    func hasTimeForLargeEncoder(_ need: MessageAssessor.EncodingNeed, after time: Duration) -> Bool {
+        let expected = time * EncoderBudget.largeEncoderFactor
+        return expected * pending <= EncoderQueue.longestWait && (need == .danger || expected <= credit)
     }
 
     mutating func finish(_ need: MessageAssessor.EncodingNeed, after time: Duration) {

@@ -61,7 +61,8 @@ enum MetricHelp {
         "coach_encoder_messages_total":
             "messages for the encoder, and what became of their tier: raised, lowered, kept; a fragment may count twice",
         "coach_large_encoder_messages_total":
-            "messages that the large encoder was to read: read, or no_time because others would have waited too long",
+            "messages that the large encoder was to read: read, or no_time because others would have waited too long, or an "
+            + "ordinary one had no time saved up",
         "coach_encoder_refused_total":
             "messages that were not encoded: full (too many pending), late, over_budget (ordinary ones above their share); "
             + "danger=\"open\" should stay 0",
