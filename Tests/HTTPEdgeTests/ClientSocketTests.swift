@@ -9,14 +9,14 @@ import Testing
 @Suite("ClientSocket")
 struct ClientSocketTests {
     /// Both ends of a connection: the client's descriptor, and the server's channel with the handlers of `GatewayHTTPChannel` that count.
-    private static func connection() async throws -> (client: Int32, channel: any Channel) {
+    private static func connection(_ limits: ConnectionLimits = ConnectionLimits()) async throws -> (client: Int32, channel: any Channel) {
         var pair: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         let log = RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let connection = ConnectionHandler(limits: ConnectionLimits(), log: log, now: .now())
+                    let connection = ConnectionHandler(limits: limits, log: log, now: .now())
                     try channel.pipeline.syncOperations.addHandler(ConnectionByteHandler(connection))
                     try channel.pipeline.syncOperations.addHandler(connection)
                 }
@@ -53,6 +53,22 @@ struct ClientSocketTests {
         close(descriptor)
         try await channel.close().get()
         #expect(await received == [UInt8](repeating: 7, count: 4 << 20) + Array("end".utf8))
+    }
+
+    @Test("a socket whose client takes nothing of earlier answers is closed, not detached", .timeLimit(.minutes(1)))
+    func stalled() async throws {
+        var limits = ConnectionLimits()
+        limits.idle = .milliseconds(200)
+        limits.progressCheck = .milliseconds(20)
+        let (client, channel) = try await Self.connection(limits)
+        defer { close(client) }
+        try await channel.eventLoop.submit {
+            let context = try channel.pipeline.syncOperations.context(handlerType: ConnectionByteHandler.self)
+            context.write(NIOAny(ByteBuffer(repeating: 7, count: 4 << 20)), promise: nil)
+            channel.flush()
+        }.get()
+        await #expect(throws: (any Error).self) { try await ClientSocket.detach(from: channel) }
+        try await channel.closeFuture.get()
     }
 
     @Test("a socket whose client is gone is not detached")

@@ -137,13 +137,111 @@ struct ConnectionMachineTests {
         var machine = machine()
         machine.finishes(now: start)
         // A slow reader still gets its last answer completely.
-        #expect(machine.isEnding && !machine.discards && machine.inputEnded() == .none && machine.deadline == start + .seconds(75))
+        #expect(machine.isEnding && !machine.discards && machine.inputEnded() == .none)
         machine.finished(now: start)
         #expect(machine.isEnding && machine.discards && machine.deadline == start + .seconds(2))
         machine.discarded(1 << 20)
         #expect(!machine.discards && machine.isEnding)
         #expect(machine.timeout(now: start + .seconds(2)) == .close)
         #expect(machine.inputEnded() == .close)
+    }
+
+    /// A connection whose channel holds 60,000 bytes of answers, and the socket's buffer 100,000, of 200,000.
+    private func blocked() -> ConnectionMachine {
+        var machine = machine()
+        for _ in 0..<300 { request(&machine, at: start) }
+        machine.bytesWritten(200_000)
+        machine.outputObserved(held: 60_000, unacknowledged: 100_000, now: start)
+        return machine
+    }
+
+    @Test("a client that takes nothing of its answers is reset after 75 s, also when more are written")
+    func takesNothing() {
+        var machine = blocked()
+        for seconds in stride(from: Int64(5), to: 75, by: 5) {
+            #expect(machine.deadline == start + .seconds(seconds))
+            machine.bytesWritten(250)
+            machine.outputObserved(held: 60_000 + 50 * Int(seconds), unacknowledged: 100_000, now: start + .seconds(seconds))
+            #expect(machine.timeout(now: start + .seconds(seconds)) == .none)
+        }
+        #expect(machine.deadline == start + .seconds(75))
+        #expect(machine.timeout(now: start + .seconds(75)) == .reset)
+    }
+
+    @Test("a client that takes a byte within each 75 s stays, also when more than that is written")
+    func takesLittle() {
+        var machine = blocked()
+        for turn in 1...100 {
+            let now = start + .seconds(Int64(turn) * 74)
+            machine.bytesWritten(250)
+            machine.outputObserved(held: 60_000 + 250 * turn, unacknowledged: 100_000 - turn, now: now)
+            #expect(machine.timeout(now: now) == .none)
+        }
+        let last = start + .seconds(7400)
+        machine.outputObserved(held: 85_000, unacknowledged: 99_900, now: last + .seconds(75))
+        #expect(machine.timeout(now: last + .seconds(75)) == .reset)
+    }
+
+    @Test("bytes that move from the channel to the socket's buffer are no progress of the client")
+    func movesOnly() {
+        var machine = blocked()
+        machine.outputObserved(held: 10_000, unacknowledged: 150_000, now: start + .seconds(70))
+        #expect(machine.timeout(now: start + .seconds(75)) == .reset)
+    }
+
+    @Test("a client that takes its last answer is not idle before the channel has none of it")
+    func takesLastAnswer() {
+        var machine = machine()
+        request(&machine, at: start)
+        machine.bytesWritten(200_000)
+        #expect(answer(&machine, at: start) == .none)
+        machine.outputObserved(held: 60_000, unacknowledged: 100_000, now: start)
+        machine.outputObserved(held: 60_000, unacknowledged: 50_000, now: start + .seconds(60))
+        #expect(machine.timeout(now: start + .seconds(100)) == .none)
+        machine.outputObserved(held: 0, unacknowledged: 50_000, now: start + .seconds(120))
+        #expect(!machine.hasPendingOutput && machine.deadline == start + .seconds(195))
+        #expect(machine.timeout(now: start + .seconds(195)) == .close)
+    }
+
+    @Test("while the client takes nothing, a slow head still fails after 10 s, and its answer has 75 s of its own")
+    func slowHeadWhileBlocked() {
+        var machine = machine()
+        request(&machine, at: start)
+        machine.bytesWritten(200_000)
+        #expect(answer(&machine, at: start) == .none)
+        machine.outputObserved(held: 60_000, unacknowledged: 100_000, now: start)
+        machine.bytesArrived(3)
+        #expect(machine.bytesDecoded(isBlank: false, endsHead: true, now: start + .seconds(1)) == .none)
+        machine.outputObserved(held: 60_000, unacknowledged: 99_000, now: start + .seconds(11))
+        #expect(machine.timeout(now: start + .seconds(11)) == .reject(.headTooSlow))
+        machine.finishes(now: start + .seconds(11))
+        #expect(machine.timeout(now: start + .seconds(85)) == .none)
+        #expect(machine.timeout(now: start + .seconds(86)) == .reset)
+    }
+
+    @Test("the last answer of a connection may take long, but not without progress")
+    func lastAnswer() {
+        var machine = machine()
+        request(&machine, closes: true, at: start)
+        machine.bytesWritten(200_000)
+        #expect(machine.answerBegan(closes: false) == true)
+        #expect(machine.answerEnded(now: start) == .finish)
+        machine.finishes(now: start)
+        machine.outputObserved(held: 60_000, unacknowledged: 100_000, now: start)
+        #expect(machine.deadline == start + .seconds(5))
+        machine.outputObserved(held: 60_000, unacknowledged: 90_000, now: start + .seconds(70))
+        #expect(machine.timeout(now: start + .seconds(144)) == .none)
+        #expect(machine.timeout(now: start + .seconds(145)) == .reset)
+        machine.finished(now: start + .seconds(145))
+        #expect(!machine.hasPendingOutput && machine.deadline == start + .seconds(147))
+    }
+
+    @Test("another writer's client has no limit here")
+    func detached() {
+        var machine = blocked()
+        machine.detached()
+        machine.outputObserved(held: 60_000, unacknowledged: 100_000, now: start)
+        #expect(machine.deadline == nil && machine.timeout(now: start + .hours(1)) == .none)
     }
 
     @Test("the limits match those in Sources/GatewayAPI/README.md")

@@ -1,10 +1,12 @@
 import NIOCore
 
 /// Reports the size of undecoded input to ``ConnectionHandler``, to limit input for which the decoder emits nothing: incomplete heads and
-/// the framing of chunks.
-final class ConnectionByteHandler: ChannelInboundHandler, RemovableChannelHandler {
+/// the framing of chunks. Also reports the size of encoded output, to know how much of it the client has taken.
+final class ConnectionByteHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
 
     private let connection: ConnectionHandler
 
@@ -15,6 +17,11 @@ final class ConnectionByteHandler: ChannelInboundHandler, RemovableChannelHandle
         guard connection.bytesArrived(buffer.readableBytes) else { return }
         context.fireChannelRead(data)
         connection.bytesDecoded(isBlank: Self.isBlank(buffer), endsHead: Self.endsHead(buffer))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        connection.bytesWritten(unwrapOutboundIn(data).readableBytes)
+        context.write(data, promise: promise)
     }
 
     private static func endsHead(_ buffer: ByteBuffer) -> Bool {

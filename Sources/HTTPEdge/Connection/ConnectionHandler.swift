@@ -40,7 +40,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         timer?.cancel()
     }
 
-    // MARK: Bytes, before they are decoded
+    // MARK: Bytes, before they are decoded and after they are encoded
 
     /// Called before input is decoded. Returns false when it must be discarded.
     func bytesArrived(_ count: Int) -> Bool {
@@ -55,6 +55,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         act(machine.bytesDecoded(isBlank: isBlank, endsHead: endsHead, now: .now()), context)
         setTimer(context)
     }
+
+    /// Called for output after it was encoded.
+    func bytesWritten(_ count: Int) { machine.bytesWritten(count) }
 
     /// Another writer sends the rest of the answer: this handler stops reading and has no more deadlines. Returns whether the answer's head
     /// announced chunked coding.
@@ -136,6 +139,20 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        observeOutput(context)
+        setTimer(context)
+    }
+
+    /// Tells the machine what the client has not taken. The usual flush, after which the socket has everything, costs no system call.
+    private func observeOutput(_ context: ChannelHandlerContext) {
+        // Fails only for a channel that is closed.
+        let held = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        guard held > 0 || machine.hasPendingOutput else { return }
+        machine.outputObserved(held: held, unacknowledged: ClientSocket.unacknowledged(context.channel), now: .now())
+    }
+
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch mode {
         // The last response is written: closes the connection as soon as the client has read it.
@@ -159,6 +176,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .reject(let fault): reject(fault, context)
         case .finish: endOutput(context)
         case .close: context.close(promise: nil)
+        case .reset:
+            ClientSocket.discardUnread(context.channel)
+            context.close(promise: nil)
         }
     }
 
@@ -184,11 +204,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func finish(_ context: ChannelHandlerContext, with promise: EventLoopPromise<Void>? = nil) {
         let written = promise ?? context.eventLoop.makePromise()
         machine.finishes(now: .now())
-        setTimer(context)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in
             if let context = self.context, machine.isEnding { endOutput(context) }
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        observeOutput(context)
+        setTimer(context)
     }
 
     private func endOutput(_ context: ChannelHandlerContext) {
@@ -206,6 +227,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
             timerDeadline = .distantFuture
             guard let context = self.context else { return }
+            observeOutput(context)
             act(machine.timeout(now: .now()), context)
             setTimer(context)
         }

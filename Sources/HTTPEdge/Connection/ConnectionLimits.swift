@@ -10,8 +10,11 @@ struct ConnectionLimits: Sendable {
     var head = TimeAmount.seconds(10)
     /// From a head until its body is complete.
     var body = TimeAmount.seconds(20)
-    /// Between an answer and the next request.
+    /// Between an answer and the next request; also how long a client may take nothing of the answers that wait for it.
     var idle = TimeAmount.seconds(75)
+    /// How often the connection looks whether a client has taken some of the answers that wait for it. One that stops is disconnected at
+    /// most this much later than `idle` says.
+    var progressCheck = TimeAmount.seconds(5)
     /// Bytes of sizes, extensions and line ends of a chunked body: `chunkOverheadPerPiece` for each decoded piece, plus `chunkOverhead` in
     /// total. Without this limit a size line could be endless, because the decoder skips extensions and leading zeros of any length.
     var chunkOverheadPerPiece = 32

@@ -19,6 +19,8 @@ struct ConnectionMachine {
         case finish
         /// Close at once.
         case close
+        /// Close at once, and discard what the client has not taken.
+        case reset
     }
 
     private enum Reading: Equatable {
@@ -34,7 +36,7 @@ struct ConnectionMachine {
     private enum Phase: Equatable {
         case open
         /// The last answer is being written.
-        case flushing(until: NIODeadline)
+        case flushing
         /// Our side has ended; input is discarded.
         case lingering(until: NIODeadline, bytes: Int)
         /// Another writer has the socket.
@@ -51,6 +53,15 @@ struct ConnectionMachine {
         var endsWithoutBody = false
     }
 
+    /// Output that waits in the channel, because the client does not take what the socket's buffer already has.
+    private struct PendingOutput {
+        /// Bytes that the client has taken since the connection began.
+        var taken: Int
+        /// When `taken` was first seen as it is.
+        var since: NIODeadline
+        var checked: NIODeadline
+    }
+
     private let limits: ConnectionLimits
     private var reading = Reading.nothing
     /// When the wait for `reading` began.
@@ -65,6 +76,9 @@ struct ConnectionMachine {
     private var deferred: RequestFault?
     private var read = Read()
     private var chunkOverhead = 0
+    /// Bytes of all output, encoded.
+    private var written = 0
+    private var pending: PendingOutput?
 
     init(_ limits: ConnectionLimits, now: NIODeadline) {
         self.limits = limits
@@ -82,14 +96,24 @@ struct ConnectionMachine {
         }
     }
 
-    /// When to call `timeout`; nil while only our own work is awaited.
+    /// When to call `outputObserved` and then `timeout`; nil while only our own work is awaited.
     var deadline: NIODeadline? {
+        guard let pending else { return inputDeadline }
+        // The channel does not report when the client takes something of what is in the socket's buffer.
+        let check = min(pending.checked + limits.progressCheck, pending.since + limits.idle)
+        return inputDeadline.map { min($0, check) } ?? check
+    }
+
+    /// Until when the client must send something.
+    private var inputDeadline: NIODeadline? {
         switch phase {
-        case .flushing(let until), .lingering(let until, _): return until
-        case .detached: return nil
+        case .lingering(let until, _): return until
+        case .flushing, .detached: return nil
         case .open: break
         }
         switch reading {
+        // A client that still takes its last answer is not idle.
+        case .nothing where unanswered == 0 && pending != nil: return nil
         case .nothing where unanswered == 0: return since + (isFirst ? limits.head : limits.idle)
         case .head where unanswered == 0: return since + limits.head
         // While an earlier answer is written nothing is read, so the client is not late.
@@ -200,29 +224,57 @@ struct ConnectionMachine {
         return .none
     }
 
+    // MARK: Output
+
+    /// Output was encoded and is written to the channel.
+    mutating func bytesWritten(_ count: Int) { written += count }
+
+    /// Whether the channel held output when it was last observed.
+    var hasPendingOutput: Bool { pending != nil }
+
+    /// Output was flushed, or the deadline has passed. `held`: bytes that the channel still holds, because the socket's buffer is full.
+    /// `unacknowledged`: bytes in that buffer that the client's system has not acknowledged. They count, because the kernel asks for more
+    /// only when a third of its buffer, of up to some megabytes, is free: a slow client needs minutes for that.
+    mutating func outputObserved(held: Int, unacknowledged: Int, now: NIODeadline) {
+        switch phase {
+        case .lingering, .detached: return
+        case .open where held == 0:
+            if pending != nil, reading == .nothing { since = now }
+            pending = nil
+        case .open, .flushing:
+            let taken = written - held - unacknowledged
+            if pending.map({ taken > $0.taken }) ?? true { pending = PendingOutput(taken: taken, since: now, checked: now) }
+            pending?.checked = now
+        }
+    }
+
     // MARK: The end
 
     /// The last answer is being written to the socket.
     mutating func finishes(now: NIODeadline) {
         reading = .ended
-        phase = .flushing(until: now + limits.idle)
+        phase = .flushing
+        if pending == nil { pending = PendingOutput(taken: 0, since: now, checked: now) }
     }
 
     /// Our side of the connection has ended.
     mutating func finished(now: NIODeadline) {
         guard phase != .detached else { return }
         reading = .ended
+        pending = nil
         phase = .lingering(until: now + limits.linger, bytes: 0)
     }
 
     /// Another writer has the socket from now on.
     mutating func detached() {
         reading = .ended
+        pending = nil
         phase = .detached
     }
 
     mutating func timeout(now: NIODeadline) -> Action {
-        guard let deadline, now >= deadline else { return .none }
+        if let pending, now >= pending.since + limits.idle { return .reset }
+        guard let inputDeadline, now >= inputDeadline else { return .none }
         switch reading {
         case .head: return reject(.headTooSlow)
         case .body where unanswered > 0: return failBody(.bodyTooSlow)
