@@ -26,8 +26,8 @@ final class Pool {
         self.status = status
         let limits = PoolMachine.Limits(
             sharedConnections: configuration.sharedConnections, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
-            pipelineDepth: PostgresConfiguration.pipelineDepth, staleHead: PostgresConfiguration.staleHead,
-            leaseIdle: configuration.leaseIdleTimeout)
+            waitersPerAffinity: configuration.waitersPerAffinity, pipelineDepth: PostgresConfiguration.pipelineDepth,
+            staleHead: PostgresConfiguration.staleHead, leaseIdle: configuration.leaseIdleTimeout)
         machine = PoolMachine(limits: limits, now: .now)
     }
 
@@ -210,7 +210,10 @@ final class Pool {
         case .unavailable:
             PostgresError(
                 .unavailable, lastError.message, sqlState: lastError.sqlState, connectionFailure: lastError.connectionFailure)
-        case .poolExhausted: PostgresError(.poolExhausted, "\(configuration.maximumWaiters) callers are waiting already")
+        case .poolExhausted:
+            PostgresError(
+                .poolExhausted,
+                "\(configuration.maximumWaiters) callers are waiting already, or \(configuration.waitersPerAffinity) with this affinity")
         case .shutDown: PostgresError(.unavailable, "the client was shut down")
         }
     }

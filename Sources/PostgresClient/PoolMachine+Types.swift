@@ -5,6 +5,8 @@ extension PoolMachine {
         var leases: Int
         /// Batches that wait, and as many requests for a lease.
         var waiters: Int
+        /// Of these, batches of one affinity.
+        var waitersPerAffinity: Int
         /// Batches outstanding on one shared connection.
         var pipelineDepth: Int
         /// No batch is sent to a connection whose oldest batch has run for this long.
@@ -34,7 +36,7 @@ extension PoolMachine {
     enum Rejection: Equatable {
         /// The database cannot be reached.
         case unavailable
-        /// `Limits.waiters` requests are waiting already.
+        /// `Limits.waiters` requests are waiting already, or `Limits.waitersPerAffinity` with the same affinity.
         case poolExhausted
         case shutDown
     }

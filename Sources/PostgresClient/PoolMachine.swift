@@ -3,8 +3,9 @@
 ///
 /// A batch without an affinity goes to the shared connection with the fewest outstanding batches. A batch with an affinity goes to the
 /// shared connection of its slot, or, while that one is not open, to the next open one, so batches of one affinity never occupy more than
-/// one connection. No batch is sent to a connection whose oldest batch has run for `Limits.staleHead`: it waits here until that connection
-/// makes progress. A leased connection is used by one caller at a time and is opened on demand.
+/// one connection, nor more than `Limits.waitersPerAffinity` of the places to wait. No batch is sent to a connection whose oldest batch has
+/// run for `Limits.staleHead`: it waits here until that connection makes progress. A leased connection is used by one caller at a time and
+/// is opened on demand.
 ///
 /// While the database is unreachable, one connection at a time is tried and requests fail at once. Between the loss of the last connection
 /// and the first failed attempt requests wait, usually for a few milliseconds.
@@ -16,8 +17,7 @@ struct PoolMachine {
     private(set) var healthSince: Instant
     private var sharedConnections: [SharedConnection] = []
     private var leases: [ConnectionID: Lease] = [:]
-    /// One queue per slot, and a last one for batches without an affinity.
-    private var waitingBatches: [WaiterQueue<RequestID>]
+    private var waitingBatches: WaitingBatches
     private var waitingLeases = WaiterQueue<RequestID>()
     private var isRetryScheduled = false
     private var isShutDown = false
@@ -26,11 +26,11 @@ struct PoolMachine {
     init(limits: Limits, now: Instant) {
         self.limits = limits
         healthSince = now
-        waitingBatches = Array(repeating: WaiterQueue(), count: limits.sharedConnections + 1)
+        waitingBatches = WaitingBatches(slots: limits.sharedConnections)
     }
 
     var connectionCount: Int { sharedConnections.count + leases.count }
-    var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
+    var waitingBatchCount: Int { waitingBatches.count }
     /// Connections with work, and requests that wait for one.
     var load: (inUse: Int, waiting: Int) {
         (
@@ -49,12 +49,14 @@ struct PoolMachine {
     mutating func batchArrived(_ request: RequestID, affinity: UInt64? = nil, now: Instant) -> [Action] {
         if let rejection = rejection { return [.reject(request, rejection)] }
         guard limits.sharedConnections > 0 else { return [.reject(request, .poolExhausted)] }
-        let queue = affinity.map { Int($0 % UInt64(limits.sharedConnections)) } ?? limits.sharedConnections
-        if waitingBatches[queue].isEmpty, let sharedConnection = sharedConnection(for: queue, now: now) {
+        let queue = waitingBatches.queue(of: affinity)
+        if waitingBatches.isEmpty(queue), let sharedConnection = sharedConnection(for: queue, now: now) {
             return [send(request, sharedConnection: sharedConnection, now: now)]
         }
-        guard waitingBatchCount < limits.waiters else { return [.reject(request, .poolExhausted)] }
-        waitingBatches[queue].append(request)
+        guard waitingBatchCount < limits.waiters, waitingBatches.count(of: affinity) < limits.waitersPerAffinity else {
+            return [.reject(request, .poolExhausted)]
+        }
+        waitingBatches.append(request, affinity: affinity)
         return []
     }
 
@@ -96,7 +98,7 @@ struct PoolMachine {
 
     /// A waiting caller gave up. No effect on a request that is not waiting.
     mutating func withdraw(_ request: RequestID) {
-        if !waitingBatches.indices.contains(where: { waitingBatches[$0].remove(request) }) { waitingLeases.remove(request) }
+        if !waitingBatches.remove(request) { waitingLeases.remove(request) }
     }
 
     // MARK: Connections
@@ -208,14 +210,11 @@ struct PoolMachine {
     private mutating func sendWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
         while true {
-            let ready = waitingBatches.indices.compactMap { queue -> (request: RequestID, queue: Int, sharedConnection: Int)? in
-                guard let request = waitingBatches[queue].first, let sharedConnection = sharedConnection(for: queue, now: now) else {
-                    return nil
-                }
-                return (request, queue, sharedConnection)
+            let ready = waitingBatches.heads.compactMap { head -> (request: RequestID, queue: Int, sharedConnection: Int)? in
+                sharedConnection(for: head.queue, now: now).map { (request: head.request, queue: head.queue, sharedConnection: $0) }
             }
             guard let next = ready.min(by: { $0.request.number < $1.request.number }) else { return actions }
-            _ = waitingBatches[next.queue].next()
+            waitingBatches.removeFirst(of: next.queue)
             actions.append(send(next.request, sharedConnection: next.sharedConnection, now: now))
         }
     }
@@ -265,8 +264,7 @@ struct PoolMachine {
     }
 
     private mutating func rejectWaiting(_ rejection: Rejection) -> [Action] {
-        let batches = waitingBatches.indices.flatMap { waitingBatches[$0].removeAll() }
-        return Self.reject(batches + waitingLeases.removeAll(), rejection)
+        Self.reject(waitingBatches.removeAll() + waitingLeases.removeAll(), rejection)
     }
 
     private static func reject(_ requests: [RequestID], _ rejection: Rejection) -> [Action] {

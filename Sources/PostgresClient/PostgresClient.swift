@@ -60,8 +60,7 @@ public final class PostgresClient: Sendable {
     /// that control transactions or change the session are not allowed.
     /// - Parameters:
     ///   - affinity: batches with the same affinity use the same connection, so that they run in order, do not wait for each other's locks
-    ///     and
-    ///     never occupy all connections; nil: the least busy connection.
+    ///     and never occupy all connections nor more than half of the places to wait; nil: the least busy connection.
     ///   - deadline: time limit for getting a connection and the result together; nil: the configuration's.
     ///   - decode: receives the rows of the last statement. Runs on the reactor's thread and must be fast.
     /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).

@@ -21,7 +21,8 @@ public struct PostgresConfiguration: Sendable {
     public var sharedConnections = 4
     /// Connections leased at the same time.
     public var maximumLeases = 8
-    /// How many batches may wait for a shared connection, and how many requests for a lease. More fail with `poolExhausted` at once.
+    /// How many batches may wait for a shared connection, and how many requests for a lease. More fail with `poolExhausted` at once, as do
+    /// more than `waitersPerAffinity` batches with one affinity.
     public var maximumWaiters = 1024
     /// The server ends a statement after this time (`statement_timeout`); zero: never.
     public var statementTimeout = Duration.seconds(2)
@@ -43,6 +44,9 @@ public struct PostgresConfiguration: Sendable {
         self.connectionString = connectionString
     }
 
+    /// Batches with one affinity that may wait: a user with any number of requests leaves the others as many places. No fewer, because limits are exact
+    /// also for a user who sends hundreds of requests at once.
+    var waitersPerAffinity: Int { maximumWaiters / 2 }
     /// Batches outstanding on one shared connection. More wait in the pool, from which the first free connection takes them.
     static let pipelineDepth = 32
     /// No batch is sent behind one that has been running for this long.
