@@ -7,14 +7,16 @@ import Testing
 struct EncoderBudgetTests {
     private let start = ContinuousClock.now
 
+    private let user = UserID.random()
+
     /// How many messages of 2 ms are admitted at a rate, one after another.
     private func admitted(
         _ budget: inout EncoderBudget, perSecond rate: Int, seconds: Int, _ need: MessageAssessor.EncodingNeed, from second: Int = 0
     ) -> Int {
         (0..<(rate * seconds)).count { number in
             let now = start + .seconds(second) + .seconds(1) * (Double(number) / Double(rate))
-            let isAdmitted = budget.admit(need, at: now) == nil
-            if isAdmitted { budget.finish(need, after: .milliseconds(2)) }
+            let isAdmitted = budget.admit(need, of: user, at: now) == nil
+            if isAdmitted { budget.finish(need, of: user, after: .milliseconds(2)) }
             return isAdmitted
         }
     }
@@ -34,10 +36,11 @@ struct EncoderBudgetTests {
         #expect(admitted(&budget, perSecond: 400, seconds: 10, .danger) == 4_000)
         #expect(admitted(&budget, perSecond: 20, seconds: 5, .ordinary, from: 10) == 100)
         let now = start + .seconds(60)
-        let rejections = (0...EncoderBudget.maximumPending).map { _ in budget.admit(.danger, at: now) }
+        let users = (0...EncoderBudget.maximumPending).map { _ in UserID.random() }
+        let rejections = users.map { budget.admit(.danger, of: $0, at: now) }
         #expect(rejections.dropLast().allSatisfy { $0 == nil } && rejections.last == .full)
-        budget.finish(.danger, after: .milliseconds(2))
-        let next = budget.admit(.danger, at: now)
+        budget.finish(.danger, of: users[0], after: .milliseconds(2))
+        let next = budget.admit(.danger, of: user, at: now)
         #expect(next == nil)
     }
 
@@ -45,13 +48,13 @@ struct EncoderBudgetTests {
     func late() {
         var budget = EncoderBudget(processors: 2)
         let alone = EncoderQueue.longestWait / EncoderBudget.largeEncoderFactor
-        _ = budget.admit(.danger, at: start)
+        _ = budget.admit(.danger, of: user, at: start)
         #expect(budget.hasTimeForLargeEncoder(.danger, after: alone))
         #expect(!budget.hasTimeForLargeEncoder(.danger, after: alone + .milliseconds(1)))
-        _ = budget.admit(.danger, at: start)
+        _ = budget.admit(.danger, of: user, at: start)
         #expect(!budget.hasTimeForLargeEncoder(.danger, after: alone))
         #expect(budget.hasTimeForLargeEncoder(.danger, after: alone / 2))
-        budget.finish(.danger, after: .milliseconds(2))
+        budget.finish(.danger, of: user, after: .milliseconds(2))
         #expect(budget.hasTimeForLargeEncoder(.danger, after: alone))
     }
 
@@ -60,10 +63,10 @@ struct EncoderBudgetTests {
         var budget = EncoderBudget(processors: 2)
         let time = Duration.milliseconds(5)
         func isRead(_ need: MessageAssessor.EncodingNeed, at second: Double) -> Bool {
-            let rejection = budget.admit(need, at: start + .seconds(1) * second)
+            let rejection = budget.admit(need, of: user, at: start + .seconds(1) * second)
             #expect(rejection == nil)
             let isRead = budget.hasTimeForLargeEncoder(need, after: time)
-            budget.finish(need, after: isRead ? time * (1 + EncoderBudget.largeEncoderFactor) : time)
+            budget.finish(need, of: user, after: isRead ? time * (1 + EncoderBudget.largeEncoderFactor) : time)
             return isRead
         }
         // 0.5 s are saved up for messages of 35 ms; what is left then is enough for the small encoder alone, twice.
@@ -78,20 +81,46 @@ struct EncoderBudgetTests {
     @Test("ordinary messages fill few of the places")
     func places() {
         var budget = EncoderBudget(processors: 2)
-        let rejections = (0..<10).map { _ in budget.admit(.ordinary, at: start) }
+        let rejections = (0..<10).map { _ in budget.admit(.ordinary, of: .random(), at: start) }
         #expect(rejections.count { $0 == nil } == EncoderBudget.maximumPendingOrdinary && rejections.last == .full)
-        let danger = budget.admit(.danger, at: start)
+        let danger = budget.admit(.danger, of: user, at: start)
         #expect(danger == nil)
+    }
+
+    @Test("a user who fills their own places leaves the others theirs, and has no more than before when messages end")
+    func ofOneUser() {
+        var budget = EncoderBudget(processors: 2)
+        let own = EncoderBudget.maximumPendingOfUser
+        let needs: [MessageAssessor.EncodingNeed] = [.ordinary] + Array(repeating: .danger, count: own) + [.ordinary]
+        let ofUser = needs.map { budget.admit($0, of: user, at: start) }
+        #expect(ofUser.prefix(own).allSatisfy { $0 == nil } && ofUser.dropFirst(own) == [.full, .full])
+        // Of the others one more than there are places left.
+        let others = (0...EncoderBudget.maximumPending - own).map { _ in budget.admit(.danger, of: .random(), at: start) }
+        #expect(others.dropLast().allSatisfy { $0 == nil } && others.last == .full)
+        budget.finish(.ordinary, of: user, after: .milliseconds(2))
+        let again = (0..<2).map { _ in budget.admit(.danger, of: user, at: start) }
+        #expect(again == [nil, .full])
+    }
+
+    @Test("of a user without pending messages nothing is kept")
+    func forgotten() {
+        var budget = EncoderBudget(processors: 2)
+        let users = (0..<3).map { _ in UserID.random() }
+        for user in users + users { _ = budget.admit(.danger, of: user, at: start) }
+        for user in users { budget.finish(.danger, of: user, after: .milliseconds(2)) }
+        #expect(budget.pendingOfUsers == Dictionary(uniqueKeysWithValues: users.map { ($0, 1) }))
+        for user in users { budget.finish(.danger, of: user, after: .milliseconds(2)) }
+        #expect(budget.pendingOfUsers.isEmpty)
     }
 
     @Test("a message that took very long is forgotten after a while")
     func debt() {
         var budget = EncoderBudget(processors: 2)
-        _ = budget.admit(.ordinary, at: start)
-        budget.finish(.ordinary, after: .seconds(3_600))
-        let rejection = budget.admit(.ordinary, at: start)
+        _ = budget.admit(.ordinary, of: user, at: start)
+        budget.finish(.ordinary, of: user, after: .seconds(3_600))
+        let rejection = budget.admit(.ordinary, of: user, at: start)
         #expect(rejection == .overBudget)
-        let later = budget.admit(.ordinary, at: start + .seconds(6))
+        let later = budget.admit(.ordinary, of: user, at: start + .seconds(6))
         #expect(later == nil)
     }
 }

@@ -21,7 +21,7 @@ extension TurnPipeline {
         } catch {
             guard let text = ClientConversation.newestText(in: http.body) else { throw GatewayError(error) }
             let request = TurnRequest(message: text)
-            throw rejected(GatewayError(error), await assess(request).final.risk, request, http)
+            throw rejected(GatewayError(error), await assess(request, http).final.risk, request, http)
         }
     }
 
@@ -32,7 +32,7 @@ extension TurnPipeline {
         let supplied = SuppliedContext(
             history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
         var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai, supplied: supplied)
-        let assessment = await http.trace.step("assess") { await assess(request) }
+        let assessment = await http.trace.step("assess") { await assess(request, http) }
         let model = try await model(name, request, assessment, http)
         request.personaID = model.personaID
         request.personaSlug = model.slug

@@ -115,7 +115,7 @@ public struct ResponseRoutes: Feature {
         _ error: any Error, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) async -> GatewayError {
         let request = TurnRequest(message: body.conversation.message)
-        return pipeline.failure(error, await pipeline.assess(request).final.risk, request, http)
+        return pipeline.failure(error, await pipeline.assess(request, http).final.risk, request, http)
     }
 
     /// The error for an earlier response that cannot be continued, with the resources that the message calls for.
@@ -125,7 +125,7 @@ public struct ResponseRoutes: Feature {
         var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")
         error.openAICode = code
         let request = TurnRequest(message: body.conversation.message)
-        return pipeline.rejected(error, await pipeline.assess(request).final.risk, request, http)
+        return pipeline.rejected(error, await pipeline.assess(request, http).final.risk, request, http)
     }
 
     private func get(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {

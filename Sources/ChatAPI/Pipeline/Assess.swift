@@ -3,21 +3,22 @@ import CoachCore
 extension TurnPipeline {
     /// Classifies the message: its risk and its scores for each coaching domain, by one pass and, where there is time, the encoder. An ordinary
     /// message is encoded while its turn begins.
-    func assess(_ request: TurnRequest) async -> PendingAssessment {
+    func assess(_ request: TurnRequest, _ http: TurnHTTPRequest) async -> PendingAssessment {
         let isFirst = request.conversationID == nil && request.supplied?.history.isEmpty != false
-        return await encoderQueue.assess(request.message, isFirst: isFirst, by: coaching.assessor)
+        return await encoderQueue.assess(request.message, of: http.caller.userID, isFirst: isFirst, by: coaching.assessor)
     }
 
     /// The assessment of a message whose turn has begun: that of a fragment with the user's message before it, unless danger was found before, or the
     /// turn began as that of a user in danger. `savedTier`: of the message in the database.
     func assessInContext(
-        _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext
+        _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async -> MessageAssessment {
         let assessment = await pending.final
         let isCalm = context.safetyLevel == .calm && request.supplied?.showsConcern != true
         guard isCalm, savedTier < .crisis, context.callsModel else { return assessment }
         let history = history(before: request, context)
-        return await encoderQueue.assess(request.message, assessment, after: history, by: coaching.assessor)
+        return await encoderQueue.assess(
+            request.message, of: http.caller.userID, assessment, after: history, by: coaching.assessor)
     }
 
     /// The messages before: those that are stored, then those that the client sent.

@@ -8,9 +8,13 @@ extension TurnPipeline {
     /// level calls for them.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) async -> GatewayError {
         let rejection = GatewayError(findings)
-        guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }
-        let request = TurnRequest(message: message, region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
-        return rejected(rejection, await assess(request).final.risk, request, http)
+        guard let body = try? JSONDocument(parsing: http.body).value else { return rejection }
+        // Also when the field is given twice.
+        let messages = (body.members ?? []).filter { $0.key == "message" }.compactMap(\.value.string)
+        guard !messages.isEmpty else { return rejection }
+        let request = TurnRequest(
+            message: messages.joined(separator: "\n"), region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
+        return rejected(rejection, await assess(request, http).final.risk, request, http)
     }
 
     /// An error from before the user's profile was read, with the crisis resources that the message or the stored level calls for.

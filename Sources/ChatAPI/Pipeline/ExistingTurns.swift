@@ -77,7 +77,7 @@ extension TurnPipeline {
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
             registry.expect(context.identity.turnID, of: http.caller.userID)
             let savedTier = context.earlierRisk?.tier ?? .none
-            let assessment = await assessInContext(request, assess(request), savedTier: savedTier, context)
+            let assessment = await assessInContext(request, assess(request, http), savedTier: savedTier, context, http)
             let reservation = try await reserve(request, assessment, context, http)
             let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, request: .began), from: .start, http)

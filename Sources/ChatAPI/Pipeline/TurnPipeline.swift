@@ -30,7 +30,7 @@ struct TurnPipeline: Sendable {
     /// one. A turn that has begun runs to its end and is saved also when all its clients disconnect.
     func run(_ http: TurnHTTPRequest) async throws -> Response {
         let parsed = try parse(http)
-        let assessment = await http.trace.step("assess") { await assess(parsed.request) }
+        let assessment = await http.trace.step("assess") { await assess(parsed.request, http) }
         try await checkDomain(parsed, assessment, http)
         let request = try await checkDraft(parsed.request, assessment, http)
         return try relay(try await start(request, assessment, http), from: .start, http)
@@ -43,7 +43,7 @@ struct TurnPipeline: Sendable {
         case .begun(let context, _):
             // From here on a stop reaches it without the database.
             registry.expect(context.identity.turnID, of: http.caller.userID)
-            let assessment = await assessInContext(request, pending, savedTier: savedTier, context)
+            let assessment = await assessInContext(request, pending, savedTier: savedTier, context, http)
             let reservation = try await reserve(request, assessment, context, http)
             let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
             return TurnSubscription(turn: turn, request: .began)

@@ -14,16 +14,11 @@ final class EncoderQueue: Sendable {
 
     /// Assesses a message. Returns when its danger is decided as far as the database has to know it to begin a turn: an ordinary message is
     /// still being encoded then. `isFirst`: the conversation has no earlier messages, with which a fragment would be read when they are known.
-    func assess(_ message: String, isFirst: Bool, by assessor: MessageAssessor) async -> PendingAssessment {
+    func assess(_ message: String, of userID: UserID, isFirst: Bool, by assessor: MessageAssessor) async -> PendingAssessment {
         let first = assessor.assess(message)
-        guard let need = assessor.encodingNeed(first) else { return PendingAssessment(first) }
-        let start = ContinuousClock.now
-        if let rejection = budget.withLock({ $0.admit(need, at: start) }) {
-            TurnMetrics.notEncoded(need, rejection)
-            return PendingAssessment(first)
-        }
+        guard let need = assessor.encodingNeed(first), let permit = admit(need, of: userID) else { return PendingAssessment(first) }
         @Sendable func encode() async -> MessageAssessment {
-            await run(need, first, since: start) { assessor.encode(message, first, usesLargeEncoder: $0) }
+            await run(permit, first) { assessor.encode(message, first, usesLargeEncoder: $0) }
         }
         switch need {
         case .danger:
@@ -37,25 +32,38 @@ final class EncoderQueue: Sendable {
 
     /// `assessment`, or that of a fragment that is harmless after its user's messages in `history`, which is oldest first.
     func assess(
-        _ message: String, _ assessment: MessageAssessment, after history: [HistoryMessage], by assessor: MessageAssessor
+        _ message: String, of userID: UserID, _ assessment: MessageAssessment, after history: [HistoryMessage], by assessor: MessageAssessor
     ) async -> MessageAssessment {
         let earlier = history.filter { $0.role == .user }.map(\.content)
-        guard !earlier.isEmpty, assessor.fragment(message, assessment) != nil else { return assessment }
-        let start = ContinuousClock.now
-        if let rejection = budget.withLock({ $0.admit(.danger, at: start) }) {
-            TurnMetrics.notEncoded(.danger, rejection)
+        guard !earlier.isEmpty, assessor.fragment(message, assessment) != nil, let permit = admit(.danger, of: userID) else {
             return assessment
         }
-        return await run(.danger, assessment, since: start) {
-            assessor.assess(message, assessment, after: earlier, usesLargeEncoder: $0)
-        }
+        return await run(permit, assessment) { assessor.assess(message, assessment, after: earlier, usesLargeEncoder: $0) }
     }
 
-    /// Assesses an admitted message with the encoders. `first`, its assessment so far, when it waited too long.
-    private func run(
-        _ need: MessageAssessor.EncodingNeed, _ first: MessageAssessment, since start: ContinuousClock.Instant,
-        _ assess: @escaping @Sendable (_ usesLargeEncoder: () -> Bool) -> MessageAssessment
+    /// Of a pending message. `run` takes it, and must be called.
+    struct Permit: Sendable {
+        fileprivate let need: MessageAssessor.EncodingNeed
+        fileprivate let userID: UserID
+        fileprivate let since: ContinuousClock.Instant
+    }
+
+    /// Counts a message as pending; nil when it is not to be encoded.
+    func admit(_ need: MessageAssessor.EncodingNeed, of userID: UserID) -> Permit? {
+        let now = ContinuousClock.now
+        guard let rejection = budget.withLock({ $0.admit(need, of: userID, at: now) }) else {
+            return Permit(need: need, userID: userID, since: now)
+        }
+        TurnMetrics.notEncoded(need, rejection)
+        return nil
+    }
+
+    /// Assesses an admitted message with the encoders. `first`, its assessment so far, when it waited too long. A message whose task is cancelled
+    /// stays pending until the thread comes to it, as any other: it is uncounted there and nowhere else, so that the counts stay exact.
+    func run(
+        _ permit: Permit, _ first: MessageAssessment, _ assess: @escaping @Sendable (_ usesLargeEncoder: () -> Bool) -> MessageAssessment
     ) async -> MessageAssessment {
+        let (need, userID, start) = (permit.need, permit.userID, permit.since)
         let second: MessageAssessment? = await withCheckedContinuation { continuation in
             queue.async {
                 let begin = ContinuousClock.now
@@ -68,7 +76,7 @@ final class EncoderQueue: Sendable {
                         TurnMetrics.largeEncoder(isUsed: hasTime)
                         return hasTime
                     }
-                self.budget.withLock { $0.finish(need, after: begin.duration(to: .now)) }
+                self.budget.withLock { $0.finish(need, of: userID, after: begin.duration(to: .now)) }
                 continuation.resume(returning: assessment)
             }
         }
@@ -102,11 +110,12 @@ struct PendingAssessment: Sendable {
 }
 
 /// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
-/// a token bucket of processor time, and never so many at once that the former wait for them. Pure.
+/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many, because
+/// messages come here before `begin_turn` counts them against the rate limit. Pure.
 struct EncoderBudget {
     /// Why a message is not encoded.
     enum Rejection: String, Sendable {
-        /// Too many are pending.
+        /// Too many are pending, of all users or of the message's.
         case full
         /// The encoder has used its share of the machine for ordinary messages.
         case overBudget = "over_budget"
@@ -116,6 +125,8 @@ struct EncoderBudget {
 
     static let maximumPending = 16
     static let maximumPendingOrdinary = 3
+    /// Half of the places: with any number of messages at once a user leaves the others as many.
+    static let maximumPendingOfUser = maximumPending / 2
     /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
     static let largeEncoderFactor = 6
     /// Of the machine's time, the share for ordinary messages; and at most this share of the one processor that encodes.
@@ -129,13 +140,17 @@ struct EncoderBudget {
     private var credit = EncoderBudget.burst
     private var updated: ContinuousClock.Instant?
     private var pending = 0
+    /// Of the users with pending messages; none is 0.
+    private(set) var pendingOfUsers: [UserID: Int] = [:]
 
     init(processors: Int) { rate = min(EncoderBudget.share * Double(processors), EncoderBudget.maximumShareOfProcessor) }
 
     /// Counts a message as pending; nil when it may be encoded.
-    mutating func admit(_ need: MessageAssessor.EncodingNeed, at now: ContinuousClock.Instant) -> Rejection? {
+    mutating func admit(_ need: MessageAssessor.EncodingNeed, of userID: UserID, at now: ContinuousClock.Instant) -> Rejection? {
         credit = min(EncoderBudget.burst, credit + (updated.map { $0.duration(to: now) } ?? .zero) * rate)
         updated = now
+        let pendingOfUser = pendingOfUsers[userID] ?? 0
+        guard pendingOfUser < EncoderBudget.maximumPendingOfUser else { return .full }
         switch need {
         case .danger: guard pending < EncoderBudget.maximumPending else { return .full }
         case .ordinary:
@@ -143,6 +158,7 @@ struct EncoderBudget {
             guard credit > .zero else { return .overBudget }
         }
         pending += 1
+        pendingOfUsers[userID] = pendingOfUser + 1
         return nil
     }
 
@@ -153,8 +169,9 @@ struct EncoderBudget {
         return expected * pending <= EncoderQueue.longestWait && (need == .danger || expected <= credit)
     }
 
-    mutating func finish(_ need: MessageAssessor.EncodingNeed, after time: Duration) {
+    mutating func finish(_ need: MessageAssessor.EncodingNeed, of userID: UserID, after time: Duration) {
         pending -= 1
+        if let count = pendingOfUsers[userID] { pendingOfUsers[userID] = count > 1 ? count - 1 : nil }
         if need == .ordinary { credit = max(.zero - EncoderBudget.burst, credit - time) }
     }
 }
