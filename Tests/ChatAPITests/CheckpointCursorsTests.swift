@@ -32,6 +32,27 @@ struct CheckpointTests {
         #expect(fourth[0].start == nil && fourth[0].text == Array("!".utf8) && fourth[0].fromByte == 6)
     }
 
+    @Test("after a save of which nobody knows whether it succeeded, the turn's text is saved from its first byte, with its facts")
+    func unknown() {
+        let model = FakeModel()
+        var facts = TurnFacts.sample
+        facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
+        let turn = model.turn(facts)
+        var cursors = CheckpointCursors()
+        model.emit("hello")
+        cursors.saved(cursors.tick([turn]), as: 1)
+        model.emit(", you")
+        let lost = cursors.tick([turn])
+        #expect(lost[0].fromByte == 5)
+        cursors.failed(lost)
+        model.emit("!")
+        let next = cursors.tick([turn])
+        #expect(next[0].text == Array("hello, you!".utf8) && next[0].fromByte == 0 && next[0].start != nil)
+        cursors.saved(next, as: 3)
+        model.emit("!")
+        #expect(cursors.tick([turn])[0].fromByte == 11)
+    }
+
     @Test("a model that accepts the call after an opening was saved is saved with the next text, once")
     func opening() {
         let model = FakeModel()

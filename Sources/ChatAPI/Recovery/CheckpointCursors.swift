@@ -113,6 +113,12 @@ struct CheckpointCursors {
         for progress in batch { checkpointed[progress.identity, default: Progress()].saved(progress, as: id) }
     }
 
+    /// Nobody knows whether a batch was saved. The next one of each turn begins with its first byte: what began inside of a piece that is saved after all
+    /// would look like the text behind a gap.
+    mutating func failed(_ batch: [TurnProgress]) {
+        for progress in batch { checkpointed[progress.identity]?.bytes = 0 }
+    }
+
     /// Whether the turn is saved completely at this tick. Its random id decides, so that turns are spread over the ticks.
     private static func isWhole(_ turn: TurnID, at tick: UInt8) -> Bool { turn.uuid.uuid.15 % wholeInterval == tick % wholeInterval }
 }

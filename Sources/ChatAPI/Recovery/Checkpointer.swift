@@ -62,19 +62,28 @@ public struct Checkpointer: Service {
     /// bad row does not prevent the other checkpoints.
     private func save(_ batch: [TurnProgress], _ cursors: inout CheckpointCursors) async throws {
         do {
-            return cursors.saved(batch, as: try await recovery.checkpoint(batch, cursors.neededFrom))
+            return try await saveTogether(batch, &cursors)
         } catch StoreFault.unexpected(let reason) {
             logger.error("a checkpoint was rejected: each turn is saved separately", metadata: ["error": "\(reason)"])
         }
         for progress in batch {
             do {
-                cursors.saved([progress], as: try await recovery.checkpoint([progress], cursors.neededFrom))
+                try await saveTogether([progress], &cursors)
             } catch StoreFault.unexpected(let reason) {
                 cursors.leaveOut(progress.identity)
                 logger.critical(
                     "a turn cannot be checkpointed: a crash would lose its text",
                     metadata: ["turn_id": "\(progress.identity.turnID)", "error": "\(reason)"])
             }
+        }
+    }
+
+    private func saveTogether(_ batch: [TurnProgress], _ cursors: inout CheckpointCursors) async throws {
+        do {
+            cursors.saved(batch, as: try await recovery.checkpoint(batch, cursors.neededFrom))
+        } catch {
+            cursors.failed(batch)
+            throw error
         }
     }
 }
