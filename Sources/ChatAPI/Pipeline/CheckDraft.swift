@@ -12,7 +12,10 @@ extension TurnPipeline {
             _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
             return request
         } catch {
+            let cause = error
             let error = errors.clientError(for: error, requestID: http.context.requestID)
+            // Not asked a second time, which would take as long again.
+            if error.code == .databaseUnavailable { throw failure(cause, await assessment.final.risk, request, http) }
             try await throwUnlessInDanger(error, request, assessment, http)
             var request = request
             request.personaID = nil
