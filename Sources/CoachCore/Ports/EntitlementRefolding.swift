@@ -5,13 +5,27 @@ import Foundation
 public struct EntitlementRefolding: Sendable {
     public static let kind = JobKind(rawValue: "refold_subscribers")
 
+    /// Of a subscriber among those whose results are outdated: by the version that wrote them, then by id.
+    public struct Place: Sendable {
+        public let version: Int
+        public let subscriber: Int64
+
+        /// Before all.
+        public static let start = Place(version: 0, subscriber: 0)
+
+        public init(version: Int, subscriber: Int64) {
+            self.version = version
+            self.subscriber = subscriber
+        }
+    }
+
     /// Of the results that this release stores.
     private let version: Int
-    /// Computes the results of a page of subscribers, in the order of their ids, after the given one. Returns the last of them, nil when none was left,
-    /// and how many have an event that cannot be read: their results stay as they are. Throws `StoreFault` or `CancellationError`.
-    public var refoldPart: @Sendable (_ after: Int64) async throws -> (last: Int64?, unreadable: Int)
+    /// Computes the results of a page of subscribers after the given place. Returns the place of the last of them, nil when none was left, and how many
+    /// have an event that cannot be read: their results stay as they are. Throws `StoreFault` or `CancellationError`.
+    public var refoldPart: @Sendable (_ after: Place) async throws -> (last: Place?, unreadable: Int)
 
-    public init(version: Int, refoldPart: @escaping @Sendable (_ after: Int64) async throws -> (last: Int64?, unreadable: Int)) {
+    public init(version: Int, refoldPart: @escaping @Sendable (_ after: Place) async throws -> (last: Place?, unreadable: Int)) {
         self.version = version
         self.refoldPart = refoldPart
     }

@@ -29,13 +29,7 @@ extension PostgresClient {
         let folded = try await self.folded(deliveries.map(\.event), includingSandbox: includingSandbox)
         let new = zip(deliveries, folded).compactMap { item, folded -> (BillingDelivery, FoldedEvent)? in
             guard let folded else { return nil }
-            var delivery = item.delivery
-            if folded.event != item.event {
-                // Nothing of a removed user but what the fold reads.
-                delivery.body = folded.event.json.bytes
-                delivery.followUp = []
-            }
-            return (delivery, folded)
+            return (item.delivery.stored(as: folded), folded)
         }
         if !new.isEmpty {
             var query: Query = "select "
@@ -55,7 +49,7 @@ extension PostgresClient {
         let places = links.enumerated().flatMap { place, ids in ids.map { _ in place + 1 } }
         let stored = try await query(
             """
-            select known, removed, pseudonyms, subscribers, revisions, state, events
+            select known, removed, pseudonyms, subscribers, revisions, state, events, gateway.have_pseudonym(subscribers)
             from gateway.read_subscribers(
                 \(events.map(\.source.rawValue)), \(events.map(\.id)), \(events.map(\.occurredAt.milliseconds)), \(links.flatMap { $0 }),
                 \(places), \(BillingInbox.version(includingSandbox: includingSandbox)))
@@ -86,6 +80,22 @@ extension PostgresClient {
     }
 }
 
+extension BillingDelivery {
+    /// In bytes, as `gateway.billing_events` has it. No webhook is longer; a store's answer about hundreds of purchases can be.
+    private static let longestBody = 256 * 1024
+
+    fileprivate func stored(as folded: FoldedEvent) -> BillingDelivery {
+        var stored = self
+        if folded.isOfRemovedUser {
+            // Nothing but what the fold reads.
+            stored.body = folded.event.json.bytes
+            stored.followUp = []
+        }
+        if stored.body.count > Self.longestBody { stored.body = [] }
+        return stored
+    }
+}
+
 /// A row of `gateway.read_subscribers`. Its JSON is kept as text, to be parsed in the caller's task and not on the reactor's thread.
 struct StoredSubscriber: Sendable {
     fileprivate let isKnown: Bool
@@ -97,6 +107,8 @@ struct StoredSubscriber: Sendable {
     fileprivate let state: String?
     /// A JSON array; nil when there is a state.
     fileprivate let events: String?
+    /// One of the subscribers is a removed user.
+    private let havePseudonym: Bool
 
     fileprivate init(_ row: borrowing Row) throws {
         isKnown = try row.value(0)
@@ -108,6 +120,12 @@ struct StoredSubscriber: Sendable {
         revisions = try row.value(4)
         state = try row.value(5)
         events = try row.value(6)
+        havePseudonym = try row.value(7)
+    }
+
+    /// Whether the event is of a removed user: it names them, or a customer of theirs and no other user.
+    func isRemoved(by event: BillingEvent) -> Bool {
+        !pseudonyms.isEmpty || havePseudonym && event.links.joined().allSatisfy { $0.userID == nil }
     }
 }
 

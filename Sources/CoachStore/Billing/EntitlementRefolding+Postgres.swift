@@ -9,14 +9,19 @@ extension EntitlementRefolding {
         let version = BillingInbox.version(includingSandbox: includingSandbox)
         return EntitlementRefolding(version: version) { last in
             try await StoreFault.translating {
-                let query: Query = "select * from gateway.outdated_subscribers(\(version)::integer, \(last), \(pageSize)::integer)"
-                let subscribers = try await client.query(query) { rows in try rows.map { row in try row.value(0, as: Int64.self) } }
-                var unreadable = 0
-                for subscriber in subscribers {
-                    try Task.checkCancellation()
-                    if try await !client.refold(subscriber, version: version, includingSandbox: includingSandbox) { unreadable += 1 }
+                let query: Query = """
+                    select version, subscriber from gateway.outdated_subscribers_2(
+                        \(version)::integer, \(last.version)::integer, \(last.subscriber), \(pageSize)::integer)
+                    """
+                let places = try await client.query(query) { rows in
+                    try rows.map { row in Place(version: try row.value(0), subscriber: try row.value(1)) }
                 }
-                return (subscribers.last, unreadable)
+                var unreadable = 0
+                for place in places {
+                    try Task.checkCancellation()
+                    if try await !client.refold(place.subscriber, version: version, includingSandbox: includingSandbox) { unreadable += 1 }
+                }
+                return (places.last, unreadable)
             }
         }
     }

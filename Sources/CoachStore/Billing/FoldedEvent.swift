@@ -17,6 +17,9 @@ struct FoldedEvent: Sendable {
         states = fold.entitlements(of: fold.subscriberIDs, includingSandbox: includingSandbox)
     }
 
+    /// Whether nothing may be stored of the delivery but what the fold reads.
+    var isOfRemovedUser: Bool { subscriber.isRemoved(by: event) }
+
     /// The user's entitlements over time, after the event.
     func timeline(of userID: UserID) -> EntitlementTimeline { states.first { $0.userID == userID }?.timeline ?? .none }
 

@@ -57,7 +57,7 @@ struct JobHandlers {
     /// What is left when the time limit is reached is done by the next run.
     private var refold: JobHandler {
         JobHandler(EntitlementRefolding.kind, concurrency: 1, payload: { $0 }) { [refolding, logger] _ in
-            var (last, unreadable): (Int64?, Int) = (0, 0)
+            var (last, unreadable): (EntitlementRefolding.Place?, Int) = (.start, 0)
             while let after = last {
                 let part = try await refolding.refoldPart(after)
                 last = part.last

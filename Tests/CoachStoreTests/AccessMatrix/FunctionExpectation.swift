@@ -126,6 +126,7 @@ enum FunctionExpectation {
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
         "gateway.merge_subscribers(bigint, bigint[])", "gateway.fold_billing_events(json, bytea, integer, jsonb, jsonb)",
         "gateway.write_entitlements(jsonb)", "gateway.outdated_subscribers(integer, bigint, integer)", "gateway.stored_subscriber(bigint)",
+        "gateway.outdated_subscribers_2(integer, integer, bigint, integer)", "gateway.have_pseudonym(bigint[])",
         "gateway.refold_subscriber(bigint, integer, integer, text, jsonb)",
         "gateway.expiring_users(integer, uuid, integer)",
         "gateway.subscription(uuid)",

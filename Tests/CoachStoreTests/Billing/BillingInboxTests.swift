@@ -85,6 +85,17 @@ struct BillingInboxTests {
         }
     }
 
+    @Test("an answer of a store that is longer than a webhook can be has its effect, and its body is not kept")
+    func longAnswer() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        var answer = delivery(purchase(.purchased, of: [SubscriberID(caller.userID)], at: 0))
+        answer.body = Array(repeating: 0x20, count: 262_145)
+        #expect(try await inbox(store).store(answer) == .stored)
+        #expect(try await store.count("select count(*) from gateway.billing_events where event_id = \(answer.id) and body = ''") == 1)
+        #expect(try await state(caller, store, at: 1).isActive)
+    }
+
     @Test("an event without effect is stored once, with its reason")
     func ignored() async throws {
         let store = try await StoreFixture.shared()

@@ -30,7 +30,7 @@ struct EntitlementRefoldingTests {
     @discardableResult
     private func refold(includingSandbox: Bool, in store: StoreFixture) async throws -> Int {
         let refolding = EntitlementRefolding.postgres(client: store.gateway, includingSandbox: includingSandbox)
-        var (pages, last): (Int, Int64?) = (0, 0)
+        var (pages, last): (Int, EntitlementRefolding.Place?) = (0, .start)
         while let after = last {
             last = try await refolding.refoldPart(after).last
             if last != nil { pages += 1 }
@@ -84,7 +84,7 @@ struct EntitlementRefoldingTests {
         for caller in callers { try await self.store(.sandbox, of: caller.userID, includingSandbox: true, in: store) }
         try await store.admin.execute(
             "update gateway.billing_events set event = 'x' where subscriber = (select min(id) from gateway.subscribers)")
-        let part = try await EntitlementRefolding.postgres(client: store.gateway, includingSandbox: false).refoldPart(0)
+        let part = try await EntitlementRefolding.postgres(client: store.gateway, includingSandbox: false).refoldPart(.start)
         #expect(part.unreadable == 1 && part.last != nil)
         #expect(try await entitlements(in: store) == ["sandbox"])
     }

@@ -130,6 +130,31 @@ struct RemovedSubscriberTests {
         #expect(try await store.count("select count(*) from gateway.billing_events where status = 'ignored'") == 4)
     }
 
+    @Test("an event with an effect that names a customer of the user alone is cut to what the fold reads; one of another user is not")
+    func invoices() async throws {
+        let store = try await StoreFixture()
+        let inbox = BillingInbox.postgres(client: store.gateway, includingSandbox: false)
+        let (caller, other) = (Caller.someone(), Caller.someone())
+        for user in [caller, other] { _ = try await store.requests().take(user) }
+        let own = try #require(SubscriberID(.stripe, "cus_own"))
+        _ = try await inbox.store(delivery(event(purchase(.purchased), of: [SubscriberID(caller.userID), own], at: 0), of: caller))
+        try await remove(caller, store)
+        func pay(_ months: Int64, of subject: [SubscriberID]) async throws -> String? {
+            var invoice = delivery(event(purchase(.renewed, months: months), of: subject, at: months * month), of: other)
+            invoice.body = Array(#"{"customer":"cus_own","customer_email":"canary@example.org"}"#.utf8)
+            invoice.followUp = [NewJob(JobKind(rawValue: "look up"))]
+            #expect(try await inbox.store(invoice) == .stored)
+            return try await store.value(
+                "select (convert_from(body, 'UTF8') like '%canary%')::text from gateway.billing_events where event_id = \(invoice.id)")
+        }
+        #expect(try await pay(2, of: [own]) == "false")
+        #expect(try await store.count("select count(*) from gateway.jobs where kind = 'look up'") == 0)
+        #expect(try await tables(naming: caller.userID, store) == [])
+        #expect(try await store.count("select count(*) from gateway.billing_figures where price_usd = 9.99") == 2)
+        #expect(try await pay(3, of: [own, SubscriberID(other.userID)]) == "true")
+        #expect(try await store.count("select count(*) from gateway.jobs where kind = 'look up'") == 1)
+    }
+
     @Test("jobs that an event causes for its user are removed with the user, and so are the keys of those that are done")
     func jobs() async throws {
         let store = try await StoreFixture()
