@@ -24,8 +24,18 @@ extension Purchase {
         // It names each entitlement with one product alone.
         if period.entitlements.isEmpty { period.entitlements = known.period.entitlements }
         keepRevocations(of: known, at: instant)
+        keepExpiration(of: known)
         keepChange(of: known)
         keepGrant(of: known, at: instant)
+    }
+
+    /// The end that an event told of, unless the snapshot names a later one: it does not say that a period is over, and would open the gate again for
+    /// as long as a renewal can be late.
+    private mutating func keepExpiration(of known: Purchase) {
+        guard end == nil, let over = known.end, over.reason == .expired || over.reason == .paused, let expiry = period.expiry,
+            !expiry.isAfter(over.at)
+        else { return }
+        end = over
     }
 
     /// An announced change, unless a period began since then.

@@ -71,6 +71,25 @@ struct SnapshotTests {
         #expect(try state(on: 69)?.isActive == true)
     }
 
+    @Test("an expiration that an event told of stays, with the gate closed, until the purchase lasts longer", arguments: [false, true])
+    mutating func expired(paused: Bool) throws {
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.billingIssue(graceUntil: nil), on: 30 - Self.minute, from: 0, to: 30)
+        history.add(.expired(paused: paused), on: 30, from: 0, to: 30)
+        history.add(.snapshot([listed(to: 30)]), on: 30 + Self.minute)
+        let over = try state(on: 30 + 2 * Self.minute)
+        #expect(over?.accessUntil == nil && over?.status == (paused ? .paused : .expired))
+        history.add(.snapshot([listed(from: 30, to: 60)]), on: 30.1)
+        #expect(try state(on: 59)?.isActive == true)
+    }
+
+    @Test("a renewal whose event was lost keeps the gate open when the snapshot is as old")
+    mutating func late() throws {
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.snapshot([listed(to: 30)]), on: 30 + Self.minute)
+        #expect(try state(on: 30 + 2 * Self.minute)?.accessUntil?.isAfter(day(30.1)) == true)
+    }
+
     @Test("a running purchase stays when its product is listed with the sandbox or another store, until it ends or is listed itself")
     mutating func hidden() throws {
         for other in [listed(from: 5, to: 6, environment: .sandbox), listed(from: 5, to: 6, store: .playStore)] {
