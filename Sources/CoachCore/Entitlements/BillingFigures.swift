@@ -3,6 +3,8 @@ public struct BillingFigures: Hashable, Sendable {
     /// Raw values are those of the database.
     public enum Kind: String, Sendable, CaseIterable {
         case trial, purchase, renewal, `extension`, cancellation, refund, expiration
+        /// Takes back the newest refund of the purchase before it, whatever its own price.
+        case refundReversal = "refund_reversal"
         /// A state of a purchase that is not over, as the store returned it. Several are known of one period.
         case state
         /// The same, asked for because a payment was refunded (Play). The price is not known.
@@ -76,7 +78,8 @@ extension BillingFigures.Kind {
         case .purchased: self = period.isTrial ? .trial : .purchase
         // Stripe's paid invoices do not say whether they are the first ones.
         case .renewed: self = source == .stripe ? .payment : .renewal
-        case .extended, .uncancelled, .refundReversed: self = .extension
+        case .extended, .uncancelled: self = .extension
+        case .refundReversed: self = .refundReversal
         case .cancelled: self = .cancellation
         case .refunded: self = .refund
         case .expired: self = .expiration

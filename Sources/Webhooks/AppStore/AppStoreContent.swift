@@ -30,11 +30,12 @@ struct AppStoreContent {
     }
 
     /// Apple's price is in thousandths of the currency. nil for events of which no payment is part.
-    func price(type: String) -> Nanodollars? {
+    func price(type: String, subtype: String?) -> Nanodollars? {
         let price = transaction?.dollars("price", decimals: 3, currency: "currency")
-        return switch type {
-        case "SUBSCRIBED", "ONE_TIME_CHARGE", "DID_RENEW", "OFFER_REDEEMED": price
-        case "REFUND": price.map { Nanodollars(-$0.raw) }
+        return switch (type, subtype) {
+        case ("SUBSCRIBED", _), ("ONE_TIME_CHARGE", _), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", _), ("DID_RENEW", _):
+            price
+        case ("REFUND", _): price.map { Nanodollars(-$0.raw) }
         default: nil
         }
     }

@@ -28,7 +28,7 @@ public struct AppStoreNotification: Sendable {
         }
         return IntakeEvent(.appstore, body, decoded: decoded) { (draft: inout IntakeDraft) throws(IgnoredReason) in
             draft.environment = environment
-            defer { draft.price = content.price(type: draft.type ?? "") }
+            defer { draft.price = content.price(type: draft.type ?? "", subtype: try? payload.string("subtype")) }
             let id = try payload.eventID("notificationUUID")
             draft.id = id
             let type = try payload.required("notificationType", payload.text("notificationType"))

@@ -31,17 +31,20 @@ struct SubscriptionRollupTests {
     private func insertFigure(_ number: Int, _ store: StoreFixture, using random: inout SeededGenerator) async throws {
         let shop = ["app_store", "stripe", "play_store"].randomElement(using: &random) ?? ""
         let kinds = [
-            "trial", "purchase", "renewal", "extension", "cancellation", "refund", "expiration", "state", "payment", "payment_link",
+            "trial", "purchase", "renewal", "extension", "cancellation", "refund", "refund_reversal", "expiration", "state", "payment",
+            "payment_link",
         ]
         let kind = kinds.randomElement(using: &random) ?? ""
         let purchase = Int.random(in: 0..<25, using: &random)
-        let isStripe = shop == "stripe"
+        let isOfRevenueCat = Int.random(in: 0..<10, using: &random) == 0
+        let isStripe = shop == "stripe" && !isOfRevenueCat
+        let source = isOfRevenueCat ? "revenuecat" : ["app_store": "appstore", "play_store": "play"][shop] ?? shop
         let name = isStripe && kind == "refund" ? "pi_\(purchase)" : "p\(purchase)"
         // The payment of an invoice may be known by another event alone.
         let hasPayment = isStripe && (["payment_link", "refund"].contains(kind) || kind == "payment" && number % 2 == 0)
         let payment: String? = hasPayment ? "pi_\(purchase)" : nil
         let invoice: String? = isStripe && kind != "refund" ? "in_\(purchase)" : nil
-        let isReplacing = shop == "play_store" && Int.random(in: 0..<8, using: &random) == 0
+        let isReplacing = source == "play" && Int.random(in: 0..<8, using: &random) == 0
         let replaces: String? = isReplacing ? "p\(Int.random(in: 0..<25, using: &random))" : nil
         let minutes = Int.random(in: 0..<144_000, using: &random)
         let hours = Int.random(in: -24...720, using: &random)
@@ -52,7 +55,7 @@ struct SubscriptionRollupTests {
             insert into gateway.billing_figures (
                 event_number, source, event_id, occurred_at, kind, purchase, payment, invoice, replaces, store, price_usd, period_start,
                 period_end, renews, will_renew)
-            select \(number), case when \(isStripe) then 'stripe' else 'play' end, \("e\(number)"), at, \(kind), \(name), \(payment),
+            select \(number), \(source), \("e\(number)"), at, \(kind), \(name), \(payment),
                 \(invoice), \(replaces), \(shop), \(cents)::integer / 100.0, at - interval '1 day',
                 at + \(hours)::integer * interval '1 hour', \(number % 7 != 0), \(willRenew)
             from (select now() - interval '100 days' + \(minutes)::integer * interval '1 minute' as at) as t

@@ -68,6 +68,22 @@ struct AppStoreNotificationTests {
         #expect(refunded?.period.expiry?.instant == BillingInstant(milliseconds: revokedAt))
     }
 
+    @Test(
+        "the price is what was paid, also for an upgrade, or refunded",
+        arguments: [
+            ("SUBSCRIBED", "INITIAL_BUY", 9_990_000_000), ("DID_RENEW", nil, 9_990_000_000), ("OFFER_REDEEMED", nil, 9_990_000_000),
+            ("DID_CHANGE_RENEWAL_PREF", "UPGRADE", 9_990_000_000), ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", nil),
+            ("DID_CHANGE_RENEWAL_PREF", nil, nil), ("REFUND", nil, -9_990_000_000), ("REFUND_REVERSED", nil, nil), ("REVOKE", nil, nil),
+        ] as [(String, String?, Int64?)])
+    func price(type: String, subtype: String?, nanodollars: Int64?) throws {
+        func parsed(in currency: JSONValue) throws -> Nanodollars? {
+            let body = signer.body(type, subtype: subtype, transaction: ["price": 9_990, "currency": currency])
+            return try reader().parse(body, now: now).price
+        }
+        #expect(try parsed(in: "USD") == nanodollars.map { Nanodollars($0) })
+        #expect(try parsed(in: "EUR") == nil)
+    }
+
     @Test("a lifetime product needs an entry in the catalogue, because consumables have the same fields")
     func lifetime() throws {
         var product: [String: JSONValue] = ["type": "Non-Consumable", "expiresDate": .null, "productId": "life"]
