@@ -86,15 +86,33 @@ struct BackgroundWork {
             "housekeeping", PeriodicSchedule(every: .seconds(3600), retryEvery: .seconds(60), firstAfter: .seconds(1), jitter: 0.1),
             logger: logger
         ) {
-            _ = try await housekeeping.makePartitions()
-            try await housekeeping.forgetDoneJobs()
-            try await housekeeping.purgeIdempotencyKeys()
-            if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.notify() }
-            if try await queue.enqueue(refolding.job(at: Date())) != nil { jobs.notify() }
-            for check in RevenueCatReconciliation.ExpiryCheck.allCases where reconciliation != nil {
-                if try await queue.enqueue(RevenueCatReconciliation.job(check, at: Date())) != nil { jobs.notify() }
+            let now = Date()
+            // Each whether or not another fails: who reads the ledger for long keeps partitions from being made, and lost renewals must still be found.
+            var steps = IndependentSteps()
+            let checks = reconciliation == nil ? [] : RevenueCatReconciliation.ExpiryCheck.allCases
+            for job in [Housekeeping.purgeJob(at: now), refolding.job(at: now)] + checks.map({ RevenueCatReconciliation.job($0, at: now) })
+            {
+                await steps.run { if try await queue.enqueue(job) != nil { jobs.notify() } }
             }
-            try await housekeeping.detachPartitions(ledgerDays)
+            await steps.run { try await housekeeping.forgetDoneJobs() }
+            await steps.run { try await housekeeping.purgeIdempotencyKeys() }
+            await steps.run { _ = try await housekeeping.makePartitions() }
+            await steps.run { try await housekeeping.detachPartitions(ledgerDays) }
+            try steps.finish()
         }
+    }
+}
+
+/// Steps that are done one after another, also after one that fails.
+private struct IndependentSteps {
+    private var failure: (any Error)?
+
+    mutating func run(_ step: () async throws -> Void) async {
+        do { try await step() } catch { failure = failure ?? error }
+    }
+
+    /// Throws the first error of a step.
+    func finish() throws {
+        if let failure { throw failure }
     }
 }
