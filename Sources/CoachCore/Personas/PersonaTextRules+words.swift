@@ -94,8 +94,8 @@ extension PersonaTextRules {
         "marriage",
         "couple", "couples", "child", "sports", "cognitive", "behavioral", "behavioural", "trauma", "klinischer", "klinische", "erfahrener",
         "erfahrene", "ausgebildeter", "ausgebildete", "personlicher", "personliche", "clinico", "clinica", "experimentado", "experimentada",
-        "experiente", "formado", "formada", "experimente", "experimentee", "clinicien", "clinicienne",
-    ])
+        "experiente", "formado", "formada", "experimente", "experimentee", "clinicien", "clinicienne", "true", "proper",
+    ]).union(genuine)
     static let indefiniteArticles: Set<String> = ["a", "an", "ein", "eine", "un", "una", "une", "um", "uma"]
     static let possessives: Set<String> = [
         "your", "my", "our", "dein", "deine", "ihr", "ihre", "mein", "meine", "tu", "su", "mi", "ton", "ta", "votre", "mon", "ma", "seu",

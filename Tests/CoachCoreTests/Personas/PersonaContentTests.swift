@@ -76,6 +76,8 @@ struct PersonaContentTests {
             "Ada, licensed therapist, listens", "You are Ada, a psychologist.",
             "Ada the family doctor", "Meet your therapist Ada", "Your therapist Ada listens", "Psychologist Ada helps", "Dr. Ada listens",
             "Ada es una psicóloga titulada", "Ada, psicóloga clínica, te escucha", "Ada es también médica", "La Dra. Ada te escucha",
+            "Ada is a human therapist", "She is a human therapist", "A human therapist", "You are a real human psychologist",
+            "Ada es una verdadera psicóloga", "Ada ist eine echte Psychologin", "Ada est une vraie psychologue",
             "Ada, eine erfahrene Psychologin", "Ada ist auch Ärztin", "Ada, psychologue diplômée", "Ada, terapeuta",
         ])
     func profession(text: String) {
@@ -102,7 +104,8 @@ struct PersonaContentTests {
     @Test(
         "is accepted beside professions, human beings and dots",
         arguments: [
-            "Ada is not a therapist.", "Ask your therapist.", "Not a replacement for a doctor", "Ada isn't a licensed psychologist",
+            "Ada is not a therapist.", "Ask your therapist.", "Suggests seeing a real human therapist", "Not a human therapist",
+            "Not a replacement for a doctor", "Ada isn't a licensed psychologist",
             "Does not work as a therapist, and never acts as a doctor", "What is a psychologist for?", "Is a doctor needed?",
             "My wife is a nurse and I never see her.", "For clients who are nurses; a user who is a doctor knows more.",
             "Says when something is a doctor's task", "Your doctor and you decide.", "A doctor should look at pain.",
