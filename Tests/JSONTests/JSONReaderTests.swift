@@ -54,6 +54,16 @@ struct JSONReaderTests {
         #expect(finding == JSONFinding("keys[0].kid", .repeated))
     }
 
+    @Test("a flaw of an element is a finding of that element")
+    func flawsOfElements() {
+        for (json, path, problem) in [
+            (#"{"starters":["a","b\ud800"]}"#, "starters[1]", .loneSurrogate), (#"{"starters":["\u0000"]}"#, "starters[0]", .nulCharacter),
+        ] as [(String, String, JSONFinding.Problem)] {
+            let finding = Self.finding(json) { (body) throws(JSONFinding) in _ = try body.required("starters", .list(0...6, .text(1...9))) }
+            #expect(finding == JSONFinding(path, problem))
+        }
+    }
+
     @Test("a fraction for an integer and a number for a boolean are of the wrong type")
     func wrongTypes() {
         let fraction = Self.finding(#"{"n":1.5}"#) { (body) throws(JSONFinding) in _ = try body.optional("n", as: Int.self) }

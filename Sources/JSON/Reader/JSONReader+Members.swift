@@ -52,8 +52,10 @@ extension JSONReader {
         if !count.contains(elements.count) {
             try report(.invalid("must have \(count.lowerBound) to \(count.upperBound) elements, has \(elements.count)"))
         }
-        return elements.prefix(count.upperBound).enumerated().map { index, element in
-            JSONReader(element, path: "\(path)[\(index)]", textPath: "\(textPath)[\(index)]", session, isPlaceholder: false)
+        return try elements.prefix(count.upperBound).enumerated().map { (index, element) throws(JSONFinding) in
+            let reader = JSONReader(element, path: "\(path)[\(index)]", textPath: "\(textPath)[\(index)]", session, isPlaceholder: false)
+            if let flaw = session.flaws.first(where: { $0.path == reader.textPath }) { try reader.report(.init(flaw)) }
+            return reader
         }
     }
 
