@@ -40,10 +40,11 @@ public struct PublicPersonaRoutes: Feature {
         guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
             throw Self.notFound
         }
-        // Crawlers of social networks accept anything.
-        let accept = request.headers[.accept]?.lowercased() ?? ""
+        // Who names neither gets the page: crawlers of social networks accept anything.
+        let accepted = WeightedValues.parse(request.headers[.accept]?.lowercased())
+        let preferred = accepted.first { ["application/json", "text/html"].contains($0) }
         var response: Response
-        if accept.contains("application/json"), !accept.contains("text/html") {
+        if preferred == "application/json" {
             response = .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
         } else {
             let hasPicture = if links.origin != nil { try await avatars.hasShared(token) } else { false }

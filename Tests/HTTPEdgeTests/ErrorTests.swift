@@ -99,7 +99,7 @@ struct ErrorTests {
         }
         #expect(GatewayError(known: InvalidChangeToken(.since))?.message == "since must be the next of an earlier answer")
         let ofList = GatewayError(known: InvalidChangeToken())
-        #expect(ofList?.message == "updated_since must be the next_updated_since of an earlier answer")
+        #expect(ofList?.message == "updated_since must be a time, or the next_updated_since of an earlier answer")
     }
 
     @Test("each rejection by the database has its code")

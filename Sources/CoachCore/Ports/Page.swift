@@ -1,3 +1,5 @@
+import Foundation
+
 /// Parameters of a list request.
 public struct PageRequest: Sendable, Equatable {
     /// Maximum number of items: 1…100.
@@ -6,11 +8,14 @@ public struct PageRequest: Sendable, Equatable {
     public var cursor: String?
     /// `SyncPosition.next` of an earlier page; excludes `cursor`.
     public var updatedSince: String?
+    /// In its place, for a client without a position: changes from this instant on, by the server's clock.
+    public var updatedFrom: Date?
 
-    public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil) {
+    public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil, updatedFrom: Date? = nil) {
         self.limit = limit
         self.cursor = cursor
         self.updatedSince = updatedSince
+        self.updatedFrom = updatedFrom
     }
 }
 

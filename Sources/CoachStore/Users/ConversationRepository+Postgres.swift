@@ -8,7 +8,10 @@ extension ConversationRepository {
     public static func postgres(client: PostgresClient) -> ConversationRepository {
         ConversationRepository(
             list: { caller, source, request in
-                if let token = try request.changeToken {
+                let rows: Query = """
+                    public.conversations r where r.user_id = \(caller.userID) and r.source = \(source.rawValue)::public.conversation_source
+                    """
+                if let token = try await client.changeToken(request, of: caller, in: rows) {
                     let page = try await client.conversations(from: source, of: caller, changedAfter: token, limit: request.limit)
                     if let page { return page }
                 }
@@ -19,7 +22,8 @@ extension ConversationRepository {
             patch: { caller, id, patch in try await client.patchConversation(id, patch, of: caller) },
             delete: { caller, id, versions in try await client.deleteConversation(id, of: caller, expecting: versions) },
             messages: { caller, id, request in
-                if let token = try request.changeToken {
+                let rows: Query = "public.messages r where r.user_id = \(caller.userID) and r.conversation_id = \(id)"
+                if let token = try await client.changeToken(request, of: caller, in: rows) {
                     if let page = try await client.messages(in: id, of: caller, changedAfter: token, limit: request.limit) { return page }
                 }
                 return try await client.messages(in: id, of: caller, request)
@@ -29,6 +33,25 @@ extension ConversationRepository {
 
 extension PostgresClient {
     // MARK: Lists
+
+    /// The position that the request names; nil for the whole list. Of a time it is that before the first of the rows `r` that was updated since.
+    /// Throws `InvalidChangeToken`.
+    fileprivate func changeToken(_ request: PageRequest, of caller: Caller, in rows: Query) async throws -> ChangeToken? {
+        if let text = request.updatedSince { return try ChangeToken(text: text) }
+        guard let milliseconds = request.updatedFrom.map({ Int64(($0.timeIntervalSince1970 * 1000).rounded()) }) else { return nil }
+        let query: Query = """
+            select counter.epoch, counter.removed_through, coalesce(
+                (
+                    select min(r.change) - 1 from \(rows)
+                    and r.updated_at >= timestamptz 'epoch' + \(milliseconds)::bigint * interval '1 millisecond'
+                ), counter.last_change)
+            from (\(ChangeCounter.query(for: caller))) counter
+            """
+        return try await userRows(query, for: caller) {
+            // What was removed without a trace, no list of changes from a time can have.
+            ChangeToken(epoch: try $0.value(0), number: max(try $0.value(2), 0), removed: try $0.value(1))
+        }.first
+    }
 
     fileprivate func conversations(
         from source: ConversationSource, of caller: Caller, _ request: PageRequest
@@ -240,12 +263,5 @@ extension PostgresClient {
             throw Rejection(reason: .notFound)
         }
         return record
-    }
-}
-
-extension PageRequest {
-    /// Throws `InvalidChangeToken`.
-    fileprivate var changeToken: ChangeToken? {
-        get throws { try updatedSince.map { try ChangeToken(text: $0) } }
     }
 }

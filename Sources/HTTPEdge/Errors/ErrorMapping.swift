@@ -158,10 +158,10 @@ extension GatewayError {
         let parameter = token.parameter.rawValue
         let source =
             switch token.parameter {
-            case .updatedSince: "next_updated_since"
-            case .since: "next"
+            case .updatedSince: "a time, or the next_updated_since"
+            case .since: "the next"
             }
-        self.init(.invalidInput, "\(parameter) must be the \(source) of an earlier answer")
+        self.init(.invalidInput, "\(parameter) must be \(source) of an earlier answer")
         self = naming(field: parameter)
     }
 

@@ -1,8 +1,8 @@
 /// A parser of header fields with quality values, such as `Accept` and `Accept-Language` (RFC 9110 §12.4.2).
-enum WeightedValues {
+public enum WeightedValues {
     /// The values without their parameters, highest weight first, values of equal weight in their order, without those of weight 0. An
     /// invalid weight counts as 1. Values after the first 32 are ignored.
-    static func parse(_ header: String?) -> [String] {
+    public static func parse(_ header: String?) -> [String] {
         let items = (header ?? "").split(separator: ",").prefix(32).compactMap { item -> (value: String, weight: Double)? in
             let parts = item.split(separator: ";").map { String($0.filter { !$0.isWhitespace }) }
             guard let value = parts.first, !value.isEmpty else { return nil }

@@ -73,12 +73,34 @@ struct ConversationTests {
             + edited(sync).map { "/api/v1/sync?since=\($0)" } + [
                 "/api/v1/messages/search?q=x&cursor=\(cursor)", "\(Self.path)?source=openai&cursor=\(cursor)",
                 "\(Self.path)?cursor=\(token)",
-                "\(Self.path)?updated_since=\(cursor)", "\(Self.path)?updated_since=2026-01-01T00:00:00Z",
+                "\(Self.path)?updated_since=\(cursor)", "\(Self.path)?updated_since=2026-01-01T00:00",
             ]
         for path in invalid {
             let answer = try await user.send("GET", path)
             #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(path): \(answer.text)")
         }
+    }
+
+    @Test("changes from a time on are listed as those from a position, which the list names for the next request")
+    func updatedSinceTime() async throws {
+        let user = try await TestBed.shared().testUser()
+        for number in 1...3 { #expect(try await user.send("POST", Self.path, ["title": "\(number)"]).status == 201) }
+        let all = try await user.send("GET", "\(Self.path)?limit=2&updated_since=2020-01-01T00:00:00Z")
+        #expect(all.list.count == 2)
+        let rest = try #require(all.json.object("pagination")["next_updated_since"])
+        #expect(try await user.send("GET", "\(Self.path)?updated_since=\(rest)").list.count == 1)
+        let last = try #require(all.list.last)
+        let time = try #require(last["updated_at"])
+        let since = try await user.send("GET", "\(Self.path)?updated_since=\(time)")
+        #expect(since.list.contains { $0["id"] == last["id"] } && since.list.count < 4)
+        let none = try await user.send("GET", "\(Self.path)?updated_since=2999-01-01T01:00:00%2B01:00")
+        #expect(none.status == 200 && none.list.isEmpty)
+        let now = try #require(none.json.object("pagination")["next_updated_since"])
+        let id = try #require(last["id"])
+        #expect(try await user.send("PATCH", "\(Self.path)/\(id)", ["title": "new"]).status == 200)
+        #expect(try await user.send("GET", "\(Self.path)?updated_since=\(now)").list.map { $0["title"] } == ["new"])
+        let turn = try await user.send("GET", "\(Self.path)/\(id)/messages?updated_since=2020-01-01T00:00:00Z")
+        #expect(turn.status == 200 && turn.list.isEmpty)
     }
 
     @Test("a title is made from the first message, and one that the user has removed is not made again")

@@ -128,6 +128,11 @@ struct PersonaTests {
         #expect(page.text.contains("Says &quot;hi&quot; &lt;b&gt;") && !page.text.contains(Self.secret))
         let json = try await anyone.send("GET", path, headers: ["Accept": "application/json"])
         #expect(json.data["name"] == "Ada" && json.data["id"] == id && !json.text.contains(Self.secret))
+        let accepted = [("text/html;q=0.5, application/json", true), ("*/*", false), ("text/html, application/json;q=0.9", false)]
+        for (accept, isJSON) in accepted {
+            let type = try await anyone.send("GET", path, headers: ["Accept": accept]).headers["content-type"]
+            #expect(type?.hasPrefix(isJSON ? "application/json" : "text/html") == true, "\(accept)")
+        }
 
         #expect(try await user.send("GET", Self.path).list.contains { $0["id"] == id } == false)
         #expect(try await user.send("POST", "\(Self.path)/redeem", ["share_token": token]).data["id"] == id)
