@@ -52,7 +52,7 @@ class Changes:
             share = random.choice((0.08, 0.15, 0.3, 0.4))
             words = [self.mistyped(word) if len(word) > 1 and random.random() < share else word for word in words]
         # What surrounds a message has domains of its own.
-        if row["lang"] in self.calm and not row["domain"] and random.random() < 0.45:
+        if row["lang"] in self.calm and not row["domain"] and random.random() < 0.6:
             words = self.buried(words, row["lang"])
         if random.random() < 0.15:
             words = random.choice(GREETINGS).split() + words

@@ -38,11 +38,34 @@ DOMAIN_COST = 0.6
 BATCH = 48
 # How often the grammar's cases, and the rows of `--repeated`, stand among an epoch's rows.
 REPEATED = 3
+# Words from one passage of a long crisis to the next one that is looked at.
+STRIDE = 40
 
 
 def is_trained(row):
     """The grammar's cases are no evidence, so none is left out."""
     return row["fold"] != LEFT_OUT or row["form"] == CASES
+
+
+def located(model, rows, pieces):
+    """Of crises that are longer than a passage the one in which the model finds the most danger, in place of the whole. Where it finds none, nobody knows
+    in which the danger stands, and `is_known` leaves the message out."""
+    long = [(at, row["words"]) for at, row in enumerate(rows) if is_trained(row) and not is_known(row)]
+    starts = lambda words: [*range(0, len(words) - Changes.MOST_WORDS, STRIDE), len(words) - Changes.MOST_WORDS]
+    parts = [(at, words[start : start + Changes.MOST_WORDS]) for at, words in long for start in starts(words)]
+    numbers = [pieces.numbers(part) for _, part in parts]
+    scores = np.zeros(len(parts))
+    model.eval()
+    order = sorted(range(len(parts)), key=lambda part: len(numbers[part]))
+    with torch.inference_mode():
+        for batch in (order[start : start + BATCH] for start in range(0, len(order), BATCH)):
+            scores[batch] = model(*padded([numbers[part] for part in batch]))[:, CRISIS].float().numpy()
+    result = list(rows)
+    # The most dangerous passage is the last of a row to be written.
+    for part in np.argsort(scores)[(scores <= 0).sum() :]:
+        at, words = parts[part]
+        result[at] = rows[at] | {"words": words}
+    return result
 
 
 def epoch(rows, changes, pieces, repeated, rest):
@@ -63,6 +86,7 @@ def epoch(rows, changes, pieces, repeated, rest):
 
 
 def train(model, rows, pieces, epochs, rate, repeated=(), rest=1):
+    rows = located(model, rows, pieces)
     wanted = torch.tensor([targets(row) for row in rows])
     domains = torch.tensor([DOMAINS.index(row["domain"]) if row["domain"] else -1 for row in rows])
     weights = torch.tensor([weight(row) for row in rows])
