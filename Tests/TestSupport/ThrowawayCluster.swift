@@ -76,8 +76,12 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Starts the server and does not wait.
     public func launch() throws {
-        // Without fsync data survives a killed process, because the operating system has it.
-        var all = ["fsync": "off", "listen_addresses": "127.0.0.1", "unix_socket_directories": directory, "port": "\(port)"]
+        // Without fsync data survives a killed process, because the operating system has it. Its shared memory lies in its folder: a killed
+        // server would leave some of it in /dev/shm.
+        var all = [
+            "fsync": "off", "dynamic_shared_memory_type": "mmap", "listen_addresses": "127.0.0.1", "unix_socket_directories": directory,
+            "port": "\(port)",
+        ]
         all.merge(settings) { _, own in own }
         let command = try Self.unprivileged(
             try PostgresPrograms.path("postgres"),
