@@ -5,14 +5,14 @@ public struct BillingInbox: Sendable {
     public var store: @Sendable (BillingDelivery) async throws -> BillingReceipt
     /// The caller's subscription by all that is stored.
     public var subscription: @Sendable (Caller) async throws -> EntitlementTimeline
-    /// Users whose access ended or will end within this time, or was ended by an event within twice of it, and whose purchases RevenueCat knows, in
-    /// the order of their ids; `after` is the last one of the page before.
-    public var expiring: @Sendable (_ within: Duration, _ after: UserID?, _ limit: Int) async throws -> [UserID]
+    /// Users whose access ended or will end within this time, or was ended by an event within twice of it, and whose purchases RevenueCat knows. A user
+    /// may be on several pages, and a page that is not the last may have fewer than `limit` users, or none. Throws `InvalidCursor`, too.
+    public var expiring: @Sendable (_ within: Duration, _ cursor: String?, _ limit: Int) async throws -> Page<UserID>
 
     public init(
         store: @escaping @Sendable (BillingDelivery) async throws -> BillingReceipt,
         subscription: @escaping @Sendable (Caller) async throws -> EntitlementTimeline,
-        expiring: @escaping @Sendable (_ within: Duration, _ after: UserID?, _ limit: Int) async throws -> [UserID]
+        expiring: @escaping @Sendable (_ within: Duration, _ cursor: String?, _ limit: Int) async throws -> Page<UserID>
     ) {
         self.store = store
         self.subscription = subscription

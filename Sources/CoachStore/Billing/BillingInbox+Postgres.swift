@@ -53,15 +53,7 @@ extension BillingInbox {
                 }
                 return timeline
             },
-            expiring: { within, after, limit in
-                try await StoreFault.translating {
-                    let seconds = Int(within.components.seconds)
-                    let query: Query = "select * from gateway.expiring_users(\(seconds)::integer, \(after?.uuid), \(limit)::integer)"
-                    return try await client.query(query) { rows in
-                        try rows.map { row in UserID(try row.value(0, as: UUID.self)) }
-                    }
-                }
-            })
+            expiring: { within, cursor, limit in try await client.expiringUsers(within: within, cursor: cursor, limit: limit) })
     }
 }
 

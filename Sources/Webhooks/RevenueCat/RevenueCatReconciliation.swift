@@ -50,17 +50,16 @@ public struct RevenueCatReconciliation: Sendable {
 
     /// Enqueues a job for each subscriber that the check finds, once for each day or hour. Throws `StoreFault`.
     public func enqueueExpiring(_ check: ExpiryCheck, at date: Date, in queue: JobQueue) async throws {
-        let limit = 500
-        var last: UserID?
+        var cursor: String?
         repeat {
-            let users = try await inbox.expiring(check.within, last, limit)
-            for user in users {
+            let page = try await inbox.expiring(check.within, cursor, 500)
+            for user in page.items {
                 let subscriber = SubscriberID(user)
                 let key = "\(IntakeEvent.contentID(Array(subscriber.text.utf8))):\(check.key(at: date))"
                 _ = try await queue.enqueue(Self.job(for: subscriber, key: key, delay: .zero))
             }
-            last = users.count == limit ? users.last : nil
-        } while last != nil
+            cursor = page.nextCursor
+        } while cursor != nil
     }
 
     /// The subscriber of a job; nil when its payload is not one of this kind.

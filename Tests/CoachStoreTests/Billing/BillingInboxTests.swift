@@ -8,7 +8,6 @@ import Testing
 struct BillingInboxTests {
     private let now = BillingInstant(milliseconds: 1_767_225_600_000)!
     private let month: Int64 = 30 * 86_400_000
-    private let day = Duration.seconds(86_400)
 
     private func inbox(_ store: StoreFixture) -> BillingInbox { .postgres(client: store.gateway, includingSandbox: false) }
 
@@ -328,62 +327,6 @@ struct BillingInboxTests {
             source: .operator, id: UUID().uuidString, occurredAt: now, subject: [user], change: .grant(entitlement: "pro", until: .never))
         _ = try await inbox(store).store(self.delivery(grant))
         #expect(try await store.count("select count(*) from gateway.billing_figures where event_id = \(grant.id)") == 0)
-    }
-
-    @Test("users whose access is about to end are found page by page, if RevenueCat knows them")
-    func expiring() async throws {
-        let store = try await StoreFixture()
-        let clock = BillingInstant(clamping: Int64(Date().timeIntervalSince1970 * 1000))
-        var expected: [UserID] = []
-        let hour: Int64 = 3_600_000
-        for (offset, source) in [(hour, BillingSource.revenuecat), (-hour, .revenuecat), (72 * hour, .revenuecat), (hour, .stripe)] {
-            let user = UserID.random()
-            let event = BillingEvent(
-                source: source, id: UUID().uuidString, occurredAt: clock.advanced(by: -100 * hour), subject: [SubscriberID(user)],
-                change: .purchase(
-                    PurchaseReference(environment: .production, store: .appStore, originalTransaction: "\(user)"), .purchased,
-                    BillingPeriod(product: "p", entitlements: ["pro"], renews: false, expiry: .at(clock.advanced(by: offset)))))
-            _ = try await inbox(store).store(delivery(event))
-            if offset < 72 * hour, source == .revenuecat { expected.append(user) }
-        }
-        expected.sort { $0.description < $1.description }
-        let first = try await inbox(store).expiring(day, nil, 1)
-        #expect(first == [expected[0]])
-        #expect(try await inbox(store).expiring(day, first[0], 10) == [expected[1]])
-        #expect(try await inbox(store).expiring(.seconds(1_800), nil, 10) == [])
-    }
-
-    @Test("users whose access an event ended within a day are found too, and not those whose access ended longer ago or at another sender")
-    func recentlyEnded() async throws {
-        let store = try await StoreFixture()
-        let clock = BillingInstant(clamping: Int64(Date().timeIntervalSince1970 * 1000))
-        let hour: Int64 = 3_600_000
-        var expected: [UserID] = []
-        let cases: [(ago: Int64, event: PurchaseEvent, source: BillingSource)] = [
-            (23, .expired(paused: false), .revenuecat), (2, .refunded, .revenuecat), (72, .expired(paused: false), .revenuecat),
-            (2, .expired(paused: false), .stripe), (2, .cancelled, .revenuecat),
-        ]
-        for (number, ended) in cases.enumerated() {
-            let user = UserID.random()
-            let alias = try #require(SubscriberID("$RCAnonymousID:\(number)"))
-            for (event, ago) in [(PurchaseEvent.purchased, Int64(240)), (ended.event, ended.ago)] {
-                let expiry = event == .purchased || event == .cancelled ? 240 * hour : -ended.ago * hour
-                let event = BillingEvent(
-                    source: ended.source, id: UUID().uuidString, occurredAt: clock.advanced(by: -ago * hour),
-                    subject: [SubscriberID(user), alias],
-                    change: .purchase(
-                        PurchaseReference(environment: .production, store: .appStore, originalTransaction: "\(user)"), event,
-                        BillingPeriod(product: "p", entitlements: ["pro"], expiry: .at(clock.advanced(by: expiry)))))
-                _ = try await inbox(store).store(delivery(event))
-            }
-            if number < 2 { expected.append(user) }
-        }
-        let refunded = expected[1]
-        #expect(try await store.count("select count(*) from gateway.user_entitlements") == 1, "of the cancelled one")
-        expected.sort { $0.description < $1.description }
-        #expect(try await inbox(store).expiring(day, nil, 10) == expected)
-        #expect(try await inbox(store).expiring(day, expected[0], 1) == [expected[1]])
-        #expect(try await inbox(store).expiring(.seconds(10_800), nil, 10) == [refunded], "of two hours ago")
     }
 
     @Test("access without end is stored as infinity")

@@ -81,7 +81,7 @@ struct RemovedSubscriberTests {
         _ = try await Rollups.postgres(client: store.gateway).fold()
         #expect(try await tables(naming: caller.userID, store) == [])
         #expect(try await store.count("select count(*) from gateway.subscribers where revision > 1") == 1, "folded with the former")
-        #expect(try await inbox.expiring(.seconds(86_400), nil, 10) == [])
+        #expect(try await inbox.allExpiring(within: .seconds(86_400)) == [])
         var after = ignored("after", of: caller)
         after.followUp = [NewJob(JobKind(rawValue: "look up"), userID: caller.userID)]
         for receipt in [BillingReceipt.stored, .known] { #expect(try await inbox.store(after) == receipt) }

@@ -5,11 +5,22 @@ extension StoreFixture {
     /// Rows of a function of schema `operator`, as an operator reads them.
     func operatorRows(_ function: String) async throws -> [[String?]] { try await asOperator("select * from operator.\(function)") }
 
-    /// Pages that PostgreSQL reads for a function, when what it knows of the tables is in the connection's caches.
+    /// Pages that PostgreSQL reads for a function of schema `operator`, when what it knows of the tables is in the connection's caches.
     func operatorPages(_ function: String) async throws -> Int {
+        try await pages(of: "operator.\(function)") { try await self.asOperator($0) }
+    }
+
+    /// The same for a function that the gateway calls for no user.
+    func pages(of function: String) async throws -> Int {
+        try await pages(of: function) { statement in
+            try await self.gateway.query(Query(unsafeSQL: statement)) { rows in (0..<rows.count).map { [rows.text($0, 0)] } }
+        }
+    }
+
+    private func pages(of function: String, rows: (String) async throws -> [[String?]]) async throws -> Int {
         var fewest = Int.max
         for _ in 0..<6 {
-            let plan = try await asOperator("explain (analyze, buffers, format json) select * from operator.\(function)")
+            let plan = try await rows("explain (analyze, buffers, format json) select * from \(function)")
             let text = plan.compactMap { $0[0] }.joined()
             // The first are those of the whole plan.
             let counts = ["Hit", "Read"].map { name in

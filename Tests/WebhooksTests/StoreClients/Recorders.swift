@@ -7,7 +7,7 @@ final class InboxRecorder: Sendable {
 
     var deliveries: [BillingDelivery] { state.withLock(\.deliveries) }
 
-    /// The result of `BillingInbox.expiring`, in the order of the ids.
+    /// The result of `BillingInbox.expiring`.
     var expiring: [UserID] {
         get { state.withLock(\.expiring) }
         set { state.withLock { $0.expiring = newValue } }
@@ -23,9 +23,11 @@ final class InboxRecorder: Sendable {
                 return .stored
             },
             subscription: { _ in .none },
-            expiring: { within, after, limit in
+            expiring: { within, cursor, limit in
                 self.state.withLock { $0.windows.append(within) }
-                return Array(self.expiring.drop { user in after.map { user.description <= $0.description } ?? false }.prefix(limit))
+                let end = (cursor.flatMap { Int($0) } ?? 0) + limit
+                let users = self.expiring
+                return Page(items: Array(users.prefix(end).dropFirst(end - limit)), nextCursor: end < users.count ? "\(end)" : nil)
             })
     }
 }
