@@ -84,11 +84,13 @@ final class Pool {
         guard !leased.isTainted, leased.connection.isClean else {
             return perform(machine.leaseReturned(leased.id, reusable: false, now: .now))
         }
-        leased.connection.send(
-            SessionReset { [weak self] isClean in
-                guard let self else { return }
-                perform(machine.leaseReturned(leased.id, reusable: isClean, now: .now))
-            })
+        let reset = SessionReset { [weak self] isClean in
+            guard let self else { return }
+            perform(machine.leaseReturned(leased.id, reusable: isClean, now: .now))
+        }
+        // Leases have no silence limit: without a deadline a server that hangs would keep the place of the lease for ever.
+        reset.begin(on: reactor, deadline: configuration.defaultDeadline) {}
+        leased.connection.send(reset)
     }
 
     func listen(_ listener: Listener) {

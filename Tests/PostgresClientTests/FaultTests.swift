@@ -91,6 +91,29 @@ import Testing
         }
     }
 
+    @Test("a server process that hangs while it resets the session of a returned lease keeps no place of a lease")
+    func hangingReset() async throws {
+        let cluster = try await ThrowawayCluster.start()
+        try await withClient(
+            at: cluster.url(),
+            configure: {
+                $0.maximumLeases = 1
+                $0.defaultDeadline = .milliseconds(500)
+            }
+        ) { client in
+            let hanging = try await client.withConnection(deadline: .seconds(10)) { lease in
+                let pid = try #require(try await lease.query("select pg_backend_pid()") { $0.int(0, 0) })
+                kill(pid_t(pid), SIGSTOP)
+                return pid
+            }
+            defer { kill(pid_t(hanging), SIGCONT) }
+            let other = try await client.withConnection(deadline: .seconds(10)) { lease in
+                try await lease.query("select pg_backend_pid()") { $0.int(0, 0) }
+            }
+            #expect(other != hanging)
+        }
+    }
+
     @Test("without a server callers fail at once, and are served as soon as there is one")
     func serverComesLater() async throws {
         let cluster = try await ThrowawayCluster.start()
