@@ -69,7 +69,7 @@ public struct TurnFinalizer: Sendable {
         case .written(.superseded):
             // The lease expired, and another instance has begun the next attempt. Subscribers must resume there.
             registry.remove(turn)
-            turn.notifyAll(.handOver)
+            turn.handOver()
         case .refused:
             turn.close(.refused)
             registry.remove(turn)

@@ -27,6 +27,7 @@ public final class LiveTurn: Sendable {
         var machine: TurnMachine
         var outcome: TurnOutcome?
         var ending: TurnEnding?
+        var isHandedOver = false
         var generation: Generation?
     }
 
@@ -152,7 +153,7 @@ public final class LiveTurn: Sendable {
     /// The end of the turn; nil until it is saved (`close`).
     public var ending: TurnEnding? { state.withLock { $0.ending } }
 
-    /// Waits for the end of the turn. Nil when it was not saved within that time.
+    /// Waits for the end of the turn. Nil when it was not saved within that time, or another instance continues it.
     public func ending(within timeout: Duration) async -> TurnEnding? {
         let subscriber = Subscriber(deliversAtEnd: true)
         guard add(subscriber, limit: .max) else { return ending }
@@ -170,7 +171,7 @@ public final class LiveTurn: Sendable {
         let continuation: AsyncStream<Void>.Continuation
 
         func signalled(_ signal: Subscriber.Signal) {
-            if signal == .progressed { continuation.yield() }
+            continuation.yield()
         }
     }
 
@@ -183,6 +184,7 @@ public final class LiveTurn: Sendable {
             let others = state.subscribers.additionalSubscribers(deliveringAtEnd: subscriber.deliversAtEnd)
             guard subscriber.beganTurn || others < limit else { return false }
             state.subscribers.append(subscriber)
+            if state.isHandedOver { subscriber.notify(.handOver) }
             return true
         }
     }
@@ -192,9 +194,13 @@ public final class LiveTurn: Sendable {
         state.withLock { $0.subscribers.remove(subscriber) }
     }
 
-    /// Signals every subscriber.
-    public func notifyAll(_ signal: Subscriber.Signal) {
-        state.withLock({ $0.subscribers }).notify(signal)
+    /// Tells all subscribers, also later ones, that another instance continues the turn. It is never closed here.
+    public func handOver() {
+        let subscribers = state.withLock { state in
+            state.isHandedOver = true
+            return state.subscribers
+        }
+        subscribers.notify(.handOver)
     }
 
     /// Moves a cursor from inside a character to its start.

@@ -167,7 +167,7 @@ struct LiveTurnTests {
         script.send("b")
         turn.remove(subscribers[2])
         script.send("c")
-        turn.notifyAll(.handOver)
+        turn.handOver()
         turn.remove(subscribers[1])
         turn.remove(subscribers[3])
         #expect(!turn.hasSubscribers)
@@ -175,6 +175,20 @@ struct LiveTurnTests {
         #expect(recorders[1].signals == [.progressed, .progressed, .progressed, .handOver])
         #expect(recorders[2].signals == [.progressed, .progressed])
         #expect(recorders[3].signals == [.handOver])
+    }
+
+    @Test("a wait for the end of a turn that another instance continues ends at once, also one that begins later", .timeLimit(.minutes(1)))
+    func handOverBeforeTheEnd() async {
+        let turn = LiveTurn(facts: .sample)
+        async let ending = turn.ending(within: .seconds(600))
+        while !turn.hasSubscribers { await Task.yield() }
+        turn.handOver()
+        #expect(await ending == nil)
+        #expect(await turn.ending(within: .seconds(600)) == nil)
+        let (late, recorder) = (Subscriber(), SignalRecorder())
+        #expect(turn.add(late, limit: 1))
+        late.listen(recorder)
+        #expect(recorder.signals == [.handOver])
     }
 
     @Test("a turn accepts subscribers up to the limit, another after one is removed, and always the client that began it")
