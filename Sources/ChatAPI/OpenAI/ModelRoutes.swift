@@ -24,25 +24,41 @@ public struct ModelRoutes: Feature {
             .init("Get a model", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
         ) { _, context in
             let name = context.parameters.get("id")?.removingPercentEncoding ?? ""
-            guard let model = try await models(of: context.caller).first(where: { $0.name == name }) else { throw GatewayError.notFound }
-            return .json(JSONWriter.encode { Self.write(model, to: &$0) })
+            guard let model = CoachModel(name) else { throw GatewayError.notFound }
+            let found = try await persona(of: model, context.caller).map(Self.model(of:)) ?? Self.plain
+            return .json(JSONWriter.encode { Self.write(found, to: &$0) })
         }
     }
 
-    /// Names, and Unix seconds of publication.
-    private func models(of caller: Caller) async throws -> [(name: String, created: Int)] {
-        var models = [(name: CoachModel.name(nil), created: 0)]
+    /// A name, and Unix seconds of publication.
+    private typealias Model = (name: String, created: Int)
+
+    private static let plain: Model = (CoachModel.name(nil), 0)
+
+    private static func model(of persona: PublishedPersona) -> Model {
+        (CoachModel.name(persona.id, slug: persona.slug), Int(persona.publishedAt.timeIntervalSince1970))
+    }
+
+    /// nil for the plain coach.
+    private func persona(of model: CoachModel, _ caller: Caller) async throws -> PublishedPersona? {
+        if let id = model.personaID { return try await personas.publishedOne(caller, id) }
+        if let slug = model.slug { return try await personas.publishedBySlug(caller, slug) }
+        return nil
+    }
+
+    private func models(of caller: Caller) async throws -> [Model] {
+        var models = [Self.plain]
         var request = PageRequest(limit: Self.pageSize)
         for _ in 0..<Self.maximumPages {
             let page = try await personas.published(caller, request)
-            models += page.items.map { (CoachModel.name($0.id, slug: $0.slug), Int($0.publishedAt.timeIntervalSince1970)) }
+            models += page.items.map(Self.model(of:))
             request.cursor = page.nextCursor
             if page.nextCursor == nil { break }
         }
         return models
     }
 
-    private static func write(_ model: (name: String, created: Int), to writer: inout JSONWriter) {
+    private static func write(_ model: Model, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("id", model.name)
             writer.member("object", "model")

@@ -8,6 +8,8 @@ public struct PersonaRepository: Sendable {
     public var published: @Sendable (Caller, PageRequest) async throws -> Page<PublishedPersona>
     /// One of these. Throws `notFound` when it is not open to the caller.
     public var publishedOne: @Sendable (Caller, PersonaID) async throws -> PublishedPersona
+    /// The same by its slug.
+    public var publishedBySlug: @Sendable (Caller, String) async throws -> PublishedPersona
     /// The caller's own, newest first.
     public var own: @Sendable (Caller, PageRequest) async throws -> Page<PersonaRecord>
     public var get: @Sendable (Caller, PersonaID) async throws -> PersonaRecord
@@ -38,6 +40,7 @@ public struct PersonaRepository: Sendable {
     public init(
         published: @escaping @Sendable (Caller, PageRequest) async throws -> Page<PublishedPersona>,
         publishedOne: @escaping @Sendable (Caller, PersonaID) async throws -> PublishedPersona,
+        publishedBySlug: @escaping @Sendable (Caller, String) async throws -> PublishedPersona,
         own: @escaping @Sendable (Caller, PageRequest) async throws -> Page<PersonaRecord>,
         get: @escaping @Sendable (Caller, PersonaID) async throws -> PersonaRecord,
         create: @escaping @Sendable (Caller, PersonaID, PersonaContent) async throws -> PersonaRecord,
@@ -54,6 +57,7 @@ public struct PersonaRepository: Sendable {
     ) {
         self.published = published
         self.publishedOne = publishedOne
+        self.publishedBySlug = publishedBySlug
         self.own = own
         self.get = get
         self.create = create

@@ -9,13 +9,8 @@ extension PersonaRepository {
     public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> PersonaRepository {
         PersonaRepository(
             published: { caller, request in try await client.publishedPersonas(for: caller, request) },
-            publishedOne: { caller, id in
-                let query: Query = "select \(PublishedPersona.columns) from public.published_personas where id = \(id)"
-                guard let found = try await client.userRows(query, for: caller, decode: { try PublishedPersona(row: $0) }).first else {
-                    throw Rejection(reason: .notFound)
-                }
-                return found
-            },
+            publishedOne: { caller, id in try await client.publishedPersona(for: caller, where: "id = \(id)") },
+            publishedBySlug: { caller, slug in try await client.publishedPersona(for: caller, where: "slug = \(slug)") },
             own: { caller, request in try await client.ownPersonas(of: caller, request) },
             get: { caller, id in try await client.persona(id, of: caller) },
             create: { caller, id, content in try await client.createPersona(id, content, by: caller) },
@@ -96,6 +91,15 @@ extension PersonaRepository {
 }
 
 extension PostgresClient {
+    /// Throws `Rejection` `notFound`.
+    fileprivate func publishedPersona(for caller: Caller, where condition: Query) async throws -> PublishedPersona {
+        let query: Query = "select \(PublishedPersona.columns) from public.published_personas where \(condition)"
+        guard let found = try await userRows(query, for: caller, decode: { try PublishedPersona(row: $0) }).first else {
+            throw Rejection(reason: .notFound)
+        }
+        return found
+    }
+
     fileprivate func publishedPersonas(for caller: Caller, _ request: PageRequest) async throws -> Page<PublishedPersona> {
         let cursor = try request.pageCursor
         let before = try cursor.map { try $0.timestamp } ?? "'infinity'::timestamptz"

@@ -162,8 +162,12 @@ struct ChatCompletionTests {
         #expect(models.json["object"] == "list")
         let names = models.json.objects("data").compactMap { $0["id"] }
         #expect(names.first == "coach" && names.contains("coach:\(slug)"), "\(models.text)")
-        for path in ["coach:\(slug)", "coach%3A\(slug)"] {
+        for path in ["coach:\(slug)", "coach%3A\(slug)", "coach:\(id)"] {
             #expect(try await creator.send("GET", "/v1/models/\(path)").json["id"] == "coach:\(slug)")
+        }
+        #expect(try await creator.send("GET", "/v1/models/coach").json["id"] == "coach")
+        for path in ["coach:\(slug)", "coach:\(id)", "coach:nobody", "other"] {
+            #expect(try await testBed.testUser().send("GET", "/v1/models/\(path)").status == 404, "\(path)")
         }
         for name in [id, slug] {
             let answer = try await complete(creator, [message("user", "Hello \(sim(["words": 2]))")], ["model": "coach:\(name)"])
