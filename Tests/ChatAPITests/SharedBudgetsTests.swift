@@ -54,7 +54,15 @@ struct SharedBudgetsTests {
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect((140...142).contains(reserved) && rows.taken() <= 1_000)
-        #expect(instances[0].exhausted == [.installation])
+        #expect(instances[0].exhausted(on: today) == [.installation])
+    }
+
+    @Test("a budget that one day exhausted is not taken for exhausted the day after")
+    func midnight() async throws {
+        let budgets = SharedBudgets(store: Rows().slices)
+        while try await reserve(100, budgets) != nil {}
+        #expect(budgets.exhausted(on: today) == [.installation])
+        #expect(budgets.exhausted(on: CalendarDay(daysSinceEpoch: today.daysSinceEpoch + 1)).isEmpty)
     }
 
     @Test("a slice is for many turns, and is asked for once")
@@ -98,7 +106,7 @@ struct SharedBudgetsTests {
         let all: [(SharedBudget, Int64)] = [(.installation, 1_000), (.tier("free"), 1_000), (persona, 10)]
         let reservation = try #require(try await reserve(10, budgets, of: all))
         #expect(try await reserve(10, budgets, of: all) == nil)
-        #expect(budgets.exhausted == [persona])
+        #expect(budgets.exhausted(on: today) == [persona])
         try await budgets.returnAll()
         #expect(rows.taken() == 10 && rows.taken(.tier("free")) == 10 && rows.taken(persona) == 10)
         budgets.charge(reservation, cost: Nanodollars(0))
@@ -132,7 +140,7 @@ struct SharedBudgetsTests {
         rows.state.withLock { $0.isAway = true }
         #expect(try await reserve(4, budgets) != nil)
         await #expect(throws: StoreFault.unavailable(retryAfter: 1)) { try await reserve(4, budgets) }
-        #expect(budgets.exhausted.isEmpty, "what is not known is not taken for used up")
+        #expect(budgets.exhausted(on: today).isEmpty, "what is not known is not taken for used up")
         await #expect(throws: StoreFault.self) { try await reserve(2, budgets, of: all) }
         #expect(try await reserve(2, budgets) != nil, "a turn that lacks one budget reserves in none")
         rows.state.withLock { $0.isAway = false }

@@ -21,7 +21,7 @@ public struct ChatCompletionRoutes: Feature {
     }
 
     private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        let http = TurnHTTPRequest.beginning(request, context, body: try await request.collectBytes())
         return try await http.trace.request { try await create(http) }
     }
 

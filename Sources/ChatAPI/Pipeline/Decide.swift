@@ -14,9 +14,9 @@ extension TurnPipeline {
     }
 
     /// Combines the message's assessment with the stored safety level, the conversation's domain and the user's tier. Pure, except that it
-    /// reads the current tiers.
+    /// reads the current tiers. `now`: when the answer begins.
     func decide(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest, now: Date
     ) -> Decision {
         let lastAnswer = context.history.last { $0.role == .assistant }?.content
         let safety = coaching.fusion.fuse(
@@ -33,7 +33,7 @@ extension TurnPipeline {
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region),
             disclosure: context.disclosure, summaryTokens: context.needsSummary ? tier.history.tokens : nil,
-            startedAt: Int(Date().timeIntervalSince1970))
+            startedAt: Int(now.timeIntervalSince1970))
         return Decision(
             facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }

@@ -67,7 +67,8 @@ extension TurnPipeline {
     /// Begins a new turn on the user message of a turn that has ended, and streams it. A repeated request with its key gets the turn that it began.
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
         let key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)
-        switch try await beginRetry(RetryRequest(of: turnID, idempotencyKey: key?.text), http) {
+        let retry = RetryRequest(of: turnID, idempotencyKey: key?.text)
+        switch try await http.trace.step("begin", { try await beginRetry(retry, http) }) {
         case .known(let known, _):
             http.trace.end()
             return try relay(TurnSubscription(turn: await attach(known), request: .repeats), from: .start, http)
@@ -75,12 +76,9 @@ extension TurnPipeline {
             throw rejected(rejection, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, _):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
-            registry.expect(context.identity.turnID, of: http.caller.userID)
+            let pending = await http.trace.step("assess") { await assess(request, http) }
             let savedTier = context.earlierRisk?.tier ?? .none
-            let assessment = await assessInContext(request, assess(request, http), savedTier: savedTier, context, http)
-            let reservation = try await reserve(request, assessment, context, http)
-            let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
-            return try relay(TurnSubscription(turn: turn, request: .began), from: .start, http)
+            return try relay(try await continueBegun(request, pending, savedTier: savedTier, context, http), from: .start, http)
         }
     }
 

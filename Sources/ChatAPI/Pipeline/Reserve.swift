@@ -28,18 +28,20 @@ extension TurnPipeline {
             }
             var failure = errors.clientError(for: error, requestID: http.context.requestID)
             failure.hasBegunTurn = true
+            http.trace.end(failure)
             throw failure
         }
         if mayProceedWithout { return nil }
         registry.unexpect(context.identity.turnID)
         await finalizer.reject(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
-        let exhausted = Set(budgets.exhausted)
+        let exhausted = Set(budgets.exhausted(on: context.day))
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400
         let rejection = Rejection(
             reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
             tier: context.tier, sharedBudget: shared.map { $0.budget }.filter(exhausted.contains).decisiveScope, region: context.region)
         var error = rejected(rejection, request, assessment, http)
         error.hasBegunTurn = true
+        http.trace.end(error)
         throw error
     }
 }

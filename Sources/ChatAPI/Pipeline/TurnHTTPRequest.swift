@@ -14,12 +14,18 @@ struct TurnHTTPRequest: Sendable {
     /// The persona of the path, whose draft answers; nil for a turn that is kept.
     var previewedPersona: PersonaID?
 
-    init(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = []) {
+    /// - Parameter trace: of the turn that the request begins.
+    init(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = [], trace: TurnTrace = .none) {
         self.context = context
         idempotencyKey = request.headers[.idempotencyKey]
         acceptLanguage = request.headers[.acceptLanguage]
         self.body = body
-        trace = TurnTrace(request.headers, arrivedAt: context.arrivedAt)
+        self.trace = trace
+    }
+
+    /// A request that begins a turn: whoever handles it must end its trace.
+    static func beginning(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = []) -> Self {
+        Self(request, context, body: body, trace: TurnTrace(request.headers, arrivedAt: context.arrivedAt))
     }
 
     var caller: Caller { context.caller }

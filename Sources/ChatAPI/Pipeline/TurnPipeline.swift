@@ -1,9 +1,10 @@
 import CoachCore
+import Foundation
 import HTTPEdge
 import Hummingbird
 import TokenRelay
 
-/// Handles a request for a turn in steps. Each step is a method in the file of its name in this folder; `run` and `answer` are their order.
+/// Handles a request for a turn in steps. Each step is a method in the file of its name in this folder; `run`, `start` and `answer` are their order.
 struct TurnPipeline: Sendable {
     var coaching: CoachingConfiguration
     let repository: TurnRepository
@@ -41,18 +42,25 @@ struct TurnPipeline: Sendable {
         let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, http) }
         switch result {
         case .begun(let context, _):
-            // From here on a stop reaches it without the database.
-            registry.expect(context.identity.turnID, of: http.caller.userID)
-            let assessment = await assessInContext(request, pending, savedTier: savedTier, context, http)
-            let reservation = try await reserve(request, assessment, context, http)
-            let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
-            return TurnSubscription(turn: turn, request: .began)
+            return try await continueBegun(request, pending, savedTier: savedTier, context, http)
         case .known(let known, _):
             http.trace.end()
             return TurnSubscription(turn: await attach(known), request: .repeats)
         case .rejected(let rejection, _):
             throw rejected(rejection, request, await pending.final, http)
         }
+    }
+
+    /// Continues a turn that has begun in the database: a new one, or a retry.
+    func continueBegun(
+        _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
+    ) async throws -> TurnSubscription {
+        // From here on a stop reaches it without the database.
+        registry.expect(context.identity.turnID, of: http.caller.userID)
+        let assessment = await assessInContext(request, pending, savedTier: savedTier, context, http)
+        let reservation = try await reserve(request, assessment, context, http)
+        let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
+        return TurnSubscription(turn: turn, request: .began)
     }
 
     /// Runs a turn that has begun and is expected by the registry: the result is generating and will be saved. `savedTier`: at most that of the
@@ -65,7 +73,7 @@ struct TurnPipeline: Sendable {
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         let raising = assessment.risk.tier > savedTier ? raiseRisk(of: context.identity, assessment.risk, http) : nil
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
-        var decision = await http.trace.step("decide") { decide(request, assessment, context, http) }
+        var decision = await http.trace.step("decide") { decide(request, assessment, context, http, now: Date()) }
         decision.facts.earlierCalls = judgeCalls
         recentDanger.note(http.caller.userID, decision.safety.level, in: decision.facts.region)
         var prompt = await http.trace.step("compose") { compose(request, context, decision) }

@@ -73,13 +73,13 @@ public struct ChatRoutes: Feature {
                 "Start a new turn on the same user message", parameters: [.idempotencyKey],
                 response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
-            let http = TurnHTTPRequest(request, context)
+            let http = TurnHTTPRequest.beginning(request, context)
             return try await http.trace.request { try await pipeline.retry(try turnID(context), http) }
         }
     }
 
     private func start(_ request: Request, _ context: AuthenticatedContext, previewing persona: PersonaID? = nil) async throws -> Response {
-        var http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        var http = TurnHTTPRequest.beginning(request, context, body: try await request.collectBytes())
         http.previewedPersona = persona
         let pipeline = pipeline
         return try await http.trace.request {

@@ -46,13 +46,13 @@ public final class SharedBudgets: Sendable {
 
     public init(store: BudgetSlices) { self.store = store }
 
-    /// The budgets that are known to be exhausted: `begin_turn` rejects turns that need them.
-    public var exhausted: [SharedBudget] {
+    /// The budgets of a day that are known to be exhausted: `begin_turn` rejects turns that need them.
+    public func exhausted(on day: CalendarDay) -> [SharedBudget] {
         state.withLock { state in
             guard !state.exhausted.isEmpty else { return [] }
             let now = ContinuousClock.now
             state.exhausted = state.exhausted.filter { $0.value > now }
-            return state.exhausted.keys.map(\.budget)
+            return state.exhausted.keys.filter { $0.day == day }.map(\.budget)
         }
     }
 

@@ -8,15 +8,19 @@ import Tracing
 /// The spans of a turn: itself, as its children its steps, of which `generate` is the model call, and below that one for each request to a provider
 /// (`RequestTracing+spans.swift`). No content. Costs next to nothing when no tracer is installed.
 final class TurnTrace: Sendable {
+    /// Of a request that begins no turn.
+    static let none = TurnTrace(NoOpTracer.Span(context: .topLevel))
+
     private let turn: any Span
     private let call = Mutex<(any Span)?>(nil)
 
+    private init(_ turn: any Span) { self.turn = turn }
+
     /// A turn that began when its request arrived, as a child of the request's `traceparent`.
-    init(_ headers: HTTPFields, arrivedAt: ContinuousClock.Instant) {
+    convenience init(_ headers: HTTPFields, arrivedAt: ContinuousClock.Instant) {
         var context = ServiceContext.topLevel
         InstrumentationSystem.tracer.extract(headers, into: &context, using: HeaderExtractor())
-        turn = InstrumentationSystem.tracer.startSpan(
-            "turn", context: context, ofKind: .server, at: Self.instant(of: arrivedAt))
+        self.init(InstrumentationSystem.tracer.startSpan("turn", context: context, ofKind: .server, at: Self.instant(of: arrivedAt)))
     }
 
     /// A span of one step, which a thrown error ends, too.
@@ -79,7 +83,8 @@ final class TurnTrace: Sendable {
         }
     }
 
-    private func end(_ error: any Error) {
+    /// Ends a turn that is rejected.
+    func end(_ error: any Error) {
         if let error = error as? GatewayError { turn.attributes["coach.error.code"] = error.code.rawValue }
         turn.recordError(error)
         turn.end()

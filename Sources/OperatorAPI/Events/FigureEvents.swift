@@ -21,21 +21,21 @@ public final class FigureEvents: Sendable {
         self.isOpen = isOpen
     }
 
-    /// Hands the state to the viewers, also when it is the same: the streams count ticks.
-    public func tick() async {
+    /// Hands the state to the viewers, also when it is the same: the streams count ticks. While the state cannot be read, they get the last one
+    /// that was, and `StoreFault` is thrown.
+    public func tick() async throws {
         let states = viewers.withLock { Array($0.states.values) }
         guard !states.isEmpty else { return }
         guard isOpen() else {
             for viewer in states { viewer.finish() }
             return
         }
-        // While the database is away, nothing changes.
-        let state = try? await live.state()
-        let newest = last.withLock { last in
-            if let state { last = state }
-            return last
+        defer {
+            let newest = last.withLock(\.self)
+            for viewer in states { viewer.yield(newest) }
         }
-        for viewer in states { viewer.yield(newest) }
+        let state = try await live.state()
+        last.withLock { $0 = state }
     }
 
     /// The present state. Throws `StoreFault`.

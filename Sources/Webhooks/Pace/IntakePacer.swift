@@ -20,17 +20,28 @@ public final class IntakePacer: Sendable {
     public func watch(_ repository: TurnRepository) -> TurnRepository {
         var watched = repository
         watched.begin = { [self] caller, request, assessment in
-            let start = ContinuousClock.now
-            gate.turnBegins()
-            // Those too that fail: a turn that runs into a time limit is the surest sign of too much work.
-            defer {
-                let now = ContinuousClock.now
-                pace.withLock { $0.turnBegan(at: now, after: now - start) }
-                gate.turnBegan()
-            }
-            return try await repository.begin(caller, request, assessment)
+            try await observing { try await repository.begin(caller, request, assessment) }
         }
         return watched
+    }
+
+    /// The same for `retry`, which begins turns, too.
+    public func watch(_ recovery: TurnRecovery) -> TurnRecovery {
+        var watched = recovery
+        watched.retry = { [self] caller, request in try await observing { try await recovery.retry(caller, request) } }
+        return watched
+    }
+
+    private func observing<Result>(_ begin: () async throws -> Result) async throws -> Result {
+        let start = ContinuousClock.now
+        gate.turnBegins()
+        // Turns that fail, too: one that runs into a time limit is the surest sign of too much work.
+        defer {
+            let now = ContinuousClock.now
+            pace.withLock { $0.turnBegan(at: now, after: now - start) }
+            gate.turnBegan()
+        }
+        return try await begin()
     }
 
     /// Stores an event when it may be stored, nearly in the order of calls. Returns nil at once when that is too late for its sender.

@@ -57,7 +57,7 @@ struct PublicHTTP {
     }
 
     func figureEventJob(logger: Logger) -> PeriodicJob {
-        PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { [figureEvents] in await figureEvents.tick() }
+        PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { [figureEvents] in try await figureEvents.tick() }
     }
 
     private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {

@@ -1,6 +1,7 @@
 import ChatAPI
 import CoachCore
 import CoachStore
+import Foundation
 import Logging
 import PostgresClient
 import Reactor
@@ -32,15 +33,19 @@ struct TurnParts {
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
         let budgets = SharedBudgets(store: .postgres(client: database))
         self.budgets = budgets
+        let exhausted: @Sendable () -> [SharedBudget] = {
+            budgets.exhausted(on: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)))
+        }
         intakePacer = IntakePacer(eventsPerSecond: configuration.webhooks.eventsPerSecond)
         repository = local.storage.watch(
             intakePacer.watch(
                 .postgres(
                     client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
-                    exhausted: { budgets.exhausted })))
-        recovery = TurnRecovery.postgres(
-            client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner, tiers: { tiers.current },
-            consents: configuration.requiredConsents, exhausted: { budgets.exhausted })
+                    exhausted: exhausted)))
+        recovery = intakePacer.watch(
+            .postgres(
+                client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner,
+                tiers: { tiers.current }, consents: configuration.requiredConsents, exhausted: exhausted))
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)

@@ -86,6 +86,37 @@ struct TraceTests {
     }
 
     @Test(
+        "a turn that is rejected after it began, for a budget that turns out to be spent, ends its span with an error",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
+    func spentBudget() async throws {
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Traces/otlp_collector.py").path
+        let collector = try Program([script], executable: URL(fileURLWithPath: try #require(Self.python)))
+        let (database, simulator, root) = (try await Database.ofItsOwn(), try await Simulator(), try Folder.copyOfRoot())
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["installation_usd_per_day"] = "0.001"
+            tiers["usd_reserved_per_turn"] = "0.001"
+        }
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: simulator.url,
+            environment: [
+                "COACH_ROOT": root.path, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces",
+            ])
+        let slow = gateway.testUser()
+        async let reserving = slow.chat("Hello \(sim(["words": 100, "pace_ms": 100]))")
+        try await eventually("a turn that has reserved the budget") {
+            try await database.rows("select user_id from gateway.running_turns where user_id = '\(slow.id)'").count == 1
+        }
+        #expect(try await gateway.testUser().chat("Hello").status == 429)
+        func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) } }
+        func rejected() -> JSONObject? { spans().first { $0["name"] == "turn" && $0.flag("error") == true } }
+        try await eventually("the spans\n\(collector.output)") { rejected() != nil }
+        let turn = try #require(rejected())
+        _ = try await reserving
+        #expect(turn.object("attributes")["coach.error.code"] == "BIZ_2002")
+        #expect(spans().contains { $0["name"] == "begin" && $0["parent"] == turn["span"] })
+    }
+
+    @Test(
         "each request to a provider is a span of its own, of a failover and of a hedge, and each provider gets its own",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
     func requests() async throws {
