@@ -27,11 +27,11 @@ struct RemoteTurnTailerTests {
         let state = Mutex(State())
         private let tailer: Mutex<RemoteTurnTailer?> = Mutex(nil)
 
-        /// Runs the tailer while `body` runs.
-        func run(_ body: () async throws -> Void) async throws {
+        /// Runs the tailer while `body` runs. `interval`: between two polls.
+        func run(every interval: Duration = .milliseconds(1), _ body: () async throws -> Void) async throws {
             let recovery = TurnRecovery.fake(load: { [self] in try load($1) }, tail: { [self] in try await tail($0) })
             let tailer = RemoteTurnTailer(
-                recovery: recovery, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, interval: .milliseconds(1))
+                recovery: recovery, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, interval: interval)
             self.tailer.withLock { $0 = tailer }
             let running = Task { try await tailer.run() }
             defer { running.cancel() }
@@ -40,6 +40,16 @@ struct RemoteTurnTailerTests {
 
         /// Turns with a text so far, each with a reader.
         func follow(_ count: Int, _ text: String) throws -> [LiveTurn] {
+            let tails = try tail(count, text)
+            for tail in tails { #expect(tail.add(Subscriber(), limit: 1)) }
+            return tails
+        }
+
+        /// Reads a turn once.
+        func read(_ turn: LiveTurn) async throws { try await tailer.withLock { $0 }?.read(turn) }
+
+        /// Turns with a text so far, without readers.
+        func tail(_ count: Int, _ text: String) throws -> [LiveTurn] {
             try (0..<count).map { _ in
                 let facts = TurnFacts.sample
                 let known = KnownTurn(
@@ -49,9 +59,7 @@ struct RemoteTurnTailerTests {
                     state.turns[facts.identity.turnID] = known
                     state.texts[facts.identity.turnID] = text
                 }
-                let tail = try #require(tailer.withLock { $0?.tail(known, firstChoice: facts.model) })
-                #expect(tail.add(Subscriber(), limit: 1))
-                return tail
+                return try #require(tailer.withLock { $0?.tail(known, firstChoice: facts.model) })
             }
         }
 
@@ -139,6 +147,19 @@ struct RemoteTurnTailerTests {
             #expect(tails[0].ending == nil && tails.dropFirst().allSatisfy { text(of: $0) == "The end" })
             fixture.state.withLock { $0.unloadable = [] }
             try await eventually("the last end") { tails[0].ending?.finishReason == .stop }
+        }
+    }
+
+    @Test("a turn without readers is read when it is asked for: its text so far, then its end")
+    func once() async throws {
+        let fixture = Fixture()
+        try await fixture.run(every: .seconds(60)) {
+            let turn = try fixture.tail(1, "The")[0]
+            try await fixture.read(turn)
+            #expect(text(of: turn) == "The" && turn.ending == nil)
+            fixture.state.withLock { $0.texts = [:] }
+            try await fixture.read(turn)
+            #expect(text(of: turn) == "The end" && turn.ending?.finishReason == .stop)
         }
     }
 }

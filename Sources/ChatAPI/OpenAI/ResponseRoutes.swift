@@ -137,7 +137,9 @@ public struct ResponseRoutes: Feature {
             throw GatewayError(.invalidInput, "starting_after is no number of an event").naming(field: "starting_after")
         }
         let id = try responseID(context)
-        let object = object(try await pipeline.find(id.turn, http), id, pipeline)
+        let turn = try await pipeline.find(id.turn, http)
+        if !streams, turn.ending == nil { try await pipeline.remoteTurns.read(turn) }
+        let object = object(turn, id, pipeline)
         guard streams else { return .json(object.encoded()) }
         let format = ResponseStreamFormat(object, after: last)
         if format.isBeyondTheEnd {

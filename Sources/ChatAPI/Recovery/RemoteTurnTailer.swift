@@ -103,6 +103,12 @@ public final class RemoteTurnTailer: Service {
     /// owner of 2,000 turns, 150 ms when none was read before.
     static let turnsPerStatement = 128
 
+    /// Reads the text so far of a turn that is tailed here, or its end, for a request that does not subscribe to it.
+    func read(_ turn: LiveTurn) async throws {
+        guard let entry = turns.withLock({ $0[turn.facts.identity.turnID] }), entry.turn === turn else { return }
+        try await read([entry])
+    }
+
     private func read(_ followed: ArraySlice<Entry>) async throws {
         let cursors = followed.map { entry in
             TurnCursor(

@@ -148,7 +148,10 @@ struct ResponseTests {
         try await eventually("text of the running response") {
             try await !outputText(user.send("GET", "\(Self.path)/\(id)").json).isEmpty
         }
-        #expect(try await elsewhere.send("GET", "\(Self.path)/\(id)").json["status"] == "in_progress")
+        try await eventually("its text so far on another instance") {
+            let read = try await elsewhere.send("GET", "\(Self.path)/\(id)").json
+            return read["status"] == "in_progress" && !outputText(read).isEmpty
+        }
         let cancelled = try await elsewhere.send("POST", "\(Self.path)/\(id)/cancel")
         #expect(cancelled.status == 200 && cancelled.json["status"] == "cancelled", "\(cancelled.text)")
         let read = try await user.send("GET", "\(Self.path)/\(id)").json
