@@ -17,7 +17,7 @@ struct ResponseStreamFormat: StreamFormat {
     init(_ object: ResponseObject, after last: Int? = nil) {
         self.object = object
         self.last = last ?? -1
-        numbers = SequenceNumbers(hasCard: !object.card.isEmpty)
+        numbers = SequenceNumbers(hasCard: !object.card.isEmpty, attempt: object.turn.facts.identity.attempt)
         let name = "response.output_text.delta"
         beforeNumber = Array("event: \(name)\ndata: {\"type\":\"\(name)\",\"sequence_number\":".utf8)
         beforeText = Array(
@@ -30,8 +30,11 @@ struct ResponseStreamFormat: StreamFormat {
     /// Whether the client names an event that the response, which ended normally, has not.
     var isBeyondTheEnd: Bool {
         let turn = object.turn
-        return turn.ending?.finishReason != nil && turn.facts.identity.attempt == 1 && last > numbers.closing(3, length: turn.releasedBytes)
+        return turn.ending?.finishReason != nil && turn.facts.identity.attempt == 1 && isBeyond(turn.releasedBytes)
     }
+
+    /// Whether the client has neither a closing event nor a text that ends within so many bytes: what it has is lost.
+    private func isBeyond(_ length: Int) -> Bool { cursor.position > length && !numbers.isClosing(last) }
 
     func appendOpeningEvents(into output: inout [UInt8]) {
         append(0, "response.created", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }
@@ -50,9 +53,7 @@ struct ResponseStreamFormat: StreamFormat {
     }
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
-        func number(_ index: Int) -> Int { numbers.closing(index, length: keptBytes) }
-        // A client that has closing events has a cursor beyond the text, too.
-        if last > number(3) {
+        guard !isBeyond(keptBytes) else {
             return append(last + 1, "error", into: &output) { writer in
                 writer.member("code", "server_error")
                 writer.member("message", TerminalEvents.lost.message)
@@ -60,14 +61,14 @@ struct ResponseStreamFormat: StreamFormat {
             }
         }
         let text = object.text
-        append(number(0), "response.output_text.done", into: &output) { writer in
+        append(numbers.closing(0), "response.output_text.done", into: &output) { writer in
             writePlace(to: &writer)
             writer.member("text", text)
             writer.key(literal: "logprobs")
             writer.array { _ in }
         }
-        append(number(1), "response.content_part.done", into: &output) { writePart(text, to: &$0) }
-        append(number(2), "response.output_item.done", into: &output) { writer in
+        append(numbers.closing(1), "response.content_part.done", into: &output) { writePart(text, to: &$0) }
+        append(numbers.closing(2), "response.output_item.done", into: &output) { writer in
             writer.member("output_index", 0)
             writer.key(literal: "item")
             object.writeItem(ending, text: text, to: &writer)
@@ -79,7 +80,7 @@ struct ResponseStreamFormat: StreamFormat {
             case .incomplete, .cancelled: "response.incomplete"
             case .failed: "response.failed"
             }
-        append(number(3), name, into: &output) { writeResponse(ending, isEmpty: false, to: &$0) }
+        append(numbers.closing(3), name, into: &output) { writeResponse(ending, isEmpty: false, to: &$0) }
     }
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }

@@ -2,17 +2,34 @@ import TokenRelay
 
 /// The numbers of a response's events (`sequence_number`), computed from byte positions in the answer, so that every instance gives an event the
 /// same number: the opening events from 0, then each piece of text by the byte at which it ends, then the closing events.
+///
+/// A crash may lose text that a client has, and the next attempt of a failed turn has another text. So the closing events of an attempt have numbers
+/// of their own, beyond those of any text: a number tells which event a client has, however long the answer was then.
 struct SequenceNumbers: Sendable, Equatable {
     /// Opening events. Every response has four; a card is a fifth.
     let openings: Int
+    /// The number of the first closing event.
+    let closings: Int
 
-    init(hasCard: Bool) { openings = hasCard ? 5 : 4 }
+    static let closingCount = 4
+    /// More than an answer may have bytes (`answer_bytes`), with its opening.
+    private static let perAttempt = 1 << 25
+    /// Some clients read a number into 32 bits. So many attempts have room there; later ones share their numbers.
+    private static let attempts = 63
+
+    init(hasCard: Bool, attempt: Int = 1) {
+        openings = hasCard ? 5 : 4
+        closings = min(attempt, Self.attempts) * Self.perAttempt
+    }
 
     /// The number of a piece of text that ends at a byte of the answer, which is at least 1.
     func text(endingAt byte: Int) -> Int { openings - 1 + byte }
 
-    /// The number of the closing event `index`, from 0, of an answer with so many bytes.
-    func closing(_ index: Int, length: Int) -> Int { openings + length + index }
+    /// The number of the closing event `index`, from 0.
+    func closing(_ index: Int) -> Int { closings + index }
+
+    /// Whether the number is that of a closing event: who has it has the whole text.
+    func isClosing(_ number: Int) -> Bool { (closings..<closings + Self.closingCount).contains(number) }
 
     /// Where in the answer a client stands that has the events up to and with `number`; nil: none. It may be beyond the answer's end.
     func cursor(after number: Int?) -> Cursor { Cursor(after: max(0, (number ?? -1) - (openings - 1))) }

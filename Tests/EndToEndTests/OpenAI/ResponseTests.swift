@@ -122,6 +122,31 @@ struct ResponseTests {
         #expect(lost.events.map(\.type) == ["error"], "\(lost.text)")
     }
 
+    @Test("of a crashed gateway: a client that has more text than was kept is told so on another, one with less gets the rest")
+    func crashed() async throws {
+        let pair = try await Pair.fresh()
+        let user = TestUser(gateway: pair.one)
+        let id = try #require(
+            try await create(user, "Tell me all. \(sim(["words": 4000, "pace_ms": 10]))", ["background": true]).json["id"])
+        let elsewhere = TestUser(gateway: pair.other, id: user.id)
+        try await eventually("saved text") { try await !outputText(elsewhere.send("GET", "\(Self.path)/\(id)").json).isEmpty }
+        try await pair.one.program.kill9()
+        try await eventually(within: .seconds(15), "the end") {
+            try await elsewhere.send("GET", "\(Self.path)/\(id)").json["status"] == "failed"
+        }
+        func events(after number: Int) async throws -> [Event] {
+            try await elsewhere.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=\(number)").events
+        }
+        let kept = try await outputText(elsewhere.send("GET", "\(Self.path)/\(id)").json).utf8.count
+        for ahead in 1...6 { #expect(try await events(after: 3 + kept + ahead).map(\.type) == ["error"], "\(ahead) bytes ahead") }
+        let closing = try await events(after: 3 + kept)
+        #expect(closing.count == 4 && closing.last?.type == "response.failed")
+        for (index, number) in numbers(closing).enumerated() {
+            #expect(try await events(after: number).map(\.type) == closing.dropFirst(index + 1).map(\.type))
+        }
+        #expect(try await deltas(events(after: 3)).utf8.count == kept)
+    }
+
     @Test("are all that can be deleted: a running turn of the app goes on")
     func runningTurn() async throws {
         let testBed = try await TestBed.shared()
