@@ -142,7 +142,7 @@ public struct SafetyResource: Sendable, Equatable {
 
 /// Token counts and cost of the answer. Unknown counts are nil, never 0.
 public struct StreamUsage: Sendable, Equatable {
-    /// The model that answered; nil when none did, and the answer is the gateway's own text.
+    /// The model that answered; nil when none did, and the answer is the gateway's own text, or when the bill is not known.
     public var model: String?
     /// The provider that answered.
     public var provider: String?

@@ -162,4 +162,16 @@ struct RemoteTurnTailerTests {
             #expect(text(of: turn) == "The end" && turn.ending?.finishReason == .stop)
         }
     }
+
+    @Test("a turn whose conversation was deleted is stopped, with the text that was read and a bill that is not known")
+    func deleted() async throws {
+        let fixture = Fixture()
+        try await fixture.run {
+            let turn = try fixture.follow(1, "The")[0]
+            try await eventually("the text") { text(of: turn) == "The" }
+            fixture.state.withLock { state in (state.turns, state.texts) = ([:], [:]) }
+            try await eventually("the end") { turn.ending == .deleted }
+            #expect(text(of: turn) == "The")
+        }
+    }
 }

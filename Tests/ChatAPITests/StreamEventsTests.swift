@@ -90,6 +90,17 @@ struct FramingTests {
         #expect(usage.provider == nil && usage.model == nil && usage.inputTokens == 0 && usage.costUSD == "0.000000")
     }
 
+    @Test("a turn whose bill is not known ends with a usage of nothing, not of zeros")
+    func deleted() {
+        let told = terminalEvents(.deleted, kept: 9)
+        guard case .usage(let usage)? = told.first, case .done(let done)? = told.last else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(usage.inputTokens == nil && usage.cachedInputTokens == nil && usage.outputTokens == nil && usage.costUSD == nil)
+        #expect(done.finishReason == .stopped)
+    }
+
     @Test("a cursor beyond the end of a turn that was billed gets its usage before the error")
     func beyondTheEnd() {
         let told = terminalEvents(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9, cursor: 10)

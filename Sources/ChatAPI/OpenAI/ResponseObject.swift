@@ -120,7 +120,7 @@ struct ResponseObject: Sendable {
     }
 
     private static func writeUsage(of ending: TurnEnding, to writer: inout JSONWriter) {
-        let usage = ending.bill?.usage ?? TokenUsage(input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0)
+        let usage = ending.usage
         guard let input = usage.totalInput, let output = usage.totalOutput else { return writer.null() }
         writer.object { writer in
             writer.member("input_tokens", input)

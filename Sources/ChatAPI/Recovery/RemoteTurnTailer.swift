@@ -158,8 +158,7 @@ public final class RemoteTurnTailer: Service {
     /// Closes the tail of a turn that no longer runs.
     private func end(_ turn: LiveTurn) async throws {
         guard let known = try await recovery.load(turn.facts.userID, turn.facts.identity.turnID) else {
-            // Its conversation was deleted, which stops the turn.
-            return turn.close(TurnEnding(status: .stopped, finishReason: .stopped, bill: nil))
+            return turn.close(.deleted)
         }
         guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
         guard known.status != .running else { return }

@@ -77,11 +77,12 @@ struct TerminalEvents: Sendable {
             estimated: bill.estimated)
     }
 
-    /// The usage of a turn that no provider accepted: zeros, without a provider.
+    /// The usage of a turn without a bill, and so without a provider: zeros, or nulls when the bill is not known.
     private var unbilled: StreamUsage {
-        StreamUsage(
-            model: nil, provider: nil, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
-            costUSD: MoneyText.format(nanodollars: 0), estimated: false)
+        let usage = ending.usage
+        return StreamUsage(
+            model: nil, provider: nil, inputTokens: usage.totalInput, cachedInputTokens: usage.cachedInput,
+            outputTokens: usage.totalOutput, costUSD: ending.isBillKnown ? MoneyText.format(nanodollars: 0) : nil, estimated: false)
     }
 
     /// The `error` event of a turn that ended without a finish reason.

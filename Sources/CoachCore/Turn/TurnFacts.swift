@@ -44,14 +44,20 @@ public struct TurnEnding: Sendable, Equatable {
     public var status: TurnStatus
     /// nil when the stream ends with `error`.
     public var finishReason: FinishReason?
-    /// nil when nothing was billed; the stream then has no `usage` event.
+    /// nil when nothing was billed, or `isBillKnown` is false.
     public var bill: TurnBill?
+    /// False on an instance that only followed a turn which it cannot read any more.
+    public var isBillKnown: Bool
     /// Why an attempt failed without text, an error code of CONTRACT §2; nil when no provider could answer.
     public var errorCode: String?
     /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
 
-    public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, errorCode: String? = nil, isSaved: Bool = true) {
+    public init(
+        status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isBillKnown: Bool = true, errorCode: String? = nil,
+        isSaved: Bool = true
+    ) {
+        self.isBillKnown = isBillKnown
         self.errorCode = errorCode
         self.isSaved = isSaved
         self.status = status
@@ -65,6 +71,9 @@ public struct TurnEnding: Sendable, Equatable {
     /// The text can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
 
+    /// The end of a turn of another instance whose conversation was deleted meanwhile, which stops it.
+    public static let deleted = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil, isBillKnown: false)
+
     /// The end of a turn that no longer runs.
     public init(_ known: KnownTurn) {
         self.init(
@@ -74,4 +83,9 @@ public struct TurnEnding: Sendable, Equatable {
 
     /// An attempt that ended without text. A repeated request begins the next attempt.
     public static let withoutText = TurnEnding(status: .failed, finishReason: nil, bill: nil)
+
+    /// The tokens of the bill: zeros when nothing was billed, nil when it is not known.
+    public var usage: TokenUsage {
+        bill?.usage ?? (isBillKnown ? TokenUsage(input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0) : TokenUsage())
+    }
 }

@@ -140,5 +140,9 @@ struct StopTests {
         #expect(try await pair.simulator.end(of: word).outcome == "client_closed")
         for reader in [first, far] { #expect(try await reader.toEnd().end?["finish_reason"] == "stopped") }
         try await eventually("the bill") { try await pair.database.usage(of: testUser.id).count == 1 }
+        let usages = [first, far].compactMap { reader in reader.events.last { $0.type == "usage" }?.fields }
+        #expect(usages.first?.number("output_tokens") ?? 0 > 0 && usages.first?["cost_usd"] != nil)
+        #expect(usages.last?.isNull("output_tokens") == true && usages.last?.isNull("cost_usd") == true, "not known, and not zero")
+        #expect(far.end?.id == "\(far.bytes.count)")
     }
 }
