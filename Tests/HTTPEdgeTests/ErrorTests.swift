@@ -73,6 +73,19 @@ struct ErrorTests {
         #expect(GatewayError(.notFound, "x").response(format: .envelope, requestID: "r").headers[.retryAfter] == nil)
     }
 
+    @Test("for clients of OpenAI's protocol the limit of turns at once is a rate limit, which they wait for; a quota is not")
+    func turnsAtOnce() throws {
+        func rejected(_ reason: Rejection.Reason) throws -> (fields: HTTPFields, error: JSONValue?) {
+            let (_, fields, body) = GatewayError(Rejection(reason: reason, retryAfter: 2)).rendered(format: .openAI, requestID: "r")
+            return (fields, try JSONValue(parsing: body)["error"])
+        }
+        let (fields, turns) = try rejected(.tooManyTurns)
+        #expect(turns?["type"]?.string == "rate_limit_error" && turns?["code"]?.string == "rate_limit_exceeded")
+        #expect(fields[.shouldRetry] == nil && fields[.retryAfter] == "2")
+        let quota = try rejected(.quotaExhausted)
+        #expect(quota.error?["code"]?.string == "insufficient_quota" && quota.fields[.shouldRetry] == "false")
+    }
+
     @Test("a body that is not JSON is 400, an invalid field is 422 with its name")
     func bodies() {
         func rejection(_ text: String) -> GatewayError? {

@@ -66,7 +66,7 @@ extension GatewayError {
     }
 
     /// Whether the same request may succeed later, and does not begin a second turn.
-    private var isRepeatable: Bool { !hasBegunTurn && (action ?? ErrorMapping.row(code).action).isRetryable }
+    private var isRepeatable: Bool { !hasBegunTurn && (limit == .userTurns || (action ?? ErrorMapping.row(code).action).isRetryable) }
 
     /// The `safety` event, when there are resources, and the `error` event.
     private func events(_ row: ErrorMapping.Row) -> [UInt8] {

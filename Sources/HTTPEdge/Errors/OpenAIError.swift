@@ -19,7 +19,9 @@ public struct OpenAIError: Sendable {
 
     /// The message ends with the crisis resources, because clients of this protocol show nothing else.
     public init(_ error: GatewayError) {
-        self.init(error.code, error.safety.map { "\(error.message)\n\n\($0.text)" } ?? error.message)
+        // A turn of the user's that still runs is no quota: a client waits for its end.
+        let code = error.limit == .userTurns ? ErrorCode.rateLimited : error.code
+        self.init(code, error.safety.map { "\(error.message)\n\n\($0.text)" } ?? error.message)
         param = error.details.first { $0.0 == "field" }?.1.string
         if let code = error.openAICode { self.code = code }
         details = error.allDetails

@@ -137,6 +137,19 @@ struct ChatCompletionTests {
         #expect(chunks(stream).allSatisfy { $0.objects("choices").first?["finish_reason"] == nil })
     }
 
+    @Test("above the limit of turns at once are rejected as by a rate limit, and may be repeated")
+    func turnsAtOnce() async throws {
+        let user = try await TestBed.shared().testUser()
+        let slow: [String: Any] = ["model": "coach", "input": "Hello \(sim(["words": 4000, "pace_ms": 10]))", "background": true]
+        var running: [String] = []
+        // The free tier has five.
+        for _ in 0..<5 { running.append(try #require(try await user.send("POST", "/v1/responses", slow).json["id"])) }
+        let answer = try await complete(user, [message("user", "Hello")])
+        #expect(answer.status == 429 && answer.error["type"] == "rate_limit_error" && answer.error["code"] == "rate_limit_exceeded")
+        #expect(answer.headers["x-should-retry"] == nil && answer.headers["retry-after"] == "2", "\(answer.text)")
+        for id in running { #expect(try await user.send("POST", "/v1/responses/\(id)/cancel").status == 200) }
+    }
+
     @Test("are repeated by an idempotency key, and by another history are another request")
     func idempotency() async throws {
         let user = try await TestBed.shared().testUser()
