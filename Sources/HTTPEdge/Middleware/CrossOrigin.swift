@@ -3,12 +3,15 @@ import Hummingbird
 
 /// CORS for browser clients of the configured origins; others get no header and so no access (CONTRACT §2).
 struct CrossOrigin: Sendable {
-    /// The headers that supabase-js and supabase-swift send, and those for resuming streams and changing resources.
+    /// The headers that supabase-js and supabase-swift send, those for resuming streams and changing resources, and those that openai-node sends.
     static let allowedHeaders =
-        "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match"
+        "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match, "
+        + "openai-beta, openai-organization, openai-project, user-agent, x-stainless-arch, x-stainless-custom-poll-interval, "
+        + "x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, "
+        + "x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
     private static let exposedHeaders =
         "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ratelimit, "
-        + "ratelimit-policy, retry-after, etag"
+        + "ratelimit-policy, retry-after, etag, x-should-retry"
 
     let origins: Set<String>
 
