@@ -1,4 +1,5 @@
 import CoachCore
+import HTTPEdge
 
 /// A model of the OpenAI-compatible routes: `coach`, or `coach:` with a persona's slug or id.
 struct CoachModel: Sendable, Equatable {
@@ -30,4 +31,9 @@ struct CoachModel: Sendable, Equatable {
 
     private static let plainName = "coach"
     private static let prefix = "coach:"
+}
+
+extension GatewayError {
+    /// A model that does not exist.
+    static let unknownModel = GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
 }

@@ -24,7 +24,7 @@ public struct ModelRoutes: Feature {
             .init("Get a model", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
         ) { _, context in
             let name = context.parameters.get("id")?.removingPercentEncoding ?? ""
-            guard let model = CoachModel(name) else { throw GatewayError.notFound }
+            guard let model = CoachModel(name) else { throw GatewayError.unknownModel }
             let found = try await persona(of: model, context.caller).map(Self.model(of:)) ?? Self.plain
             return .json(JSONWriter.encode { Self.write(found, to: &$0) })
         }
@@ -41,9 +41,13 @@ public struct ModelRoutes: Feature {
 
     /// nil for the plain coach.
     private func persona(of model: CoachModel, _ caller: Caller) async throws -> PublishedPersona? {
-        if let id = model.personaID { return try await personas.publishedOne(caller, id) }
-        if let slug = model.slug { return try await personas.publishedBySlug(caller, slug) }
-        return nil
+        do {
+            if let id = model.personaID { return try await personas.publishedOne(caller, id) }
+            if let slug = model.slug { return try await personas.publishedBySlug(caller, slug) }
+            return nil
+        } catch let rejection as Rejection where rejection.reason == .notFound {
+            throw GatewayError.unknownModel
+        }
     }
 
     private func models(of caller: Caller) async throws -> [Model] {

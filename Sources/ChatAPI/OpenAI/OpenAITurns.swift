@@ -59,8 +59,7 @@ extension TurnPipeline {
         _ name: String, _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws -> CoachModel {
         if let model = CoachModel(name) { return model }
-        let error = GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
-        try await throwUnlessInDanger(error, request, assessment, http)
+        try await throwUnlessInDanger(.unknownModel, request, assessment, http)
         return .plain
     }
 

@@ -180,7 +180,8 @@ struct ChatCompletionTests {
         }
         #expect(try await creator.send("GET", "/v1/models/coach").json["id"] == "coach")
         for path in ["coach:\(slug)", "coach:\(id)", "coach:nobody", "other"] {
-            #expect(try await testBed.testUser().send("GET", "/v1/models/\(path)").status == 404, "\(path)")
+            let unknown = try await testBed.testUser().send("GET", "/v1/models/\(path)")
+            #expect(unknown.status == 404 && unknown.error["code"] == "model_not_found" && unknown.error["param"] == "model", "\(path)")
         }
         for name in [id, slug] {
             let answer = try await complete(creator, [message("user", "Hello \(sim(["words": 2]))")], ["model": "coach:\(name)"])
