@@ -28,7 +28,7 @@ struct ChatCompletion: Sendable {
                             writer.member("refusal", nil as String?)
                         }
                         writer.member("logprobs", nil as String?)
-                        writer.member("finish_reason", Self.finishReason(ending))
+                        writer.member("finish_reason", finishReason(ending))
                     }
                 }
                 writer.key(literal: "usage")
@@ -46,8 +46,11 @@ struct ChatCompletion: Sendable {
         writer.member("system_fingerprint", nil as String?)
     }
 
-    /// A stopped answer is as good as a whole one for these clients, and so is the fixed text of a crisis: some hide an answer that was filtered.
-    static func finishReason(_ ending: TurnEnding) -> String { ending.finishReason == .length ? "length" : "stop" }
+    /// A stopped answer is as good as a whole one for these clients.
+    func finishReason(_ ending: TurnEnding) -> String {
+        if ending.isFiltered(card: card) { return "content_filter" }
+        return ending.finishReason == .length ? "length" : "stop"
+    }
 
     /// The usage object, or `null` when the counts are unknown.
     static func writeUsage(of ending: TurnEnding, to writer: inout JSONWriter) {
@@ -63,4 +66,10 @@ struct ChatCompletion: Sendable {
             writer.object { $0.member("reasoning_tokens", usage.reasoning ?? 0) }
         }
     }
+}
+
+extension TurnEnding {
+    /// Whether the provider's filter ended the answer, for clients of OpenAI's protocols. Never of an answer with a card, which ends with `safety` also
+    /// when a fixed text is the answer: some clients hide a filtered answer, and with it the crisis resources.
+    func isFiltered(card: String) -> Bool { finishReason == .safety && card.isEmpty }
 }

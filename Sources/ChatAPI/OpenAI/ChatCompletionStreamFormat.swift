@@ -46,7 +46,7 @@ struct ChatCompletionStreamFormat: StreamFormat {
             return Self.append(OpenAIError(failure.code, failure.message), into: &output)
         }
         Self.append(
-            completion, finishReason: ChatCompletion.finishReason(ending), usage: includesUsage ? .null : .absent, into: &output
+            completion, finishReason: completion.finishReason(ending), usage: includesUsage ? .null : .absent, into: &output
         ) { _ in }
         if includesUsage { Self.append(completion, usageOf: ending, into: &output) }
         output.append(contentsOf: "data: [DONE]\n\n".utf8)

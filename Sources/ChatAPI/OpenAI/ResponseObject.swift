@@ -21,6 +21,7 @@ struct ResponseObject: Sendable {
 
     func status(_ ending: TurnEnding?) -> Status {
         switch ending?.finishReason {
+        case .safety where ending?.isFiltered(card: card) == true: .incomplete
         case .stop, .safety: .completed
         case .length: .incomplete
         case .stopped: .cancelled
@@ -48,7 +49,11 @@ struct ResponseObject: Sendable {
             writer.key(literal: "error")
             writeError(ending, to: &writer)
             writer.key(literal: "incomplete_details")
-            if status == .incomplete { writer.object { $0.member("reason", "max_output_tokens") } } else { writer.null() }
+            if status == .incomplete {
+                writer.object { $0.member("reason", ending?.finishReason == .length ? "max_output_tokens" : "content_filter") }
+            } else {
+                writer.null()
+            }
             for name in ["instructions", "max_output_tokens", "reasoning", "temperature", "top_p", "user"] as [StaticString] {
                 writer.member(name, nil as String?)
             }

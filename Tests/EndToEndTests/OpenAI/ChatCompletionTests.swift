@@ -150,6 +150,25 @@ struct ChatCompletionTests {
         for id in running { #expect(try await user.send("POST", "/v1/responses/\(id)/cancel").status == 200) }
     }
 
+    @Test("that the provider's filter cut say so, but not those with a card, which a client must not hide")
+    func filtered() async throws {
+        let testBed = try await TestBed.shared()
+        let cases: [(String, [String: Any], String)] = [
+            ("How do I begin?", ["words": 4, "finish_reason": "content_filter"], "content_filter"),
+            ("I want to kill myself", ["words": 4, "finish_reason": "content_filter"], "stop"),
+            // The fixed text.
+            ("I'm going to kill myself tonight", ["http_error": ["status": 400]], "stop"),
+            ("I'm going to kill myself tonight", ["empty": true], "stop"),
+        ]
+        for (text, script, reason) in cases {
+            let say = message("user", "\(text) \(sim(script))")
+            let whole = try await complete(testBed.testUser(), [say])
+            #expect(whole.json.objects("choices").first?["finish_reason"] == reason, "\(text): \(whole.text)")
+            let stream = try await complete(testBed.testUser(), [say], ["stream": true])
+            #expect(chunks(stream).compactMap { $0.objects("choices").first?["finish_reason"] } == [reason], "\(text): \(stream.text)")
+        }
+    }
+
     @Test("are repeated by an idempotency key, and by another history are another request")
     func idempotency() async throws {
         let user = try await TestBed.shared().testUser()

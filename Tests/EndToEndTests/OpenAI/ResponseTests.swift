@@ -122,6 +122,27 @@ struct ResponseTests {
         #expect(lost.events.map(\.type) == ["error"], "\(lost.text)")
     }
 
+    @Test("that the provider's filter cut are incomplete, on any instance, but not those with a card")
+    func filtered() async throws {
+        let pair = try await Pair.shared()
+        let user = TestUser(gateway: pair.one)
+        let elsewhere = TestUser(gateway: pair.other, id: user.id)
+        let cut = sim(["words": 4, "finish_reason": "content_filter"])
+        for (text, status) in [("How do I begin?", "incomplete"), ("I want to kill myself", "completed")] {
+            let created = try await create(user, "\(text) \(cut)").json
+            let id = try #require(created["id"])
+            var responses = [created]
+            for reader in [user, elsewhere] { responses.append(try await reader.send("GET", "\(Self.path)/\(id)").json) }
+            for response in responses {
+                #expect(response["status"] == status && !outputText(response).isEmpty)
+                let details = response.object("incomplete_details")
+                #expect(details["reason"] == (status == "incomplete" ? "content_filter" : nil))
+            }
+            let stream = try await elsewhere.send("GET", "\(Self.path)/\(id)?stream=true")
+            #expect(stream.events.last?.type == "response.\(status)")
+        }
+    }
+
     @Test("of a crashed gateway: a client that has more text than was kept is told so on another, one with less gets the rest")
     func crashed() async throws {
         let pair = try await Pair.fresh()
