@@ -7,7 +7,7 @@ import TokenRelay
 /// The `chat.completion` object: a turn in OpenAI's older protocol.
 struct ChatCompletion: Sendable {
     let turn: LiveTurn
-    /// As the request names it.
+    /// As `ModelNames` names it.
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String

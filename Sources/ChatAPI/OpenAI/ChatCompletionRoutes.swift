@@ -7,8 +7,12 @@ import TokenRelay
 /// `POST /v1/chat/completions`: a turn for clients of OpenAI's chat completions.
 public struct ChatCompletionRoutes: Feature {
     private let chat: ChatRoutes
+    private let names: ModelNames
 
-    public init(chat: ChatRoutes) { self.chat = chat }
+    public init(chat: ChatRoutes, names: ModelNames) {
+        self.chat = chat
+        self.names = names
+    }
 
     public func register(on routes: RouteTable) {
         routes.authenticated("OpenAI").counting(.byHandler).post(
@@ -29,8 +33,9 @@ public struct ChatCompletionRoutes: Feature {
         let pipeline = chat.pipeline
         let body = try await pipeline.read(http, ChatCompletionRequest.init)
         let subscription = try await pipeline.start(body.conversation, model: body.model, http)
+        let turn = subscription.turn
         let completion = ChatCompletion(
-            turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn))
+            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn))
         if body.streams {
             return try pipeline.relay(
                 subscription, from: .start, as: ChatCompletionStreamFormat(completion, includesUsage: body.includesUsage), http)

@@ -7,7 +7,7 @@ import TokenRelay
 /// The `response` object: a turn in OpenAI's newer protocol (Responses).
 struct ResponseObject: Sendable {
     let turn: LiveTurn
-    /// As the request names it, or as `CoachModel` does.
+    /// As `ModelNames` names it.
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String

@@ -8,11 +8,13 @@ import TokenRelay
 /// `/v1/responses`: a turn for clients of OpenAI's responses. The id of a response is that of its turn.
 public struct ResponseRoutes: Feature {
     private let chat: ChatRoutes
+    private let names: ModelNames
     private let inputs: ResponseInputs
     private let removal: ResponseRemoval
 
-    public init(chat: ChatRoutes, inputs: ResponseInputs, removal: ResponseRemoval) {
+    public init(chat: ChatRoutes, names: ModelNames, inputs: ResponseInputs, removal: ResponseRemoval) {
         self.chat = chat
+        self.names = names
         self.inputs = inputs
         self.removal = removal
     }
@@ -74,9 +76,9 @@ public struct ResponseRoutes: Feature {
                 http)
         }
         let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
-        let object = ResponseObject(
-            turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn), isBackground: body.isBackground,
-            previous: body.previous)
+        let id = ResponseID(subscription.turn.facts.identity.turnID, isBackground: body.isBackground)
+        var object = await object(subscription.turn, id, pipeline, http)
+        object.previous = body.previous
         if body.streams { return try pipeline.relay(subscription, from: .start, as: ResponseStreamFormat(object), http) }
         if !body.isBackground {
             let ending = try await pipeline.ending(of: subscription)
@@ -139,7 +141,7 @@ public struct ResponseRoutes: Feature {
         let id = try responseID(context)
         let turn = try await pipeline.find(id.turn, http)
         if !streams, turn.ending == nil { try await pipeline.remoteTurns.read(turn) }
-        let object = object(turn, id, pipeline)
+        let object = await object(turn, id, pipeline, http)
         guard streams else { return .json(object.encoded()) }
         let format = ResponseStreamFormat(object, after: last)
         if format.isBeyondTheEnd {
@@ -187,7 +189,7 @@ public struct ResponseRoutes: Feature {
             throw GatewayError(.invalidInput, "only a response that was created with background: true can be cancelled").naming(field: "id")
         }
         let turn = try await pipeline.stop(id.turn, http, waitingFor: Self.cancellation)
-        return .json(object(turn, id, pipeline).encoded())
+        return .json(await object(turn, id, pipeline, http).encoded())
     }
 
     private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
@@ -208,9 +210,11 @@ public struct ResponseRoutes: Feature {
             })
     }
 
-    private func object(_ turn: LiveTurn, _ id: ResponseID, _ pipeline: TurnPipeline) -> ResponseObject {
+    private func object(
+        _ turn: LiveTurn, _ id: ResponseID, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+    ) async -> ResponseObject {
         ResponseObject(
-            turn: turn, model: CoachModel.name(turn.facts.personaID), card: pipeline.cardText(of: turn), isBackground: id.isBackground)
+            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn), isBackground: id.isBackground)
     }
 
     private func responseID(_ context: AuthenticatedContext) throws(GatewayError) -> ResponseID {

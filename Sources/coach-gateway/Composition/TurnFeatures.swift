@@ -20,9 +20,10 @@ struct TurnFeatures {
             counter: counter, tiers: documents.tiers, models: models.models, judge: models.judge, budgets: turns.budgets,
             finalizer: turns.finalizer, registry: turns.registry, remoteTurns: turns.remoteTurns, recentDanger: turns.recentDanger,
             admission: turns.admission, streamLoop: turns.streamLoop, drafts: personas.get)
+        let names = ModelNames(personas: personas)
         return [
-            chat, ChatCompletionRoutes(chat: chat),
-            ResponseRoutes(chat: chat, inputs: .postgres(client: database), removal: .postgres(client: database)),
+            chat, ChatCompletionRoutes(chat: chat, names: names),
+            ResponseRoutes(chat: chat, names: names, inputs: .postgres(client: database), removal: .postgres(client: database)),
             ModelRoutes(personas: personas),
             SafetyRoutes(coaching: documents.coaching, safetyProtocol: coachingParts.safetyProtocol),
             ConversationRoutes(conversations: .postgres(client: database), registry: turns.registry, recovery: turns.recovery),

@@ -143,6 +143,29 @@ struct ResponseTests {
         }
     }
 
+    @Test("name the persona that answers by its slug: the conversation's, whatever model the request names")
+    func model() async throws {
+        let pair = try await Pair.shared()
+        let creator = TestUser(gateway: pair.one, role: "creator")
+        let persona = try #require(try await creator.send("POST", "/api/v1/personas", ["name": "Maya", "tone": "calm"]).data["id"])
+        #expect(try await creator.send("POST", "/api/v1/personas/\(persona)/publish", ["visibility": "listed"]).status == 200)
+        let name = "coach:maya-\(persona.prefix(8))"
+        let user = TestUser(gateway: pair.one)
+        let first = try await create(user, "Hello \(sim(["words": 2]))", ["model": "coach:\(persona)"])
+        #expect(first.json["model"] == name, "\(first.text)")
+        let id = try #require(first.json["id"])
+        for gateway in [pair.one, pair.other] {
+            #expect(try await TestUser(gateway: gateway, id: user.id).send("GET", "\(Self.path)/\(id)").json["model"] == name)
+        }
+        let plain = try await create(user, "And now? \(sim(["words": 2]))", ["previous_response_id": id])
+        #expect(plain.json["model"] == name, "\(plain.text)")
+        let more: [String: Any] = ["previous_response_id": try #require(plain.json["id"]), "stream": true]
+        let stream = try await create(user, "And then? \(sim(["words": 2]))", more)
+        #expect(stream.events.first?.fields.object("response")["model"] == name, "\(stream.text)")
+        let crisis = try await create(user, "I want to kill myself \(sim(["words": 2]))", ["model": "gpt-4o"])
+        #expect(crisis.json["model"] == "coach", "\(crisis.text)")
+    }
+
     @Test("of a crashed gateway: a client that has more text than was kept is told so on another, one with less gets the rest")
     func crashed() async throws {
         let pair = try await Pair.fresh()
