@@ -12,7 +12,7 @@ struct ResponseObject: Sendable {
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
     let isBackground: Bool
-    var previous: ResponseID?
+    var echo = ResponseEcho()
 
     enum Status: String {
         case inProgress = "in_progress"
@@ -54,7 +54,8 @@ struct ResponseObject: Sendable {
             } else {
                 writer.null()
             }
-            for name in ["instructions", "max_output_tokens", "reasoning", "temperature", "top_p", "user"] as [StaticString] {
+            writer.member("instructions", echo.instructions)
+            for name in ["max_output_tokens", "reasoning", "temperature", "top_p", "user"] as [StaticString] {
                 writer.member(name, nil as String?)
             }
             writer.member("model", model)
@@ -63,7 +64,7 @@ struct ResponseObject: Sendable {
                 if !isEmpty { writeItem(ending, text: text, to: &writer) }
             }
             writer.member("parallel_tool_calls", false)
-            writer.member("previous_response_id", previous?.text)
+            writer.member("previous_response_id", echo.previous?.text)
             // Always: a request that says otherwise is rejected.
             writer.member("store", true)
             writer.key(literal: "text")
@@ -78,7 +79,7 @@ struct ResponseObject: Sendable {
             writer.key(literal: "usage")
             if let ending { Self.writeUsage(of: ending, to: &writer) } else { writer.null() }
             writer.key(literal: "metadata")
-            writer.object { _ in }
+            JSONValue.object(echo.metadata).write(to: &writer)
         }
     }
 

@@ -9,8 +9,10 @@ struct ResponseRequest: Sendable {
     var streams: Bool
     /// Answers at once, while the turn runs.
     var isBackground: Bool
+    var echo: ResponseEcho
+
     /// The response whose conversation this one continues.
-    var previous: ResponseID?
+    var previous: ResponseID? { echo.previous }
 
     init(_ body: JSONReader) throws(JSONFinding) {
         model = try body.required("model", .text(1...200))
@@ -21,10 +23,12 @@ struct ResponseRequest: Sendable {
         } else {
             conversation = try ClientConversation(try body.required("input"), "input", of: body)
         }
-        if let instructions = try body.optional("instructions", as: String.self) { conversation.clientTexts.insert(instructions, at: 0) }
+        let instructions: String? = try body.optional("instructions")
+        if let instructions { conversation.clientTexts.insert(instructions, at: 0) }
         streams = try body.optional("stream") ?? false
         isBackground = try body.optional("background") ?? false
-        previous = try body.optional("previous_response_id", .responseID)
+        echo = ResponseEcho(
+            previous: try body.optional("previous_response_id", .responseID), instructions: instructions, metadata: try body.metadata())
         if try body.value("conversation") != nil {
             try body.report("conversation", .invalid("is not supported: use previous_response_id"))
         }
@@ -40,7 +44,39 @@ struct ResponseRequest: Sendable {
             .init("model", .text.described("coach, or coach: with a persona's slug or id")),
             .init("input", .any.described("a text, or an array of messages")), .optional("instructions", .text),
             .optional("previous_response_id", .text), .optional("stream", .boolean), .optional("background", .boolean),
+            .optional("metadata", .any.described("up to 16 texts by name, which the answer repeats")),
         ]).named("ResponseRequest"))
+}
+
+/// What the answer to a request repeats of it. It is not stored, so a response that is read later has none.
+struct ResponseEcho: Sendable {
+    /// Bytes of instructions: longer ones would be held for each stream, and sent in three of its events.
+    private static let mostInstructions = 8 * 1024
+
+    let previous: ResponseID?
+    let instructions: String?
+    let metadata: [JSONMember]
+
+    init(previous: ResponseID? = nil, instructions: String? = nil, metadata: [JSONMember] = []) {
+        self.previous = previous
+        self.instructions = instructions.flatMap { $0.utf8.count <= Self.mostInstructions ? $0 : nil }
+        self.metadata = metadata
+    }
+}
+
+extension JSONReader {
+    /// The client's texts for a response, within that protocol's limits.
+    fileprivate func metadata() throws(JSONFinding) -> [JSONMember] {
+        guard let metadata = try value("metadata") else { return [] }
+        let members = metadata.members ?? []
+        let isValid = members.allSatisfy { member in
+            member.key.unicodeScalars.count <= 64 && member.value.string.map { $0.unicodeScalars.count <= 512 } == true
+        }
+        if metadata.members == nil || members.count > 16 || !isValid {
+            try report("metadata", .invalid("must be an object of at most 16 texts of up to 512 characters, with names of up to 64"))
+        }
+        return members
+    }
 }
 
 extension ClientMessage {

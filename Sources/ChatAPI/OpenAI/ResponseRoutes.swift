@@ -78,7 +78,7 @@ public struct ResponseRoutes: Feature {
         let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
         let id = ResponseID(subscription.turn.facts.identity.turnID, isBackground: body.isBackground)
         var object = await object(subscription.turn, id, pipeline, http)
-        object.previous = body.previous
+        object.echo = body.echo
         if body.streams { return try pipeline.relay(subscription, from: .start, as: ResponseStreamFormat(object), http) }
         if !body.isBackground {
             let ending = try await pipeline.ending(of: subscription)

@@ -143,6 +143,28 @@ struct ResponseTests {
         }
     }
 
+    @Test("repeat metadata and instructions of their request, and do not keep them")
+    func echo() async throws {
+        let user = try await TestBed.shared().testUser()
+        let more: [String: Any] = ["metadata": ["topic": "\"running\""], "instructions": "be brief"]
+        let whole = try await create(user, "Hello \(sim(["words": 2]))", more)
+        #expect(whole.json.object("metadata")["topic"] == "\"running\"" && whole.json["instructions"] == "be brief", "\(whole.text)")
+        let stream = try await create(user, "Hello \(sim(["words": 2]))", more.merging(["stream": true]) { $1 })
+        for event in [stream.events.first, stream.events.last] {
+            let response = try #require(event).fields.object("response")
+            #expect(response.object("metadata")["topic"] == "\"running\"" && response["instructions"] == "be brief")
+        }
+        let read = try await user.send("GET", "\(Self.path)/\(try #require(whole.json["id"]))")
+        #expect(read.json.object("metadata").names.isEmpty && read.json.isNull("instructions") && read.json.isNull("previous_response_id"))
+        let long = String(repeating: "x", count: 9000)
+        #expect(try await create(user, "Hello \(sim(["words": 2]))", ["instructions": long]).json.isNull("instructions"))
+        let invalid: [Any] = ["x", ["a": 1], ["a": String(repeating: "x", count: 513)]]
+        for metadata in invalid {
+            let answer = try await create(user, "Hello", ["metadata": metadata])
+            #expect(answer.status == 400 && answer.error["param"] == "metadata", "\(answer.text)")
+        }
+    }
+
     @Test("name the persona that answers by its slug: the conversation's, whatever model the request names")
     func model() async throws {
         let pair = try await Pair.shared()
