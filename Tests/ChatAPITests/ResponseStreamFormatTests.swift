@@ -45,14 +45,20 @@ struct ResponseStreamFormatTests {
         let numbers = SequenceNumbers(hasCard: false)
         let all = try lastEvents(turn, after: numbers.text(endingAt: text.utf8.count))
         #expect(all.count == 4 && all.last == "response.failed")
-        for index in 0..<4 { #expect(try lastEvents(turn, after: numbers.closing(index)) == Array(all.dropFirst(index + 1))) }
+        for (index, number) in numbers.closings(after: nil).enumerated() {
+            #expect(try lastEvents(turn, after: number) == Array(all.dropFirst(index + 1)))
+        }
+        let whole = self.turn(TurnEnding(status: .complete, finishReason: .stop, bill: nil))
+        for (index, number) in numbers.closings(after: text.utf8.count).enumerated() {
+            #expect(try lastEvents(whole, after: number).count == 3 - index)
+        }
     }
 
     @Test("tells a client that has the end of an earlier attempt that it is lost")
     func laterAttempt() throws {
         let turn = turn(TurnEnding(status: .complete, finishReason: .stop, bill: nil), attempt: 2)
-        for index in 0..<4 { #expect(try lastEvents(turn, after: SequenceNumbers(hasCard: false).closing(index)) == ["error"]) }
+        for number in SequenceNumbers(hasCard: false).closings(after: nil) { #expect(try lastEvents(turn, after: number) == ["error"]) }
         let own = SequenceNumbers(hasCard: false, attempt: 2)
-        #expect(try lastEvents(turn, after: own.closing(2)) == ["response.completed"])
+        #expect(try lastEvents(turn, after: own.closings(after: nil).lowerBound + 2) == ["response.completed"])
     }
 }

@@ -11,6 +11,8 @@ struct ChatCompletion: Sendable {
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
+    /// As `TurnPipeline.failureSafety`.
+    let failureSafety: StreamSafety?
 
     /// The whole answer.
     func encoded(_ ending: TurnEnding) -> [UInt8] {

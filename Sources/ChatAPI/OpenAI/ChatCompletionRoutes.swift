@@ -35,7 +35,8 @@ public struct ChatCompletionRoutes: Feature {
         let subscription = try await pipeline.start(body.conversation, model: body.model, http)
         let turn = subscription.turn
         let completion = ChatCompletion(
-            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn))
+            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn),
+            failureSafety: pipeline.failureSafety(of: turn))
         if body.streams {
             return try pipeline.relay(
                 subscription, from: .start, as: ChatCompletionStreamFormat(completion, includesUsage: body.includesUsage), http)

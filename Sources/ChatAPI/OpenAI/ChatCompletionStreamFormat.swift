@@ -43,7 +43,9 @@ struct ChatCompletionStreamFormat: StreamFormat {
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
         guard ending.finishReason != nil else {
             let failure = TerminalEvents(facts: completion.turn.facts, ending: ending, keptBytes: keptBytes, cursor: cursor).failure
-            return Self.append(OpenAIError(failure.code, failure.message), into: &output)
+            var error = GatewayError(failure.code, failure.message)
+            error.safety = completion.failureSafety
+            return Self.append(OpenAIError(error), into: &output)
         }
         Self.append(
             completion, finishReason: completion.finishReason(ending), usage: includesUsage ? .null : .absent, into: &output

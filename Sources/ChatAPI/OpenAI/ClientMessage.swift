@@ -64,14 +64,6 @@ struct ClientConversation: Sendable {
             try json.report(name, .tooLong(limit: ChatRequest.messageLimit))
         }
     }
-
-    /// The newest user text of a body that was rejected; nil when there is none.
-    static func newestText(in body: [UInt8]) -> String? {
-        guard let body = try? JSONDocument(parsing: body).value, let input = body["messages"] ?? body["input"] else { return nil }
-        if let text = input.string { return text }
-        guard let content = input.elements?.last(where: { $0["role"]?.string == "user" })?["content"] else { return nil }
-        return content.string ?? content.elements?.compactMap { $0["text"]?.string }.joined()
-    }
 }
 
 extension JSONReader {

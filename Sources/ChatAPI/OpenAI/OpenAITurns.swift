@@ -12,15 +12,16 @@ extension TurnPipeline {
     private static let assessedMessages = 50
     private static let assessedBytes = 2 * TurnRequest.maximumMessageScalars
 
-    /// Reads the body of a request. The error of a malformed one has crisis resources when its newest message shows danger.
+    /// Reads the body of a request. The error of a malformed one has crisis resources when its texts call for them.
     func read<Body>(
         _ http: TurnHTTPRequest, _ body: (JSONReader) throws(JSONFinding) -> Body
     ) async throws(GatewayError) -> Body {
         do throws(JSONFindings) {
             return try JSONReader.read(requestBody: http.body, body)
         } catch {
-            guard let text = ClientConversation.newestText(in: http.body) else { throw GatewayError(error) }
-            let request = TurnRequest(message: text)
+            guard let texts = ClientTexts(rejected: http.body) else { throw GatewayError(error) }
+            let history = texts.earlier.map { HistoryMessage(role: .user, content: $0) }
+            let request = request(texts.newest, history: history, clientTexts: [])
             throw rejected(GatewayError(error), await assess(request, http).final.risk, request, http)
         }
     }
@@ -29,9 +30,8 @@ extension TurnPipeline {
     func start(
         _ input: ClientConversation, model name: String, in conversation: ConversationID? = nil, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
-        let supplied = SuppliedContext(
-            history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
-        var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai, supplied: supplied)
+        var request = request(input)
+        request.conversationID = conversation
         let assessment = await http.trace.step("assess") { await assess(request, http) }
         let model = try await model(name, request, assessment, http)
         request.personaID = model.personaID
@@ -42,6 +42,16 @@ extension TurnPipeline {
             throw rejected(GatewayError(error), await assessment.final.risk, request, http)
         }
         return try await start(request, assessment, http)
+    }
+
+    /// The request for a turn, without what the conversation does not say.
+    func request(_ input: ClientConversation) -> TurnRequest {
+        request(input.message, history: input.history, clientTexts: input.clientTexts)
+    }
+
+    private func request(_ message: String, history: [HistoryMessage], clientTexts: [String]) -> TurnRequest {
+        let supplied = SuppliedContext(history: history, clientTexts: clientTexts, showsConcern: showsConcern(history))
+        return TurnRequest(message: message, source: .openai, supplied: supplied)
     }
 
     /// The newest message alone has a tier; earlier ones raise the stored level to 1 at most.

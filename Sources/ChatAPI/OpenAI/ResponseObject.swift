@@ -12,6 +12,8 @@ struct ResponseObject: Sendable {
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
     let isBackground: Bool
+    /// As `TurnPipeline.failureSafety`.
+    var failureSafety: StreamSafety?
     var echo = ResponseEcho()
 
     enum Status: String {
@@ -121,7 +123,8 @@ struct ResponseObject: Sendable {
         writer.object { writer in
             // One of the protocol's codes: its clients decode no other.
             writer.member("code", "server_error")
-            writer.member("message", failure.message)
+            // These clients show nothing else.
+            writer.member("message", failureSafety.map { "\(failure.message)\n\n\($0.text)" } ?? failure.message)
         }
     }
 

@@ -116,7 +116,7 @@ public struct ResponseRoutes: Feature {
     private func failure(
         _ error: any Error, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) async -> GatewayError {
-        let request = TurnRequest(message: body.conversation.message)
+        let request = pipeline.request(body.conversation)
         return pipeline.failure(error, await pipeline.assess(request, http).final.risk, request, http)
     }
 
@@ -126,7 +126,7 @@ public struct ResponseRoutes: Feature {
     ) async -> GatewayError {
         var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")
         error.openAICode = code
-        let request = TurnRequest(message: body.conversation.message)
+        let request = pipeline.request(body.conversation)
         return pipeline.rejected(error, await pipeline.assess(request, http).final.risk, request, http)
     }
 
@@ -214,7 +214,8 @@ public struct ResponseRoutes: Feature {
         _ turn: LiveTurn, _ id: ResponseID, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) async -> ResponseObject {
         ResponseObject(
-            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn), isBackground: id.isBackground)
+            turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn), isBackground: id.isBackground,
+            failureSafety: pipeline.failureSafety(of: turn))
     }
 
     private func responseID(_ context: AuthenticatedContext) throws(GatewayError) -> ResponseID {

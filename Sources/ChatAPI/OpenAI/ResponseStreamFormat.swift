@@ -30,11 +30,18 @@ struct ResponseStreamFormat: StreamFormat {
     /// Whether the client names an event that the response, which ended normally, has not.
     var isBeyondTheEnd: Bool {
         let turn = object.turn
-        return turn.ending?.finishReason != nil && turn.facts.identity.attempt == 1 && isBeyond(turn.releasedBytes)
+        guard let ending = turn.ending, endedNormally(ending) else { return false }
+        return isLost(closings: closings(ending, turn.releasedBytes), length: turn.releasedBytes)
+    }
+
+    private func endedNormally(_ ending: TurnEnding) -> Bool { ending.finishReason != nil && object.turn.facts.identity.attempt == 1 }
+
+    private func closings(_ ending: TurnEnding, _ length: Int) -> Range<Int> {
+        numbers.closings(after: endedNormally(ending) ? length : nil)
     }
 
     /// Whether the client has neither a closing event nor a text that ends within so many bytes: what it has is lost.
-    private func isBeyond(_ length: Int) -> Bool { cursor.position > length && !numbers.isClosing(last) }
+    private func isLost(closings: Range<Int>, length: Int) -> Bool { cursor.position > length && !closings.contains(last) }
 
     func appendOpeningEvents(into output: inout [UInt8]) {
         append(0, "response.created", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }
@@ -53,7 +60,8 @@ struct ResponseStreamFormat: StreamFormat {
     }
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
-        guard !isBeyond(keptBytes) else {
+        let closings = closings(ending, keptBytes)
+        guard !isLost(closings: closings, length: keptBytes) else {
             return append(last + 1, "error", into: &output) { writer in
                 writer.member("code", "server_error")
                 writer.member("message", TerminalEvents.lost.message)
@@ -61,14 +69,14 @@ struct ResponseStreamFormat: StreamFormat {
             }
         }
         let text = object.text
-        append(numbers.closing(0), "response.output_text.done", into: &output) { writer in
+        append(closings.lowerBound, "response.output_text.done", into: &output) { writer in
             writePlace(to: &writer)
             writer.member("text", text)
             writer.key(literal: "logprobs")
             writer.array { _ in }
         }
-        append(numbers.closing(1), "response.content_part.done", into: &output) { writePart(text, to: &$0) }
-        append(numbers.closing(2), "response.output_item.done", into: &output) { writer in
+        append(closings.lowerBound + 1, "response.content_part.done", into: &output) { writePart(text, to: &$0) }
+        append(closings.lowerBound + 2, "response.output_item.done", into: &output) { writer in
             writer.member("output_index", 0)
             writer.key(literal: "item")
             object.writeItem(ending, text: text, to: &writer)
@@ -80,7 +88,7 @@ struct ResponseStreamFormat: StreamFormat {
             case .incomplete, .cancelled: "response.incomplete"
             case .failed: "response.failed"
             }
-        append(numbers.closing(3), name, into: &output) { writeResponse(ending, isEmpty: false, to: &$0) }
+        append(closings.lowerBound + 3, name, into: &output) { writeResponse(ending, isEmpty: false, to: &$0) }
     }
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }

@@ -3,13 +3,13 @@ import TokenRelay
 /// The numbers of a response's events (`sequence_number`), computed from byte positions in the answer, so that every instance gives an event the
 /// same number: the opening events from 0, then each piece of text by the byte at which it ends, then the closing events.
 ///
-/// A crash may lose text that a client has, and the next attempt of a failed turn has another text. So the closing events of an attempt have numbers
-/// of their own, beyond those of any text: a number tells which event a client has, however long the answer was then.
+/// A crash may lose text that a client has, and the next attempt of a failed turn has another text. So where an answer did not end normally in its
+/// first attempt, the closing events have numbers beyond those of any text: a number tells which event a client has, however long the answer was then.
 struct SequenceNumbers: Sendable, Equatable {
     /// Opening events. Every response has four; a card is a fifth.
     let openings: Int
-    /// The number of the first closing event.
-    let closings: Int
+    /// The first of the numbers beyond any text.
+    private let beyondText: Int
 
     static let closingCount = 4
     /// More than an answer may have bytes (`answer_bytes`), with its opening.
@@ -19,17 +19,17 @@ struct SequenceNumbers: Sendable, Equatable {
 
     init(hasCard: Bool, attempt: Int = 1) {
         openings = hasCard ? 5 : 4
-        closings = min(attempt, Self.attempts) * Self.perAttempt
+        beyondText = min(attempt, Self.attempts) * Self.perAttempt
     }
 
     /// The number of a piece of text that ends at a byte of the answer, which is at least 1.
     func text(endingAt byte: Int) -> Int { openings - 1 + byte }
 
-    /// The number of the closing event `index`, from 0.
-    func closing(_ index: Int) -> Int { closings + index }
-
-    /// Whether the number is that of a closing event: who has it has the whole text.
-    func isClosing(_ number: Int) -> Bool { (closings..<closings + Self.closingCount).contains(number) }
+    /// The numbers of the closing events. `length`: bytes of an answer that ended normally in its first attempt; nil for another.
+    func closings(after length: Int?) -> Range<Int> {
+        let first = length.map { openings + $0 } ?? beyondText
+        return first..<first + Self.closingCount
+    }
 
     /// Where in the answer a client stands that has the events up to and with `number`; nil: none. It may be beyond the answer's end.
     func cursor(after number: Int?) -> Cursor { Cursor(after: max(0, (number ?? -1) - (openings - 1))) }

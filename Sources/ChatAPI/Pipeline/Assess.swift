@@ -14,7 +14,7 @@ extension TurnPipeline {
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async -> MessageAssessment {
         let assessment = await pending.final
-        let isCalm = context.safetyLevel == .calm && request.supplied?.showsConcern != true
+        let isCalm = request.level(stored: context.safetyLevel) == .calm
         guard isCalm, savedTier < .crisis, context.callsModel else { return assessment }
         let history = history(before: request, context)
         return await encoderQueue.assess(

@@ -29,11 +29,12 @@ extension TurnPipeline {
             conversationDomain: context.conversationDomain
         ).within(tier)
         let model = models.model(tier, domain.domain, context.persona?.id)
-        let facts = TurnFacts(
+        var facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region),
             disclosure: context.disclosure, summaryTokens: context.needsSummary ? tier.history.tokens : nil,
             startedAt: Int(now.timeIntervalSince1970))
+        facts.storedLevel = request.level(stored: context.safetyLevel)
         return Decision(
             facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }

@@ -21,7 +21,8 @@ extension TurnPipeline {
     func rejected(_ error: GatewayError, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
         var error = error
         error.safetyByProfile = { [coaching] stored, profile in
-            coaching.crisisResources(
+            let stored = request.level(stored: stored)
+            return coaching.crisisResources(
                 coaching.fusion.fuse(risk, stored: stored).risk, stored: stored, in: http.region(request, profile: profile))
         }
         return error
@@ -32,7 +33,7 @@ extension TurnPipeline {
         _ error: GatewayError, _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
     ) async throws {
         let assessment = await assessment.final
-        guard assessment.risk.tier < .crisis else { return }
+        guard assessment.risk.tier < .crisis, request.level(stored: .calm) == .calm else { return }
         let counted: CountedRequest
         do {
             counted = try await counter.take(http.caller, true)
@@ -53,7 +54,8 @@ extension TurnPipeline {
     func failure(_ error: any Error, _ risk: RiskAssessment, _ request: TurnRequest, _ http: TurnHTTPRequest) -> GatewayError {
         var error = errors.clientError(for: error, requestID: http.context.requestID)
         let recent = recentDanger.state(of: http.caller.userID)
-        error.safety = coaching.crisisResources(risk, stored: recent.level, in: http.region(request, profile: recent.region))
+        error.safety = coaching.crisisResources(
+            risk, stored: request.level(stored: recent.level), in: http.region(request, profile: recent.region))
         return error
     }
 
@@ -63,8 +65,9 @@ extension TurnPipeline {
     ) -> GatewayError {
         var error = GatewayError(rejection, offering: tiers.current)
         if rejection.reason == .unknownPersona { error = error.naming(field: request.personaField) }
+        let stored = request.level(stored: rejection.safetyLevel)
         error.safety = coaching.crisisResources(
-            coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,
+            coaching.fusion.fuse(assessment.risk, stored: stored).risk, stored: stored,
             in: http.region(request, profile: rejection.region))
         return error
     }

@@ -16,7 +16,8 @@ extension TurnPipeline {
     func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
         let turn = subscription.turn
         return try relay(
-            subscription, from: cursor, as: EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts), http)
+            subscription, from: cursor,
+            as: EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts, failureSafety: failureSafety(of: turn)), http)
     }
 
     /// The same in another wire format.
@@ -55,7 +56,7 @@ extension TurnPipeline {
     /// Adds the turn's crisis resources to an error.
     func rejected(_ error: GatewayError, _ turn: LiveTurn) -> GatewayError {
         var error = error
-        error.safety = card(of: turn)
+        error.safety = card(of: turn) ?? failureSafety(of: turn)
         return error
     }
 
@@ -63,6 +64,11 @@ extension TurnPipeline {
         OpeningEvents(
             requestID: http.context.requestID, disclosure: coaching.disclosure(turn.facts.disclosure, in: turn.facts.region),
             safety: card(of: turn))
+    }
+
+    /// The crisis resources for an error of a turn that has no card, of a user whose stored level is above calm.
+    func failureSafety(of turn: LiveTurn) -> StreamSafety? {
+        card(of: turn) == nil ? coaching.resources.resources(stored: turn.facts.storedLevel, in: turn.facts.region) : nil
     }
 
     func card(of turn: LiveTurn) -> StreamSafety? {

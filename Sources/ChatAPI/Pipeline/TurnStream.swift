@@ -46,6 +46,8 @@ struct EventFormat: StreamFormat {
 
     let openingEvents: OpeningEvents
     let facts: TurnFacts
+    /// As `TurnPipeline.failureSafety`.
+    let failureSafety: StreamSafety?
 
     func appendOpeningEvents(into output: inout [UInt8]) { openingEvents.encode(facts, into: &output) }
 
@@ -54,7 +56,8 @@ struct EventFormat: StreamFormat {
     }
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
-        TerminalEvents(facts: facts, ending: ending, keptBytes: keptBytes, cursor: cursor).encode(into: &output)
+        TerminalEvents(facts: facts, ending: ending, failureSafety: failureSafety, keptBytes: keptBytes, cursor: cursor)
+            .encode(into: &output)
     }
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }

@@ -28,6 +28,8 @@ struct OpeningEvents: Sendable {
 struct TerminalEvents: Sendable {
     var facts: TurnFacts
     var ending: TurnEnding
+    /// Sent before an `error` (CONTRACT §4: any refusal carries the resources).
+    var failureSafety: StreamSafety?
     /// The length of the saved answer in UTF-8 bytes.
     var keptBytes: Int
     /// The client's cursor in bytes. Beyond `keptBytes` when the client sent a wrong one, or has text that was lost in a crash.
@@ -47,6 +49,7 @@ struct TerminalEvents: Sendable {
             StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {
+            if let failureSafety { StreamEvent.safety(failureSafety).encode(cursor: keptBytes, into: &bytes) }
             StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
         }
     }

@@ -10,6 +10,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var model: ModelName
     /// After fusion with the stored level.
     public var risk: RiskAssessment
+    /// Before the message; `calm` when it is not known, as of a replay. Above it, an error has crisis resources.
+    public var storedLevel = SafetyLevel.calm
     /// Selects crisis resources.
     public var region: Region
     /// The notice of talking to a machine in the `start` event.

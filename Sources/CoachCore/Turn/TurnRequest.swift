@@ -39,6 +39,9 @@ public struct TurnRequest: Sendable, Equatable {
         self.source = source
         self.supplied = supplied
     }
+
+    /// The stored level, or the one that earlier messages call for which the client supplied.
+    public func level(stored: SafetyLevel) -> SafetyLevel { max(stored, supplied?.showsConcern == true ? .concern : .calm) }
 }
 
 /// The kind of client that began a conversation. Raw values are those of `conversations.source`.
