@@ -76,7 +76,7 @@ enum BedrockConverse: WireFormat {
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
-        ("/model/\(Provider.percentEncoded(call.model))/converse-stream", [])
+        ("/model/\(PercentEncoding.encode(call.model))/converse-stream", [])
     }
 
     static func key(in settings: [String: String]) -> String? { AccessKey(settings: settings)?.text }

@@ -52,7 +52,7 @@ enum Gemini: WireFormat {
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
-        ("/models/\(Provider.percentEncoded(call.model)):streamGenerateContent", [("alt", "sse")])
+        ("/models/\(PercentEncoding.encode(call.model)):streamGenerateContent", [("alt", "sse")])
     }
 
     static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(GeminiFrames()) }
