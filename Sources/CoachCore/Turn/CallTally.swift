@@ -34,6 +34,14 @@ public struct CallTally: Sendable, Equatable {
     /// Replaces earlier numbers.
     public mutating func reasoned(_ bytes: Int) { reasoningBytes = bytes }
 
+    /// Takes all of an update but its text and its end.
+    public mutating func take(_ update: ModelUpdate) {
+        if let calls = update.unusedCalls { called(calls) }
+        if let name = update.acceptedBy { accepted(by: name) }
+        if let usage = update.usage { reported(usage) }
+        if let bytes = update.reasoningBytes { reasoned(bytes) }
+    }
+
     /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
     public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, unusedCalls: [UnusedCall]) {
         var others = unusedCalls
