@@ -65,7 +65,7 @@ struct AttemptFailureTests {
         #expect(failure(503, code: "server_is_overloaded").mayRetry)
     }
 
-    @Test("what a bad request caused is asked nowhere else; a missing model is")
+    @Test("a bad request is counted apart; a missing model is not")
     func badRequest() {
         for status in [400, 413, 422] { #expect(failure(status).blamesRequest) }
         for status in [401, 403, 404, 408, 409, 429, 500, 529] { #expect(!failure(status).blamesRequest) }
@@ -73,10 +73,11 @@ struct AttemptFailureTests {
         #expect(!failure(400, kind: .money).blamesRequest && !failure(400, kind: .key).blamesRequest)
     }
 
-    @Test("a prompt that moderation rejected says nothing about the key")
+    @Test("a prompt that moderation rejected says nothing about the key, and is counted as a bad request whatever the status")
     func moderation() {
         let moderated = failure(403, kind: .moderation)
-        #expect(!moderated.blamesRequest && !failure(400, kind: .moderation).blamesRequest, "another provider may answer")
+        #expect(moderated.blamesRequest && failure(400, kind: .moderation).blamesRequest)
+        #expect(!moderated.endsCall && !moderated.mayRetry, "another provider may answer")
         #expect(!moderated.needsOperator && !moderated.blamesProvider && moderated.keyRest == nil)
     }
 
@@ -167,7 +168,7 @@ struct AttemptFailureTests {
             AttemptFailure(ModelFault(kind: .errorFrame, detail: "p: x"), about: kind, hasText: hasText)
         }
         for kind in [ProviderError.Kind.badRequest, .moderation] {
-            #expect(failure(kind).blamesRequest == (kind == .badRequest) && !failure(kind).blamesProvider && !failure(kind).needsOperator)
+            #expect(failure(kind).blamesRequest && !failure(kind).endsCall && !failure(kind).blamesProvider && !failure(kind).needsOperator)
         }
         for kind in [ProviderError.Kind.money, .key, .access] {
             #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(10))

@@ -60,11 +60,15 @@ struct FailoverMachineTests {
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start).fault == .refused)
     }
 
-    @Test("a request that was at fault is not sent to the next")
+    @Test("a request with which a provider finds fault is sent to the next; one that could not be recorded is not")
     func badRequest() {
-        var machine = Bench.at("requesting", choices: 3)
+        var machine = Bench.at("requesting", choices: 2)
         var failure = Bench.refusal()
         failure.blamesRequest = true
+        #expect(machine.failed(failure, at: start) == .attempt(1))
+        #expect(machine.failed(failure, at: start).fault == .refused, "the same provider is not asked again")
+        machine = Bench.at("requesting", choices: 2)
+        failure.endsCall = true
         #expect(machine.failed(failure, at: start).fault == .refused)
     }
 

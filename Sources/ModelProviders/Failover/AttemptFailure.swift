@@ -13,8 +13,11 @@ struct AttemptFailure: Equatable {
     var rest: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
-    /// The request was at fault, or could not be recorded: no other provider is asked.
+    /// The provider found fault with the request, which is counted apart and not held against the provider's health. Another one is asked: what was
+    /// refused is often the account, the region, the format or one provider's moderation.
     var blamesRequest = false
+    /// The request could not be recorded: no other one is made.
+    var endsCall = false
     /// The provider bills the prompt, although it made no answer.
     var isBilled = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
@@ -62,8 +65,7 @@ extension AttemptFailure {
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             // Below 400 stands no error of the request: what is called is no model's server, or not any more.
             blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
-            // What one provider's filter rejects, another may answer: a person who tells of an injury, say.
-            blamesRequest: [400, 413, 422].contains(head.status) && !isModerated && !isWanted && !isAboutMoney && !isAboutKey,
+            blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
             rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
@@ -82,7 +84,7 @@ extension AttemptFailure {
         let needsOperator = [.money, .key, .access].contains(kind)
         let isOfRequest = kind == .badRequest || kind == .moderation
         self.init(
-            fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: kind == .badRequest,
+            fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: isOfRequest,
             needsOperator: needsOperator)
         refusesKey = kind == .money || kind == .key
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }

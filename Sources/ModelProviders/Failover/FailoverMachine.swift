@@ -247,7 +247,7 @@ extension FailoverMachine {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
-        if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
+        if failure.endsCall { return end(.failed(merged(failure.fault))) }
         if attempt.choice + 1 < callable, now < firstTokenDeadline {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice + 1, since: now))

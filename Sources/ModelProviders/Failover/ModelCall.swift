@@ -145,7 +145,7 @@ extension ModelCall {
     /// Ends the call without the request that is due. Another choice's request would wait for its record as long as this one has.
     private func endUnrecorded(_ choice: ModelChoice) {
         let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): the call could not be recorded")
-        perform(machine.failed(AttemptFailure(fault: fault, blamesRequest: true), at: .now))
+        perform(machine.failed(AttemptFailure(fault: fault, endsCall: true), at: .now))
     }
 
     private func send(to choice: ModelChoice) {

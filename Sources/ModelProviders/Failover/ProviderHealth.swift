@@ -24,7 +24,7 @@ public enum ProviderEvent: Sendable, Equatable {
         case answered
         /// No answer came in time, or it broke, or the provider refused the key, the rate or the model.
         case failed
-        /// The provider found fault with the request itself.
+        /// The provider found fault with the request itself, or its moderation did.
         case rejected
     }
 }

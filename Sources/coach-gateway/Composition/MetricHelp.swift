@@ -5,8 +5,8 @@ enum MetricHelp {
             "1 while the model is tried after the others: five failures in a row, no money, or no key that is accepted",
         "coach_provider_probes_total": "calls that tried a model whose circuit was open",
         "coach_provider_requests_total":
-            "requests that were answered (the first text came), have failed, or were rejected for a fault of their own; also those "
-            + "that another provider's answer healed",
+            "requests that were answered (the first text came), have failed, or were rejected for a fault that the provider finds in them; also "
+            + "those that another provider's answer healed",
         "coach_provider_keys_refused_total": "keys that were refused: an operator has to look",
         "coach_hedges_started_total": "second calls that began because this model was late",
         "coach_hedges_won_total": "second calls that this model answered, the first having failed or been slower",

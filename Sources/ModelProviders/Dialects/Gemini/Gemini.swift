@@ -71,7 +71,7 @@ enum Gemini: WireFormat {
             case "UNAUTHENTICATED": .key
             case "PERMISSION_DENIED": .access
             case "RESOURCE_EXHAUSTED": .rateLimit
-            case "INVALID_ARGUMENT", "400": .badRequest
+            case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "400": .badRequest
             default: .other
             }
         return ProviderError(code: code, kind: kind)
