@@ -135,6 +135,31 @@ struct ModelCallMachineTests {
         #expect(late.hasDelivery)
     }
 
+    @Test("an error in place of an answer takes the acceptance back; one after text, reasoning or a count, and a cut do not")
+    func refusedAfterAcceptance() {
+        let error = ParsedUpdate.Verdict.broken(.errorFrame, detail: "overloaded")
+        let refused = UnusedCall(name: Self.choices[0].name, isAccepted: false)
+        var machine = Self.accepted()
+        _ = Self.read(&machine, Self.update(verdict: error))
+        #expect(machine.takeDelivery().fields == Machine.Fields(unusedCalls: [refused]) && machine.openRequest == nil)
+        #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
+        #expect(machine.takeDelivery().fields == nil)
+
+        var early = Self.calling()
+        _ = early.received(TransferHead(status: 200), at: start)
+        _ = Self.read(&early, Self.update(usage: TokenUsage(input: 0, output: 0), verdict: error))
+        #expect(early.takeDelivery().fields?.unusedCalls?.map(\.isAccepted) == [false])
+
+        var reasoning = ParsedUpdate()
+        (reasoning.reasoningBytes, reasoning.verdict) = (3, error)
+        let counted = Self.update(usage: Self.usage, verdict: error)
+        for update in [Self.update("a", verdict: error), counted, reasoning, Self.update(verdict: .cut)] {
+            var machine = Self.accepted()
+            _ = Self.read(&machine, update)
+            #expect(machine.openRequest?.isAccepted == true && machine.takeDelivery().fields?.unusedCalls == nil)
+        }
+    }
+
     @Test("when another provider takes over, the usage of the one before is void")
     func usageOfAnother() {
         var machine = Self.accepted()

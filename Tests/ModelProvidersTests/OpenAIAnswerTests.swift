@@ -55,7 +55,14 @@ struct OpenAIAnswerTests {
         #expect(
             Reading.of(stream(chunk("a"), done: false)) == Reading(text: "a", verdict: .broken(.cut, detail: "ended without its end mark")))
         #expect(Reading.of("").verdict == .broken(.cut, detail: "ended without its end mark"))
-        #expect(Reading.of("<html>no</html>").verdict == .broken(.cut, detail: "ended without its end mark"))
+    }
+
+    @Test("a page or an array in place of a stream is an error")
+    func noStream() {
+        for body in ["<html>no</html>", "<html>\n<body>\n\n</body>\n</html>\n", #"[{"error":{"code":429}}]"#, "Bad gateway\n"] {
+            #expect(Reading.of(body).verdict == .broken(.errorFrame, detail: "not an event stream"), "\(body)")
+        }
+        #expect(Reading.of("note\n" + stream(chunk("a"), done: false)).verdict == .cut)
     }
 
     @Test("a last frame without its blank line counts when it is whole, and is a cut when it is not")

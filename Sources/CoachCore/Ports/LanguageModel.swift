@@ -110,7 +110,7 @@ public struct UnusedCall: Sendable, Equatable {
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
     /// Requests that have left since the last update, and whose answers are not used; nil mostly. The call's last request is among them when no
-    /// provider accepted it and there are others.
+    /// provider accepted it and there are others, and when its provider refused it after `acceptedBy` was told: the acceptance is void.
     public var unusedCalls: [UnusedCall]?
     /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
     /// was released: what came before is void.

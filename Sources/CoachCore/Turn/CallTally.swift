@@ -8,7 +8,7 @@ public struct CallTally: Sendable, Equatable {
     public private(set) var reasoningBytes = 0
     /// Requests whose answers are not used, in the order in which that was known.
     public private(set) var unusedCalls: [UnusedCall] = []
-    /// The call that `acceptedBy` accepted is among the unused ones, and none was accepted after it.
+    /// The call that `acceptedBy` accepted is among the unused ones, where it may be as refused after all, and none was accepted after it.
     private var isVoid = false
 
     public init() {}
@@ -25,7 +25,7 @@ public struct CallTally: Sendable, Equatable {
 
     public mutating func called(_ calls: [UnusedCall]) {
         unusedCalls += calls
-        if calls.contains(where: \.isAccepted) { isVoid = true }
+        if calls.contains(where: { $0.isAccepted || $0.name == acceptedBy }) { isVoid = true }
     }
 
     /// Replaces earlier reports.

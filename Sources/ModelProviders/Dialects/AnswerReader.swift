@@ -18,6 +18,7 @@ package struct ParsedUpdate: Equatable {
         case broken(ModelFault.Kind, detail: String, about: ProviderError.Kind = .other)
 
         static let malformed = Verdict.broken(.errorFrame, detail: "malformed frame")
+        static let notAnEventStream = Verdict.broken(.errorFrame, detail: "not an event stream")
         static let tooLong = Verdict.broken(.errorFrame, detail: "frame too long")
         /// An error frame.
         static func failed(_ error: ProviderError) -> Verdict { .broken(.errorFrame, detail: error.code ?? "error", about: error.kind) }

@@ -136,6 +136,19 @@ extension ModelCallMachine {
         pendingFields = fields
     }
 
+    /// Whether the provider has neither sent nor counted anything.
+    private var hasNothing: Bool {
+        let counted = (request?.usage.totalInput ?? 0) + (request?.usage.totalOutput ?? 0)
+        return sentBytes == 0 && sentReasoningBytes == 0 && counted == 0
+    }
+
+    /// An error in place of the answer is a refusal, which costs nothing, as another status than 200 does.
+    private mutating func withdrawAcceptance() {
+        pendingFields?.acceptedBy = nil
+        request?.isAccepted = false
+        noteUnusedCall()
+    }
+
     /// A part of an error response's body.
     mutating func receivedErrorBody(_ bytes: UnsafeRawBufferPointer) -> Action {
         guard var response = errorResponse else { return .none }
@@ -174,6 +187,7 @@ extension ModelCallMachine {
         case nil: return .none
         case .ended(let end): return action(failover.finished(end, at: now))
         case .broken(let kind, let detail, let about):
+            if kind == .errorFrame, hasNothing { withdrawAcceptance() }
             let fault = ModelFault(kind: kind, detail: "\(current.name.provider): \(detail)")
             return .fail(AttemptFailure(fault, about: about, hasText: hasText))
         }

@@ -71,6 +71,12 @@ struct TurnMachineTests {
         #expect(voidEnd?.outcome.answeredBy == sim && voidEnd?.outcome.usage == TokenUsage(input: 7))
         #expect(voidEnd?.outcome.unusedCalls == [UnusedCall(name: other, isAccepted: false)])
 
+        var withdrawn = TurnMachine()
+        withdrawn.accepted(by: sim)
+        withdrawn.called([UnusedCall(name: sim, isAccepted: false)])
+        let withdrawnEnd = withdrawn.ended(.failed(refused))
+        #expect(withdrawnEnd?.outcome.answeredBy == nil && withdrawnEnd?.outcome.unusedCalls == [], "refused after all")
+
         var refusedTwice = TurnMachine()
         refusedTwice.called([UnusedCall(name: sim, isAccepted: false)])
         refusedTwice.called([UnusedCall(name: other, isAccepted: false)])
