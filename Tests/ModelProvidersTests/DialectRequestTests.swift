@@ -35,6 +35,21 @@ struct DialectRequestTests {
         return (request, try JSONValue(parsing: request.body ?? []))
     }
 
+    @Test("an answer may be as long as the model's entry says, unless the prompt asks for less", arguments: Dialect.all)
+    func longestAnswer(_ dialect: Dialect) throws {
+        let choice = ModelChoice(name: ModelName(provider: "p", model: "m"), maximumOutputTokens: 8_000)
+        let provider = Provider(name: "p", dialect: dialect, baseURL: "http://h")
+        let configuration = ModelConfiguration(providers: ["p": provider], defaultRoute: Route(choice), routes: [:])
+        let keys = ProviderKeys(of: configuration, environment: [:])
+        for (limit, expected) in [(nil, 8_000), (500, 500), (9_000, 8_000)] as [(Int?, Int)] {
+            let prompt = Prompt(messages: [.init(role: .user, content: "Hi")], maximumOutputTokens: limit)
+            let request = dialect.request(
+                provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: nil, keys: keys,
+                connectTimeout: .seconds(1))
+            #expect(String(decoding: request.body ?? [], as: UTF8.self).contains(":\(expected)"), "\(dialect.name)")
+        }
+    }
+
     private func text(_ text: String) -> JSONValue { ["type": "text", "text": .string(text)] }
 
     @Test("Anthropic: system apart, its stable part and the conversation marked for the cache, turns merged, key in a field of its own")

@@ -58,7 +58,7 @@ public struct Route: Sendable, Equatable {
 /// One model of one provider, with the parameters of its requests.
 public struct ModelChoice: Sendable, Equatable {
     public var name: ModelName
-    /// A prompt may lower this limit.
+    /// With reasoning, where the provider counts it within. A prompt may lower this limit.
     public var maximumOutputTokens: Int
     /// nil: not sent; the provider's default applies.
     public var temperature: Double?
@@ -72,8 +72,8 @@ public struct ModelChoice: Sendable, Equatable {
     public var wantsLeastLatency: Bool
 
     public init(
-        name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil, options: [String: JSONValue] = [:],
-        parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
+        name: ModelName, maximumOutputTokens: Int = TokenEstimate.longestAnswer, temperature: Double? = nil,
+        options: [String: JSONValue] = [:], parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
     ) {
         self.name = name
         self.maximumOutputTokens = maximumOutputTokens

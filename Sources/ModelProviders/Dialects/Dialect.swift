@@ -45,7 +45,7 @@ extension Dialect {
         now: Timestamp = .now
     ) -> TransferRequest {
         let call = DialectCall(
-            model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens, choice.maximumOutputTokens),
+            model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens ?? .max, choice.maximumOutputTokens),
             temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] })
         var body = JSONWriter.encode { json in
             json.object { json in
@@ -102,5 +102,6 @@ struct PromptForm: Hashable, Sendable {
 struct EncodedPrompt: Sendable {
     /// Members of the body's object, without its braces.
     var members: [UInt8]
-    var maximumOutputTokens: Int
+    /// nil: no other limit than the model's.
+    var maximumOutputTokens: Int?
 }
