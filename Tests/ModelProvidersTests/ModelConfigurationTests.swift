@@ -101,6 +101,8 @@ struct ModelConfigurationTests {
             """
         let configuration = try #require(read([:], Data(file.utf8)).configuration)
         #expect(configuration.defaultRoute.choices.map(\.maximumOutputTokens) == [1_024, 8_000])
+        let names = ["m", "long"].map { ModelName(provider: "a", model: $0) }
+        #expect(configuration.longestAnswers == [names[0]: 2_000, names[1]: 8_000], "of all routes")
     }
 
     @Test("a judge has a route and a lowest score, and waits 600 ms at most; there is none by default")

@@ -25,6 +25,14 @@ public struct ModelConfiguration: Sendable, Equatable {
     }
 }
 
+extension ModelConfiguration {
+    /// The highest limit on the tokens of an answer that each model has in any route.
+    public var longestAnswers: [ModelName: Int] {
+        let choices = ([defaultRoute] + routes.values).flatMap(\.choices)
+        return Dictionary(choices.map { ($0.name, $0.maximumOutputTokens) }) { max($0, $1) }
+    }
+}
+
 /// The second look: see `SafetyJudge`.
 public struct JudgeSettings: Sendable, Equatable {
     public var route: Route
