@@ -244,6 +244,18 @@ struct DialectRequestTests {
         #expect(plain["store"] == nil)
     }
 
+    @Test(
+        "null leaves out a member that a server refuses, of a provider's models or of one",
+        arguments: ["openai", "openai-compatible", "openai-responses", "azure-openai"])
+    func omitted(_ dialect: String) throws {
+        let (_, body) = try request(
+            dialect, "https://c.test", provider: #", "parameters": {"stream_options": null}"#,
+            choice: #", "parameters": {"store": null, "user": null}"#)
+        #expect(body["stream_options"] == nil && body["store"] == nil && body["stream"] == true)
+        #expect(body["user"] == .null, "other members are sent as they are")
+        #expect(try request(dialect, "https://c.test").body["stream_options"] != nil)
+    }
+
     @Test("members that a dialect writes itself, and those of other dialects, are findings")
     func findings() {
         func findings(_ dialect: String, provider: String = "", choice: String = "") -> String {
@@ -258,6 +270,9 @@ struct DialectRequestTests {
         #expect(findings("anthropic", choice: #", "token_limit_field": "max_tokens""#).contains("token_limit_field is unknown"))
         #expect(findings("openai", choice: #", "parameters": {"stream": false}"#).contains("parameters must not set stream"))
         #expect(findings("openai", provider: #", "parameters": {"store": true}"#).contains("providers.p.parameters must not set store"))
+        for member in ["model", "messages", "stream", "temperature"] {
+            #expect(findings("openai", provider: #", "parameters": {"\#(member)": null}"#).contains("must not set \(member)"))
+        }
         #expect(findings("gemini", provider: #", "region": "x""#).contains("region is unknown"))
     }
 }

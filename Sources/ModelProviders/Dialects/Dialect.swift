@@ -44,14 +44,17 @@ extension Dialect {
         _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, key: String?, keys: ProviderKeys, connectTimeout: Duration,
         now: Timestamp = .now
     ) -> TransferRequest {
+        let own = Set(choice.parameters.map(\.key))
+        let all = provider.parameters.filter { !own.contains($0.key) } + choice.parameters
+        let omitted = Set(all.filter { $0.value == .null && format.omittable.contains($0.key) }.map(\.key))
+        let parameters = all.filter { !omitted.contains($0.key) }
         let call = DialectCall(
             model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens ?? .max, choice.maximumOutputTokens),
-            temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] })
+            temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] }, omitted: omitted)
         var body = JSONWriter.encode { json in
             json.object { json in
                 format.write(call, to: &json)
-                let own = Set(choice.parameters.map(\.key))
-                for parameter in provider.parameters.filter({ !own.contains($0.key) }) + choice.parameters {
+                for parameter in parameters {
                     json.key(parameter.key)
                     parameter.value.write(to: &json)
                 }

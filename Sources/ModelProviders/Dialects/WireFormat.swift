@@ -16,6 +16,8 @@ protocol WireFormat: Sendable {
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
     /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
+    /// Those of them that a server may refuse and that are not needed: `null` in `parameters` leaves them out.
+    static var omittable: Set<String> { get }
     /// Whether the member of the body that forbids the provider to keep prompts differs from server to server, so that the provider's entry must
     /// state it in `parameters`. Else the dialect sends it, or has none.
     static var needsStatedOptOut: Bool { get }
@@ -56,6 +58,7 @@ extension WireFormat {
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
     static var headers: [TransferHeader] { [] }
+    static var omittable: Set<String> { [] }
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool { false }
     static func key(in settings: [String: String]) -> String? { nil }
     static func isKey(_ key: String) -> Bool { true }
@@ -79,4 +82,6 @@ struct DialectCall: Sendable {
     var options: [String: JSONValue]
     /// Values of `WireFormat.settings`.
     var settings: [String: String]
+    /// Members of `WireFormat.omittable` that are not written.
+    var omitted: Set<String> = []
 }

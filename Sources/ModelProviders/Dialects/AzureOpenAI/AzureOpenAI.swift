@@ -10,6 +10,7 @@ enum AzureOpenAI: WireFormat {
     static let keyHeader = Provider.KeyHeader.field("api-key")
     static let settings = [DialectSetting(name: "api_version")]
     static let reserved = OpenAIRequest.reserved
+    static let omittable = OpenAIRequest.omittable
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
