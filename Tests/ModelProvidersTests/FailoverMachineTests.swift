@@ -161,6 +161,35 @@ struct FailoverMachineTests {
         #expect(machine.deadline == start + .seconds(12))
     }
 
+    @Test("reasoning moves the limit of its provider's first text, within that over all")
+    func reasoning() {
+        var machine = Bench.at("accepted", choices: 2)
+        for second in 1...14 {
+            machine.receivedReasoning(at: start + .seconds(second))
+            #expect(machine.clock(at: start + .seconds(second)) == .none)
+        }
+        #expect(machine.deadline == start + .seconds(15))
+        #expect(machine.clock(at: start + .seconds(15)).fault == .noFirstToken)
+        machine = Bench.at("accepted", choices: 2)
+        machine.receivedReasoning(at: start + .seconds(2))
+        #expect(machine.clock(at: start + .seconds(8)) == .attempt(1))
+        let before = machine
+        machine.receivedReasoning(at: start + .seconds(9))
+        #expect(machine == before, "a late one of a request that was given up")
+    }
+
+    @Test("reasoning after text is no silence, but does not hold back text that waits")
+    func reasoningAfterText() {
+        for (stage, limit) in [("unreleased", 6), ("releasing", 20)] {
+            var machine = Bench.at(stage, choices: 2)
+            machine.receivedReasoning(at: start + .seconds(5))
+            #expect(machine.deadline == start + .seconds(5 + limit))
+            machine.released(ReleaseState(isReleased: stage == "releasing", isHeld: true))
+            machine.receivedReasoning(at: start + .seconds(5.5))
+            #expect(machine.clock(at: start + .seconds(6)) == .releaseHeld)
+        }
+    }
+
     @Test("a lone hanging provider is not asked again")
     func loneHanging() {
         var machine = Bench.at("requesting")

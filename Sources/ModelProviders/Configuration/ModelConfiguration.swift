@@ -97,11 +97,11 @@ public struct ModelChoice: Sendable, Equatable {
 public struct CallLimits: Sendable, Equatable {
     /// Name resolution, connection and TLS of one attempt.
     public var connect: Duration
-    /// From the start of an attempt to its first text.
+    /// From the start of an attempt, or the last reasoning before its text, to its first text.
     public var firstToken: Duration
     /// From the start of the call to the first text, over all attempts.
     public var firstTokenOverall: Duration
-    /// Between two texts.
+    /// Between two texts, or a text and reasoning.
     public var silence: Duration
     /// Silence after which text that waits to be decided is released (DESIGN, Safety).
     public var held: Duration

@@ -179,6 +179,7 @@ extension ModelCallMachine {
         }
         if update.reasoningBytes > 0 {
             sentReasoningBytes += update.reasoningBytes
+            failover.receivedReasoning(at: now)
             pendingFields = pendingFields ?? Fields()
             pendingFields?.reasoningBytes = sentReasoningBytes
         }
