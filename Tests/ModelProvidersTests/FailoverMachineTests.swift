@@ -221,6 +221,26 @@ struct FailoverMachineTests {
         #expect(machine.clock(at: start + .seconds(39)).fault == .stalled)
     }
 
+    @Test("an answer whose finish reason is known ends after two seconds without its end mark")
+    func endMark() {
+        for stage in ["accepted", "unreleased", "releasing"] {
+            var machine = Bench.at(stage, choices: 2)
+            machine.receivedFinishReason(at: start + .seconds(4))
+            machine.receivedFinishReason(at: start + .seconds(5))
+            #expect(machine.deadline == start + .seconds(6), "\(stage)")
+            #expect(machine.clock(at: start + .seconds(6)) == .finishAnswer)
+            #expect(machine.finished(.length, at: start + .seconds(6)) == .end(.length))
+        }
+        // Text behind the finish reason counts, and one that waits is released first.
+        var machine = Bench.at("releasing")
+        machine.receivedFinishReason(at: start)
+        _ = machine.receivedText(1, at: start + .seconds(1))
+        #expect(machine.deadline == start + .seconds(3))
+        machine.released(ReleaseState(isReleased: true, isHeld: true))
+        #expect(machine.clock(at: start + .seconds(2)) == .releaseHeld)
+        #expect(machine.clock(at: start + .seconds(3)) == .finishAnswer)
+    }
+
     @Test("the whole turn is bounded, however lively it is")
     func turn() {
         var machine = Bench.at("releasing")

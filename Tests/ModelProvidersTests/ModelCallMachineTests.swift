@@ -201,6 +201,21 @@ struct ModelCallMachineTests {
         #expect(machine.released(ReleaseState(isReleased: true)) == false)
     }
 
+    @Test("an answer that is complete but for its end mark is finished, and blames nobody")
+    func endMark() {
+        for text in ["Hello", ""] {
+            var machine = Self.accepted()
+            var update = Self.update(text)
+            update.hasFinishReason = true
+            #expect(Self.read(&machine, update) == .none)
+            _ = machine.takeDelivery()
+            let result = machine.clock(at: start + CallLimits().endMark)
+            #expect(result.action == .finishAnswer && result.late == nil)
+            #expect(Self.read(&machine, Self.update(verdict: .ended(.length))) == .letTransferEnd)
+            #expect(machine.takeDelivery().fields?.end == .length)
+        }
+    }
+
     @Test("a provider that is late with its first text is to blame, one that is silent later is not")
     func late() {
         let limits = CallLimits()

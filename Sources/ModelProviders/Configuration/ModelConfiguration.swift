@@ -103,6 +103,8 @@ public struct CallLimits: Sendable, Equatable {
     public var firstTokenOverall: Duration
     /// Between two texts, or a text and reasoning.
     public var silence: Duration
+    /// From the finish reason, or a text behind it, to the end mark of the answer or the end of the connection.
+    public var endMark: Duration
     /// Silence after which text that waits to be decided is released (DESIGN, Safety).
     public var held: Duration
     /// The whole call.
@@ -119,14 +121,15 @@ public struct CallLimits: Sendable, Equatable {
     /// The defaults.
     public init(
         connect: Duration = .seconds(1), firstToken: Duration = .seconds(6), firstTokenOverall: Duration = .seconds(15),
-        silence: Duration = .seconds(20), held: Duration = .seconds(1), turn: Duration = .seconds(180), answerBytes: Int = 64 << 10,
-        refusal: Duration = .seconds(3),
+        silence: Duration = .seconds(20), endMark: Duration = .seconds(2), held: Duration = .seconds(1), turn: Duration = .seconds(180),
+        answerBytes: Int = 64 << 10, refusal: Duration = .seconds(3),
         retryPause: Duration = .milliseconds(400), refusalBody: Duration = .milliseconds(500)
     ) {
         self.connect = connect
         self.firstToken = firstToken
         self.firstTokenOverall = firstTokenOverall
         self.silence = silence
+        self.endMark = endMark
         self.held = held
         self.turn = turn
         self.answerBytes = answerBytes

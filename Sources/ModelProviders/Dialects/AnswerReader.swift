@@ -31,6 +31,8 @@ package struct ParsedUpdate: Equatable {
     package var usage: TokenUsage?
     /// UTF-8 bytes of reasoning in them, which is no text.
     package var reasoningBytes = 0
+    /// The reason for the end of the answer is known; usage and an end mark may follow.
+    package var hasFinishReason = false
     package var verdict: Verdict?
 
     /// Empty.
@@ -41,6 +43,7 @@ package struct ParsedUpdate: Equatable {
         text.removeAll(keepingCapacity: true)
         if usage != nil { usage = nil }
         reasoningBytes = 0
+        hasFinishReason = false
         if verdict != nil { verdict = nil }
     }
 }

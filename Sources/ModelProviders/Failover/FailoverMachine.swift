@@ -17,6 +17,8 @@ struct FailoverMachine: Equatable {
         case judgeErrorResponse
         /// No text came for a second: text that waits is to be released.
         case releaseHeld
+        /// The finish reason is known and the end mark does not come: end the answer as if the connection had ended.
+        case finishAnswer
         /// The call is over. Comes exactly once.
         case end(ModelEnd)
     }
@@ -60,6 +62,8 @@ struct FailoverMachine: Equatable {
     private var state = State.idle
     /// Some of the text waits to be decided.
     private var isHeld = false
+    /// The finish reason of the attempt is known, which is then at an answer.
+    private var isFinishing = false
     /// Of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
@@ -103,13 +107,17 @@ struct FailoverMachine: Equatable {
         switch state {
         case .idle, .ended: nil
         case .requesting(let attempt): min(attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
-        case .accepted(_, let lastActivity): min(lastActivity + limits.firstToken, firstTokenDeadline, turnDeadline)
+        case .accepted(_, let lastActivity): min(lastActivity + silence(limits.firstToken), firstTokenDeadline, turnDeadline)
         case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
         case .pausing(let until): min(until, firstTokenDeadline, turnDeadline)
         // Another provider can still answer, so silence has the limit of a first text.
-        case .unreleased(_, let lastActivity, _): min(lastActivity + (isHeld ? limits.held : limits.firstToken), turnDeadline)
-        case .releasing(let lastActivity, _): min(lastActivity + (isHeld ? limits.held : limits.silence), turnDeadline)
+        case .unreleased(_, let lastActivity, _): min(lastActivity + silence(limits.firstToken), turnDeadline)
+        case .releasing(let lastActivity, _): min(lastActivity + silence(limits.silence), turnDeadline)
         }
+    }
+
+    @inline(__always) private func silence(_ limit: Duration) -> Duration {
+        isHeld ? limits.held : isFinishing ? min(limits.endMark, limit) : limit
     }
 
     @inline(__always) private var firstTokenDeadline: MonotonicInstant { start + limits.firstTokenOverall }
@@ -159,7 +167,20 @@ extension FailoverMachine {
     }
 
     /// The model reasons, so it is not silent: before its text its own limit begins anew, but not that over all attempts.
-    mutating func receivedReasoning(at now: MonotonicInstant) {
+    mutating func receivedReasoning(at now: MonotonicInstant) { noteActivity(at: now) }
+
+    /// The finish reason is known: what may follow has a shorter limit from now on.
+    mutating func receivedFinishReason(at now: MonotonicInstant) {
+        guard !isFinishing else { return }
+        switch state {
+        case .accepted, .unreleased, .releasing:
+            noteActivity(at: now)
+            isFinishing = true
+        case .idle, .requesting, .refusing, .pausing, .ended: return
+        }
+    }
+
+    private mutating func noteActivity(at now: MonotonicInstant) {
         // Text that waits is released after its time all the same.
         guard !isHeld else { return }
         switch state {
@@ -227,6 +248,7 @@ extension FailoverMachine {
             isHeld = false
             return .releaseHeld
         }
+        if isFinishing { return .finishAnswer }
         switch state {
         case .idle, .ended: return .none
         case .unreleased(let attempt, _, _):
@@ -248,6 +270,7 @@ extension FailoverMachine {
 extension FailoverMachine {
     private mutating func request(_ attempt: Attempt) -> Action {
         isHeld = false
+        isFinishing = false
         state = .requesting(attempt)
         return .attempt(attempt.choice)
     }

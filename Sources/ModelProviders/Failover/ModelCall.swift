@@ -99,6 +99,7 @@ extension ModelCall {
         case .judge(let head, let body, let choice):
             let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
             fail(AttemptFailure(head, error, at: choice.name.provider))
+        case .finishAnswer: finishAnswer()
         case .fail(let failure): fail(failure)
         }
         setAlarm()
@@ -281,6 +282,10 @@ extension ModelCall {
         // It is over already: nothing to cancel.
         transfer = nil
         guard reader != nil else { return perform(machine.transferEnded(end)) }
+        finishAnswer()
+    }
+
+    private func finishAnswer() {
         health.update.clear()
         reader?.finish(into: &health.update)
         take()
@@ -292,6 +297,6 @@ extension ModelCall {
         if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: current.name, after: askedAt.duration(to: .now)) }
         perform(machine.received(&health.update, at: .now))
         // Every further text only moves the deadline away; and to ask for it copies the machine.
-        if !hadText { setAlarm() }
+        if !hadText || health.update.hasFinishReason { setAlarm() }
     }
 }

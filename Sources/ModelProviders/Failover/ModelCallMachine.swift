@@ -19,6 +19,8 @@ struct ModelCallMachine {
         case readAnswer(ModelName)
         /// Call `failed` with what the dialect of this choice makes of an error response.
         case judge(TransferHead, body: [UInt8], of: ModelChoice)
+        /// Let the reader finish, as when the transfer has ended.
+        case finishAnswer
         /// The attempt failed: deliver, because the receiver decides whether another provider may still answer; then call `failed`.
         case fail(AttemptFailure)
     }
@@ -183,6 +185,7 @@ extension ModelCallMachine {
             pendingFields = pendingFields ?? Fields()
             pendingFields?.reasoningBytes = sentReasoningBytes
         }
+        if update.hasFinishReason { failover.receivedFinishReason(at: now) }
         if isTooLong { return action(failover.reachedBound()) }
         switch update.verdict {
         case nil: return .none
@@ -218,7 +221,7 @@ extension ModelCallMachine {
     mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
         let next = failover.clock(at: now)
-        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld].contains(next)
+        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld, .finishAnswer].contains(next)
         let fault = ModelFault(kind: .noFirstToken, detail: "\(current.name.provider): no text in time")
         return (action(next), isLate ? AttemptFailure(fault: fault, blamesProvider: true) : nil)
     }
@@ -244,6 +247,7 @@ extension ModelCallMachine {
             pendingFields = pendingFields ?? Fields()
             pendingFields?.isSilent = true
             return .none
+        case .finishAnswer: return .finishAnswer
         case .end(let end):
             endAttempt()
             if hasUnusedCalls, request?.isAccepted == false { noteUnusedCall() }

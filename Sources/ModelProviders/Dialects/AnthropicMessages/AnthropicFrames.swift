@@ -36,6 +36,7 @@ struct AnthropicFrames: FrameReader {
             update.usage = usage.classes(Self.inclusion, isFinal: hasFinalUsage)
         }
         if let reason = event.stopReason { stopReason = Self.end(reason) }
+        if stopReason != nil { update.hasFinishReason = true }
         if event.type == "message_stop" { return .ended(stopReason ?? .stop) }
         return (event.error ?? (event.type == "error" ? ProviderError() : nil)).map(ParsedUpdate.Verdict.failed)
     }

@@ -97,6 +97,7 @@ extension BedrockAnswerReader.Progress {
         default: return
         }
         try json.finish()
+        if end != nil { update.hasFinishReason = true }
     }
 
     private mutating func readUsage(_ json: inout JSONCursor) throws(JSONError) {

@@ -20,6 +20,7 @@ struct GeminiFrames: FrameReader {
         let chunk = try GeminiChunk(frame, text: &update.text)
         if chunk.isPromptBlocked { finish = .ended(.filtered) }
         if let reason = chunk.finishReason { finish = Self.verdict(reason) }
+        if finish != nil { update.hasFinishReason = true }
         update.reasoningBytes += chunk.reasoningBytes
         if let counts = chunk.usage {
             usage.merge(counts)
