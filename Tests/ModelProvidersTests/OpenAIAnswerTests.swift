@@ -39,7 +39,7 @@ struct OpenAIAnswerTests {
         "finish reasons map to ends",
         arguments: [
             ("stop", ModelEnd.stop), ("length", .length), ("max_tokens", .length), ("content_filter", .filtered), ("tool_calls", .stop),
-            ("eos", .stop),
+            ("eos", .stop), ("sensitive", .filtered), ("another_reason", .unknown),
         ])
     func finishReasons(_ reason: String, _ end: ModelEnd) {
         #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .ended(end))
@@ -118,7 +118,7 @@ struct OpenAIAnswerTests {
         #expect(Reading.of(#"{"object":"chat.completion"}"#).verdict == .cut)
     }
 
-    @Test("a reason that says the provider failed is an error", arguments: ["error", "insufficient_system_resource"])
+    @Test("a reason that says the provider failed is an error", arguments: ["error", "abort", "insufficient_system_resource"])
     func failureReasons(_ reason: String) {
         #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .broken(.errorFrame, detail: reason))
         #expect(Reading.of(stream(chunk("a", finish: reason), done: false)).verdict == .broken(.errorFrame, detail: reason))

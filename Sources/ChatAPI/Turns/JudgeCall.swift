@@ -58,7 +58,7 @@ struct JudgeCall: Sendable {
                 state.calls.take(update)
                 if update.acceptedBy != nil { state.text = [] }
                 state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
-                if update.end == .stop || update.end == .length { state.hasEnded = true }
+                if let end = update.end, !end.isFault, end != .filtered { state.hasEnded = true }
             }
         }
     }

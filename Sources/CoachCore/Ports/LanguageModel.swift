@@ -149,6 +149,8 @@ public enum ModelEnd: Sendable, Equatable {
     case length
     /// The provider's content filter ended the answer.
     case filtered
+    /// The model ended for a reason that its dialect does not know.
+    case unknown
     /// `Generation.cancel` was called.
     case cancelled
     /// No provider answered, or the answering one failed.
@@ -157,7 +159,7 @@ public enum ModelEnd: Sendable, Equatable {
     /// Whether the answer was cut.
     public var isFault: Bool {
         switch self {
-        case .stop, .length, .filtered: false
+        case .stop, .length, .filtered, .unknown: false
         case .cancelled, .failed: true
         }
     }

@@ -212,7 +212,7 @@ extension FailoverMachine {
     /// is left.
     mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
         switch (state, modelEnd) {
-        case (.accepted, .stop):
+        case (.accepted, .stop), (.accepted, .unknown):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
         case (.accepted(let attempt, _), .filtered) where attempt.choice + 1 < callable && now < firstTokenDeadline:
             let fault = ModelFault(kind: .refused, detail: "\(providers[attempt.choice]): filtered without text")

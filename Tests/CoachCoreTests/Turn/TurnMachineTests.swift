@@ -48,6 +48,9 @@ struct TurnMachineTests {
         var filtered = streaming()
         let filteredEnd = filtered.ended(.filtered)
         #expect(filteredEnd?.outcome == outcome(.complete, .safety, bytes: 5))
+        var unknown = streaming()
+        let unknownEnd = unknown.ended(.unknown)
+        #expect(unknownEnd?.outcome == outcome(.complete, .stop, bytes: 5))
     }
 
     @Test("calls beside the one that answered are told; the last accepted one stays the turn's own when none answered after it")

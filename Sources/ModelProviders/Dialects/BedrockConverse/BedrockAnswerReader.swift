@@ -114,10 +114,11 @@ extension BedrockAnswerReader.Progress {
 
     private static func verdict(_ reason: String) -> ParsedUpdate.Verdict {
         switch reason {
+        case "end_turn", "stop_sequence", "tool_use": .ended(.stop)
         case "max_tokens", "model_context_window_exceeded": .ended(.length)
         case "guardrail_intervened", "content_filtered": .ended(.filtered)
-        case "malformed_model_output", "malformed_tool_use": .broken(.errorFrame, detail: reason)
-        default: .ended(.stop)
+        case _ where reason.hasPrefix("malformed_"): .broken(.errorFrame, detail: ErrorCode.isCode(reason) ? reason : "malformed")
+        default: .ended(.unknown)
         }
     }
 }
