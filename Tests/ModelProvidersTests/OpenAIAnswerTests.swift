@@ -193,8 +193,31 @@ struct OpenAIAnswerTests {
         #expect(reading == Reading(text: "ab", verdict: .ended(.length)))
     }
 
-    @Test("a later report without a count, or with a smaller one, lowers nothing")
-    func usageOnlyGrows() {
+    @Test("reasoning that is counted apart from the completion, as the sum shows, is not taken out of it")
+    func reasoningApart() {
+        func usage(total: Int) -> TokenUsage? {
+            Reading.of(
+                stream(
+                    #"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":\#(total),"#
+                        + #""completion_tokens_details":{"reasoning_tokens":15}}}"#)
+            ).usage
+        }
+        #expect(usage(total: 135) == TokenUsage(input: 100, output: 20, reasoning: 15))
+        #expect(usage(total: 120) == TokenUsage(input: 100, output: 5, reasoning: 15))
+    }
+
+    @Test("a later report corrects the counts that it has, within one prompt")
+    func correction() {
+        let reading = Reading.of(
+            stream(
+                #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4}}}"#,
+                #"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":0}}}"#,
+                #"{"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":null}}"#))
+        #expect(reading.usage == TokenUsage(input: 8, cachedInput: 0, output: 6))
+    }
+
+    @Test("a later report without a count, or with an output of 0, changes nothing of it")
+    func usageIsNotTakenBack() {
         let reading = Reading.of(
             stream(
                 #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4}}}"#,

@@ -101,15 +101,17 @@ extension BedrockAnswerReader.Progress {
     }
 
     private mutating func readUsage(_ json: inout JSONCursor) throws(JSONError) {
+        var later = UsageTally()
         while let key = try json.nextKey() {
             switch key {
-            case "inputTokens": usage.input.raise(to: try json.count())
-            case "outputTokens": usage.output.raise(to: try json.count())
-            case "cacheReadInputTokens": usage.cachedInput.raise(to: try json.count())
-            case "cacheWriteInputTokens": usage.cacheWrite.raise(to: try json.count())
+            case "inputTokens": later.input = try json.count()
+            case "outputTokens": later.output = try json.count()
+            case "cacheReadInputTokens": later.cachedInput = try json.count()
+            case "cacheWriteInputTokens": later.cacheWrite = try json.count()
             default: continue
             }
         }
+        usage.merge(later)
     }
 
     private static func verdict(_ reason: String) -> ParsedUpdate.Verdict {
