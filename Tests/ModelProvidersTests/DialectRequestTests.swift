@@ -127,6 +127,8 @@ struct DialectRequestTests {
         #expect(try body("openai.gpt-oss-120b-1:0")["system"]?.elements?.count == 2)
         #expect(try body("anthropic.claude-v2", #", "prompt_cache": false"#)["system"]?.elements?.count == 2)
         #expect(try body("arn:aws:x", #", "prompt_cache": true"#)["system"]?.elements?.count == 3)
+        #expect(try body("arn:aws:x", #", "model_family": "anthropic""#)["system"]?.elements?.count == 3)
+        #expect(BedrockConverse.family(of: "arn:aws:x", options: ["model_family": "openai"]) == "openai")
     }
 
     @Test("Responses: nothing is stored")

@@ -53,7 +53,7 @@ struct ModelCallMachineTests {
         var machine = Machine(choices: Self.choices, limits: CallLimits(), start: start)
         #expect(machine.begin(at: start) == .send(Self.choices[0]))
         #expect(!machine.hasDelivery && machine.deadline != nil)
-        #expect(machine.received(TransferHead(status: 200), at: start) == .readAnswer(Self.choices[0].name))
+        #expect(machine.received(TransferHead(status: 200), at: start) == .readAnswer(Self.choices[0]))
         #expect(machine.takeDelivery().fields == Machine.Fields(acceptedBy: Self.choices[0].name))
         #expect(Self.read(&machine, Self.update("Hello")) == .none)
         let text = machine.takeDelivery()

@@ -81,7 +81,9 @@ extension Dialect {
     private static let headers = [TransferHeader("Content-Type", "application/json"), TransferHeader("User-Agent", "coach-gateway")]
 
     /// A reader for one answer of a model.
-    package func makeReader(for model: String) -> any AnswerReader { format.makeReader(model: model) }
+    package func makeReader(for model: String, options: [String: JSONValue] = [:]) -> any AnswerReader {
+        format.makeReader(model: format.family(of: model, options: options))
+    }
 
     /// What an error response says.
     func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { format.error(head, body: body) }

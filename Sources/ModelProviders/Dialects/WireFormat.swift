@@ -44,6 +44,8 @@ protocol WireFormat: Sendable {
     /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
     static func isKey(_ key: String) -> Bool
 
+    /// What tells a model's family, on which the reading of its answers may depend: the model's own name, unless the entry says otherwise.
+    static func family(of model: String, options: [String: JSONValue]) -> String
     static func makeReader(model: String) -> any AnswerReader
     /// What an error response says.
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError
@@ -57,6 +59,7 @@ extension WireFormat {
     static var mediaType: String { "text/event-stream" }
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
+    static func family(of model: String, options: [String: JSONValue]) -> String { model }
     static var headers: [TransferHeader] { [] }
     static var omittable: Set<String> { [] }
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool { false }

@@ -95,7 +95,8 @@ extension ModelCall {
         case .letTransferEnd:
             endTrace()
             letTransferEnd()
-        case .readAnswer(let model): reader = router.provider(of: machine.current)?.dialect.makeReader(for: model.model)
+        case .readAnswer(let choice):
+            reader = router.provider(of: choice)?.dialect.makeReader(for: choice.name.model, options: choice.options)
         case .judge(let head, let body, let choice):
             let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
             fail(AttemptFailure(head, error, at: choice.name.provider))

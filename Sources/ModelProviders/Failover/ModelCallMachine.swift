@@ -15,8 +15,8 @@ struct ModelCallMachine {
         case cancelTransfer
         /// The answer is complete: the transfer has a moment to end the response, so that its connection can be used again.
         case letTransferEnd
-        /// Read what follows as an answer of this model.
-        case readAnswer(ModelName)
+        /// Read what follows as an answer of this choice.
+        case readAnswer(ModelChoice)
         /// Call `failed` with what the dialect of this choice makes of an error response.
         case judge(TransferHead, body: [UInt8], of: ModelChoice)
         /// Let the reader finish, as when the transfer has ended.
@@ -126,7 +126,7 @@ extension ModelCallMachine {
         }
         guard failover.accepted() else { return .none }
         noteAcceptance()
-        return .readAnswer(current.name)
+        return .readAnswer(current)
     }
 
     private mutating func noteAcceptance() {

@@ -22,7 +22,7 @@ struct BedrockAnswerReader: AnswerReader {
 
     init(model: String) {
         // Claude and Nova do not count what the cache gave; OpenAI's models on Bedrock do (measured by others in their streams).
-        let isOpenAI = model.split(separator: ".").contains("openai")
+        let isOpenAI = BedrockConverse.has(model) { $0 == "openai" }
         progress = Progress(inclusion: UsageTally.Inclusion(inputHasCache: isOpenAI, outputHasReasoning: true))
     }
 
