@@ -130,6 +130,13 @@ struct OpenAIAnswerTests {
         #expect(Reading.of(noise + stream(chunk("a", finish: "stop"))) == Reading(text: "a", verdict: .ended(.stop)))
     }
 
+    @Test("white space before a frame's object is none of it")
+    func whiteSpace() {
+        for space in ["\t", " \t ", "\ndata: ", "\r\ndata:\t"] {
+            #expect(Reading.of("data:\(space)\(chunk("a", finish: "stop"))\n\n") == Reading(text: "a", verdict: .ended(.stop)), "\(space)")
+        }
+    }
+
     @Test("a frame beyond the bound is an error, not memory")
     func longFrame() {
         let long = "data: {\"x\":\"" + String(repeating: "y", count: 300_000)

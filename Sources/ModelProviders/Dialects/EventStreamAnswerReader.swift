@@ -106,6 +106,7 @@ extension EventStreamAnswerReader.Progress {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether it is an object. Some servers keep the line alive with empty or wordy data.
-    var isJSONObject: Bool { first { $0 != UInt8(ascii: " ") } == UInt8(ascii: "{") }
+    /// Whether it is an object, after white space (RFC 8259 §2); the parser refuses other control characters. Some servers keep the line alive with
+    /// empty or wordy data.
+    var isJSONObject: Bool { first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "{") }
 }
