@@ -115,6 +115,17 @@ struct AttemptFailureTests {
         #expect(failure(500).keyRest == nil && failure(424, kind: .temporary).mayRetry)
     }
 
+    @Test("a pause is told in whole seconds, as far as it is believed; what an operator must mend has none")
+    func toldPauses() {
+        #expect(failure(429, ["retry-after": "1.2"]).fault.retryAfter == 2 && failure(429).fault.retryAfter == nil)
+        #expect(failure(429, ["retry-after": "999999"]).fault.retryAfter == 300)
+        for status in [500, 503] { #expect(failure(status, ["retry-after": "999999"]).fault.retryAfter == 60) }
+        #expect(failure(401, ["retry-after": "9"]).fault.retryAfter == nil)
+        let gemini = ProviderError(kind: .rateLimit, retryAfter: .seconds(17))
+        let named = AttemptFailure(TransferHead(status: 429), gemini, at: "p")
+        #expect(named.retryAfter == .seconds(17) && named.rest == .seconds(17) && named.fault.retryAfter == 17)
+    }
+
     @Test("retry-after-ms wins over retry-after; a date is too far away")
     func pauses() {
         #expect(failure(429, ["retry-after": "2"]).retryAfter == .seconds(2))

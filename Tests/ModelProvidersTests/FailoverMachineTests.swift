@@ -90,6 +90,22 @@ struct FailoverMachineTests {
         #expect(end == .end(.failed(ModelFault(kind: .refused, detail: "a: HTTP 500; b: connect"))))
     }
 
+    @Test("the fault at the end has the shortest pause, if every provider has named one")
+    func pauses() {
+        func end(_ pauses: Int?...) -> Int? {
+            var machine = Bench.at("requesting", choices: pauses.count)
+            var last = FailoverMachine.Action.none
+            for pause in pauses {
+                var failure = Bench.refusal()
+                failure.fault.retryAfter = pause
+                last = machine.failed(failure, at: start)
+            }
+            if case .end(.failed(let fault)) = last { return fault.retryAfter }
+            return nil
+        }
+        #expect(end(7) == 7 && end(7, 3) == 3 && end(7, nil) == nil && end(nil, 7) == nil)
+    }
+
     @Test("a lone provider that refused is asked once more after a pause, and only once")
     func retry() {
         var machine = Bench.at("requesting")

@@ -186,9 +186,12 @@ public struct ModelFault: Error, Sendable, Equatable {
     public var kind: Kind
     /// For the log: provider, HTTP status, error code. Never the provider's message, which may quote the prompt.
     public var detail: String
+    /// Whole seconds after which a provider that could answer wants the next request; nil when one of them has named no time.
+    public var retryAfter: Int?
 
-    public init(kind: Kind, detail: String) {
+    public init(kind: Kind, detail: String, retryAfter: Int? = nil) {
         self.kind = kind
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 }

@@ -51,7 +51,7 @@ extension AttemptFailure {
         let isAboutMoney = head.status == 402 || error.kind == .money
         let isModerated = error.kind == .moderation
         let isAboutKey = [401, 403].contains(head.status) && !isModerated || [.key, .access].contains(error.kind)
-        let pause = Self.pause(head, now)
+        let pause = Self.pause(head, now) ?? error.retryAfter
         let isWanted =
             switch head["x-should-retry"] {
             case "true": true
@@ -70,6 +70,7 @@ extension AttemptFailure {
         if !needsOperator, [429, 503, 529].contains(head.status) {
             rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
         }
+        if !needsOperator { fault.retryAfter = (rest ?? pause.map { min($0, Self.longestPause) })?.secondsRoundedUp }
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
             refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
@@ -103,18 +104,23 @@ extension AttemptFailure {
     private static let longestPause = Duration.seconds(60)
 
     private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
-        if let milliseconds = head["retry-after-ms"].flatMap(Double.init), isSane(milliseconds / 1000) {
-            return .seconds(milliseconds / 1000)
+        if let milliseconds = head["retry-after-ms"].flatMap(Double.init), let pause = Duration.sane(seconds: milliseconds / 1000) {
+            return pause
         }
         guard let text = head["retry-after"] else { return nil }
-        if let seconds = Double(text) { return isSane(seconds) ? .seconds(seconds) : nil }
+        if let seconds = Double(text) { return Duration.sane(seconds: seconds) }
         // RFC 9110 §10.2.3. Counted from the provider's own clock where it is known.
         let sent = head["date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return HTTPDate.parse(text, now: now).flatMap { end in
             let milliseconds = max(0, end.millisecondsSince1970 - sent.millisecondsSince1970)
-            return isSane(Double(milliseconds) / 1000) ? .milliseconds(milliseconds) : nil
+            return Duration.sane(seconds: Double(milliseconds) / 1000).map { _ in Duration.milliseconds(milliseconds) }
         }
     }
+}
 
-    private static func isSane(_ seconds: Double) -> Bool { (0...1_000_000).contains(seconds) }
+extension Duration {
+    /// A pause that a provider names; nil when it can mean none.
+    static func sane(seconds: Double) -> Duration? { (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil }
+
+    var secondsRoundedUp: Int { Int((self / .seconds(1)).rounded(.up)) }
 }

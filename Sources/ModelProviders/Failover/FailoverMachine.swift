@@ -307,6 +307,10 @@ extension FailoverMachine {
 
     /// The last fault, with what went before it.
     private func merged(_ last: ModelFault) -> ModelFault {
-        ModelFault(kind: last.kind, detail: (faults + [last]).map(\.detail).joined(separator: "; "))
+        let all = faults + [last]
+        let pauses = all.compactMap(\.retryAfter)
+        return ModelFault(
+            kind: last.kind, detail: all.map(\.detail).joined(separator: "; "),
+            retryAfter: pauses.count == all.count ? pauses.min() : nil)
     }
 }

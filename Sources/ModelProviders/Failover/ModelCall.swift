@@ -133,14 +133,15 @@ extension ModelCall {
     private func passesOver(_ choice: ModelChoice) -> Bool {
         let now = MonotonicInstant.now
         let areRefused = router.keys.areRefused(of: choice.name.provider, at: now)
-        guard areRefused || health.isResting(choice.name, at: now) else { return false }
-        skip(choice, areRefused ? "its keys were refused" : "it has asked for a pause")
+        let rest = health.rest(of: choice.name, at: now)
+        guard areRefused || rest != nil else { return false }
+        if areRefused { skip(choice, "its keys were refused") } else { skip(choice, "it has asked for a pause", until: rest) }
         return true
     }
 
     /// Goes on without the request that is due.
-    private func skip(_ choice: ModelChoice, _ reason: String) {
-        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)")
+    private func skip(_ choice: ModelChoice, _ reason: String, until rest: Duration? = nil) {
+        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)", retryAfter: rest?.secondsRoundedUp)
         perform(machine.failed(AttemptFailure(fault: fault), at: .now))
     }
 

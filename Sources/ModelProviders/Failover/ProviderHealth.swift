@@ -68,7 +68,10 @@ final class ProviderHealth {
     }
 
     /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
-    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rests[model].map { $0 > now } ?? false }
+    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rest(of: model, at: now) != nil }
+
+    /// For how long.
+    func rest(of model: ModelName, at now: MonotonicInstant) -> Duration? { rests[model].flatMap { $0 > now ? now.duration(to: $0) : nil } }
 
     /// Whether the model has failed lately, so that a further request of a call to it is bounded like a repetition.
     func isOpen(_ model: ModelName) -> Bool { breakers[model]?.isClosed == false }

@@ -62,7 +62,8 @@ enum Gemini: WireFormat {
     /// The `error` of a body or of a frame.
     static func error(_ error: JSONValue?) -> ProviderError {
         // A wrong key is a 400 whose details name the reason.
-        let reasons = (error?["details"]?.elements ?? []).compactMap { $0["reason"]?.string }
+        let details = error?["details"]?.elements ?? []
+        let reasons = details.compactMap { $0["reason"]?.string }
         let isAboutKey = reasons.contains { $0.hasPrefix("API_KEY_") }
         let code = ErrorCode.first(of: ["status", "code"], in: error)
         let kind: ProviderError.Kind =
@@ -74,6 +75,9 @@ enum Gemini: WireFormat {
             case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "400": .badRequest
             default: .other
             }
-        return ProviderError(code: code, kind: kind)
+        // `google.rpc.RetryInfo`: "17s", or a fraction of seconds.
+        let delay = details.lazy.compactMap { $0["retryDelay"]?.string }.first { $0.hasSuffix("s") }
+        let pause = delay.flatMap { Double($0.dropLast()) }.flatMap { Duration.sane(seconds: $0) }
+        return ProviderError(code: code, kind: kind, retryAfter: pause)
     }
 }
