@@ -88,13 +88,7 @@ final class HedgedCall {
     }
 
     private func note(_ update: ModelUpdate, _ call: HedgeMachine.Call) {
-        func note(_ calls: inout CallTally) {
-            if let others = update.unusedCalls { calls.called(others) }
-            if let name = update.acceptedBy { calls.accepted(by: name) }
-            if let usage = update.usage { calls.reported(usage) }
-            if let bytes = update.reasoningBytes { calls.reasoned(bytes) }
-        }
-        if call == .first { note(&pending.first) } else { note(&pending.second) }
+        if call == .first { pending.first.take(update) } else { pending.second.take(update) }
     }
 
     /// Delivers what this call has reported, `update` the last of it, with the other call's requests, and cancels the other one.

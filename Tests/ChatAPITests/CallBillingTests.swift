@@ -12,6 +12,14 @@ struct CallBillingTests {
         try #require(billing.bill(name, usage, 1_000, text.utf8, on: CalendarDay(unixSeconds: 0)))
     }
 
+    @Test("reasoning out of sight is billed as reported within what the model may output")
+    func reasoning() throws {
+        let usage = TokenUsage(input: 1_000, cachedInput: 0, cacheWrite: 0, output: 20, reasoning: 12_000)
+        let billing = CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios(longestAnswers: [name: 16_000]))
+        #expect(try bill(billing, usage).usage == usage && !bill(billing, usage).estimated)
+        #expect(try bill(CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios()), usage).estimated)
+    }
+
     @Test("an estimate has the ratio that the model's reported calls had to theirs")
     func ratios() throws {
         let billing = CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios())

@@ -124,6 +124,12 @@ struct FramingTests {
 
     @Test("a failed turn that is read again ends with the error that it had")
     func failedBefore() {
+        let limited = TurnEnding(status: .failed, finishReason: nil, bill: nil, retryAfter: 17)
+        guard case .error(let pause)? = terminalEvents(limited, kept: 0).last else {
+            Issue.record("no error")
+            return
+        }
+        #expect(pause.code == .providersUnavailable && pause.retryAfter == 17)
         let spent = TurnEnding(status: .failed, finishReason: nil, bill: nil, errorCode: "BIZ_2002")
         let told = failure(spent, attempt: 1, kept: 0, cursor: 0)
         #expect(told?.code == .quotaExhausted && told?.action == .upgrade && told?.partial == false)

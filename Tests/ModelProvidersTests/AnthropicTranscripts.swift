@@ -52,6 +52,32 @@ extension Transcript {
                 text: "Grüß dich 👋🏽\u{2028}\"ok\"", usage: TokenUsage(input: 25, cachedInput: 100, cacheWrite: 7, output: 12, reasoning: 28),
                 verdict: .ended(.stop), reasoningBytes: 16)),
         Transcript(
+            "a compatible server that counts what its cache gave at the end only", AnthropicMessages.self,
+            #"""
+            data: {"type":"message_start","message":{"usage":{"input_tokens":1000,"output_tokens":1}}}
+
+            data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}
+
+            data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":10,"cache_read_input_tokens":990,"output_tokens":3}}
+
+            data: {"type":"message_stop"}
+
+
+            """#, Reading(text: "a", usage: TokenUsage(input: 10, cachedInput: 990, output: 3), verdict: .ended(.stop))),
+        Transcript(
+            "a compatible server that ends with zeros", AnthropicMessages.self,
+            #"""
+            data: {"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}
+
+            data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}
+
+            data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}}
+
+            data: {"type":"message_stop"}
+
+
+            """#, Reading(text: "a", usage: TokenUsage(input: 7, cachedInput: 3, output: 3), verdict: .ended(.stop))),
+        Transcript(
             "the end of the context window", AnthropicMessages.self,
             #"""
             event: content_block_delta
@@ -149,6 +175,15 @@ extension Transcript {
             Reading(
                 text: "Grüß dich", usage: TokenUsage(input: 15, cachedInput: 8, output: 5, reasoning: 6), verdict: .ended(.stop),
                 reasoningBytes: 12)),
+        Transcript(
+            "a last count that is lower", Gemini.self,
+            #"""
+            data: {"candidates":[{"content":{"parts":[{"text":"We"}]},"index":0}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":30}}
+
+            data: {"candidates":[{"content":{"parts":[{"text":"ll"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":20}}
+
+
+            """#, Reading(text: "Well", usage: TokenUsage(input: 9, output: 20), verdict: .ended(.stop))),
         Transcript(
             "the prompt is blocked", Gemini.self,
             #"""

@@ -65,7 +65,7 @@ struct AttemptFailureTests {
         #expect(failure(503, code: "server_is_overloaded").mayRetry)
     }
 
-    @Test("what a bad request caused is asked nowhere else; a missing model is")
+    @Test("a bad request is counted apart; a missing model is not")
     func badRequest() {
         for status in [400, 413, 422] { #expect(failure(status).blamesRequest) }
         for status in [401, 403, 404, 408, 409, 429, 500, 529] { #expect(!failure(status).blamesRequest) }
@@ -73,10 +73,11 @@ struct AttemptFailureTests {
         #expect(!failure(400, kind: .money).blamesRequest && !failure(400, kind: .key).blamesRequest)
     }
 
-    @Test("a prompt that moderation rejected says nothing about the key")
+    @Test("a prompt that moderation rejected says nothing about the key, and is counted as a bad request whatever the status")
     func moderation() {
         let moderated = failure(403, kind: .moderation)
-        #expect(!moderated.blamesRequest && !failure(400, kind: .moderation).blamesRequest, "another provider may answer")
+        #expect(moderated.blamesRequest && failure(400, kind: .moderation).blamesRequest)
+        #expect(!moderated.endsCall && !moderated.mayRetry, "another provider may answer")
         #expect(!moderated.needsOperator && !moderated.blamesProvider && moderated.keyRest == nil)
     }
 
@@ -112,6 +113,17 @@ struct AttemptFailureTests {
         #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
         #expect(failure(400, kind: .key).keyRest != nil && failure(402).needsOperator)
         #expect(failure(500).keyRest == nil && failure(424, kind: .temporary).mayRetry)
+    }
+
+    @Test("a pause is told in whole seconds, as far as it is believed; what an operator must mend has none")
+    func toldPauses() {
+        #expect(failure(429, ["retry-after": "1.2"]).fault.retryAfter == 2 && failure(429).fault.retryAfter == nil)
+        #expect(failure(429, ["retry-after": "999999"]).fault.retryAfter == 300)
+        for status in [500, 503] { #expect(failure(status, ["retry-after": "999999"]).fault.retryAfter == 60) }
+        #expect(failure(401, ["retry-after": "9"]).fault.retryAfter == nil)
+        let gemini = ProviderError(kind: .rateLimit, retryAfter: .seconds(17))
+        let named = AttemptFailure(TransferHead(status: 429), gemini, at: "p")
+        #expect(named.retryAfter == .seconds(17) && named.rest == .seconds(17) && named.fault.retryAfter == 17)
     }
 
     @Test("retry-after-ms wins over retry-after; a date is too far away")
@@ -167,7 +179,7 @@ struct AttemptFailureTests {
             AttemptFailure(ModelFault(kind: .errorFrame, detail: "p: x"), about: kind, hasText: hasText)
         }
         for kind in [ProviderError.Kind.badRequest, .moderation] {
-            #expect(failure(kind).blamesRequest == (kind == .badRequest) && !failure(kind).blamesProvider && !failure(kind).needsOperator)
+            #expect(failure(kind).blamesRequest && !failure(kind).endsCall && !failure(kind).blamesProvider && !failure(kind).needsOperator)
         }
         for kind in [ProviderError.Kind.money, .key, .access] {
             #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(10))

@@ -28,6 +28,13 @@ extension Transcript {
                 ("metadata", #"{"usage":{"inputTokens":12,"outputTokens":9,"cacheReadInputTokens":4}}"#)),
             Reading(text: "a", usage: TokenUsage(input: 8, cachedInput: 4, output: 9), verdict: .ended(.length))),
         Transcript(
+            "OpenAI's models by their ARN", BedrockConverse.self,
+            model: "arn:aws:bedrock:eu-central-1::foundation-model/openai.gpt-oss-120b-1:0",
+            bytes: events(
+                ("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#), ("messageStop", #"{"stopReason":"end_turn"}"#),
+                ("metadata", #"{"usage":{"inputTokens":12,"outputTokens":9,"cacheReadInputTokens":4}}"#)),
+            Reading(text: "a", usage: TokenUsage(input: 8, cachedInput: 4, output: 9), verdict: .ended(.stop))),
+        Transcript(
             "a guardrail", BedrockConverse.self,
             bytes: events(
                 ("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#),

@@ -24,6 +24,12 @@ struct DialectErrorTests {
                 "gemini", 429, #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"x"}}"#,
                 ProviderError(code: "RESOURCE_EXHAUSTED", kind: .rateLimit)
             ),
+            (
+                "gemini", 429,
+                #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},"#
+                    + #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}"#,
+                ProviderError(code: "RESOURCE_EXHAUSTED", kind: .rateLimit, retryAfter: .seconds(17.5))
+            ),
             ("openai", 429, #"{"error":{"code":"insufficient_quota"}}"#, ProviderError(code: "insufficient_quota", kind: .money)),
             (
                 "openai", 429, #"{"error":{"code":"credit_balance_exhausted"}}"#,

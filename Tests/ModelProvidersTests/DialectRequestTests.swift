@@ -35,6 +35,21 @@ struct DialectRequestTests {
         return (request, try JSONValue(parsing: request.body ?? []))
     }
 
+    @Test("an answer may be as long as the model's entry says, unless the prompt asks for less", arguments: Dialect.all)
+    func longestAnswer(_ dialect: Dialect) throws {
+        let choice = ModelChoice(name: ModelName(provider: "p", model: "m"), maximumOutputTokens: 8_000)
+        let provider = Provider(name: "p", dialect: dialect, baseURL: "http://h")
+        let configuration = ModelConfiguration(providers: ["p": provider], defaultRoute: Route(choice), routes: [:])
+        let keys = ProviderKeys(of: configuration, environment: [:])
+        for (limit, expected) in [(nil, 8_000), (500, 500), (9_000, 8_000)] as [(Int?, Int)] {
+            let prompt = Prompt(messages: [.init(role: .user, content: "Hi")], maximumOutputTokens: limit)
+            let request = dialect.request(
+                provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: nil, keys: keys,
+                connectTimeout: .seconds(1))
+            #expect(String(decoding: request.body ?? [], as: UTF8.self).contains(":\(expected)"), "\(dialect.name)")
+        }
+    }
+
     private func text(_ text: String) -> JSONValue { ["type": "text", "text": .string(text)] }
 
     @Test("Anthropic: system apart, its stable part and the conversation marked for the cache, turns merged, key in a field of its own")
@@ -112,6 +127,8 @@ struct DialectRequestTests {
         #expect(try body("openai.gpt-oss-120b-1:0")["system"]?.elements?.count == 2)
         #expect(try body("anthropic.claude-v2", #", "prompt_cache": false"#)["system"]?.elements?.count == 2)
         #expect(try body("arn:aws:x", #", "prompt_cache": true"#)["system"]?.elements?.count == 3)
+        #expect(try body("arn:aws:x", #", "model_family": "anthropic""#)["system"]?.elements?.count == 3)
+        #expect(BedrockConverse.family(of: "arn:aws:x", options: ["model_family": "openai"]) == "openai")
     }
 
     @Test("Responses: nothing is stored")
@@ -229,6 +246,18 @@ struct DialectRequestTests {
         #expect(plain["store"] == nil)
     }
 
+    @Test(
+        "null leaves out a member that a server refuses, of a provider's models or of one",
+        arguments: ["openai", "openai-compatible", "openai-responses", "azure-openai"])
+    func omitted(_ dialect: String) throws {
+        let (_, body) = try request(
+            dialect, "https://c.test", provider: #", "parameters": {"stream_options": null}"#,
+            choice: #", "parameters": {"store": null, "user": null}"#)
+        #expect(body["stream_options"] == nil && body["store"] == nil && body["stream"] == true)
+        #expect(body["user"] == .null, "other members are sent as they are")
+        #expect(try request(dialect, "https://c.test").body["stream_options"] != nil)
+    }
+
     @Test("members that a dialect writes itself, and those of other dialects, are findings")
     func findings() {
         func findings(_ dialect: String, provider: String = "", choice: String = "") -> String {
@@ -243,6 +272,9 @@ struct DialectRequestTests {
         #expect(findings("anthropic", choice: #", "token_limit_field": "max_tokens""#).contains("token_limit_field is unknown"))
         #expect(findings("openai", choice: #", "parameters": {"stream": false}"#).contains("parameters must not set stream"))
         #expect(findings("openai", provider: #", "parameters": {"store": true}"#).contains("providers.p.parameters must not set store"))
+        for member in ["model", "messages", "stream", "temperature"] {
+            #expect(findings("openai", provider: #", "parameters": {"\#(member)": null}"#).contains("must not set \(member)"))
+        }
         #expect(findings("gemini", provider: #", "region": "x""#).contains("region is unknown"))
     }
 }

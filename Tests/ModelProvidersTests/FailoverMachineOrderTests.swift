@@ -103,6 +103,7 @@ struct FailoverMachineOrderTests {
             now = now + .milliseconds(Int(random.next() % 3000))
             let action: FailoverMachine.Action
             let wasEnded = machine.isEnded
+            if random.next() % 4 == 0 { machine.receivedReasoning(at: now) }
             switch random.next() % 10 {
             case 9:
                 machine.released(ReleaseState(isReleased: random.next() % 2 == 0, isHeld: random.next() % 2 == 0))

@@ -25,7 +25,7 @@ struct FailoverMachineTests {
         #expect(machine.deadline == nil)
     }
 
-    @Test("the model's own ends are told as they are", arguments: [ModelEnd.stop, .length, .filtered])
+    @Test("the model's own ends are told as they are", arguments: [ModelEnd.stop, .length, .filtered, .unknown])
     func ends(_ end: ModelEnd) {
         var machine = Bench.at("releasing")
         #expect(machine.finished(end, at: start) == .end(end))
@@ -34,7 +34,7 @@ struct FailoverMachineTests {
     @Test("an end without text is no answer: the next is asked, and without one it is a failure")
     func emptyStop() {
         var machine = Bench.at("accepted", choices: 2)
-        #expect(machine.finished(.stop, at: start) == .attempt(1))
+        #expect(machine.finished(.unknown, at: start) == .attempt(1))
         _ = machine.accepted()
         #expect(machine.finished(.stop, at: start).fault == .cut)
     }
@@ -60,11 +60,15 @@ struct FailoverMachineTests {
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start).fault == .refused)
     }
 
-    @Test("a request that was at fault is not sent to the next")
+    @Test("a request with which a provider finds fault is sent to the next; one that could not be recorded is not")
     func badRequest() {
-        var machine = Bench.at("requesting", choices: 3)
+        var machine = Bench.at("requesting", choices: 2)
         var failure = Bench.refusal()
         failure.blamesRequest = true
+        #expect(machine.failed(failure, at: start) == .attempt(1))
+        #expect(machine.failed(failure, at: start).fault == .refused, "the same provider is not asked again")
+        machine = Bench.at("requesting", choices: 2)
+        failure.endsCall = true
         #expect(machine.failed(failure, at: start).fault == .refused)
     }
 
@@ -84,6 +88,22 @@ struct FailoverMachineTests {
         _ = machine.failed(Bench.refusal("a: HTTP 500"), at: start)
         let end = machine.failed(Bench.refusal("b: connect"), at: start)
         #expect(end == .end(.failed(ModelFault(kind: .refused, detail: "a: HTTP 500; b: connect"))))
+    }
+
+    @Test("the fault at the end has the shortest pause, if every provider has named one")
+    func pauses() {
+        func end(_ pauses: Int?...) -> Int? {
+            var machine = Bench.at("requesting", choices: pauses.count)
+            var last = FailoverMachine.Action.none
+            for pause in pauses {
+                var failure = Bench.refusal()
+                failure.fault.retryAfter = pause
+                last = machine.failed(failure, at: start)
+            }
+            if case .end(.failed(let fault)) = last { return fault.retryAfter }
+            return nil
+        }
+        #expect(end(7) == 7 && end(7, 3) == 3 && end(7, nil) == nil && end(nil, 7) == nil)
     }
 
     @Test("a lone provider that refused is asked once more after a pause, and only once")
@@ -157,6 +177,35 @@ struct FailoverMachineTests {
         #expect(machine.deadline == start + .seconds(12))
     }
 
+    @Test("reasoning moves the limit of its provider's first text, within that over all")
+    func reasoning() {
+        var machine = Bench.at("accepted", choices: 2)
+        for second in 1...14 {
+            machine.receivedReasoning(at: start + .seconds(second))
+            #expect(machine.clock(at: start + .seconds(second)) == .none)
+        }
+        #expect(machine.deadline == start + .seconds(15))
+        #expect(machine.clock(at: start + .seconds(15)).fault == .noFirstToken)
+        machine = Bench.at("accepted", choices: 2)
+        machine.receivedReasoning(at: start + .seconds(2))
+        #expect(machine.clock(at: start + .seconds(8)) == .attempt(1))
+        let before = machine
+        machine.receivedReasoning(at: start + .seconds(9))
+        #expect(machine == before, "a late one of a request that was given up")
+    }
+
+    @Test("reasoning after text is no silence, but does not hold back text that waits")
+    func reasoningAfterText() {
+        for (stage, limit) in [("unreleased", 6), ("releasing", 20)] {
+            var machine = Bench.at(stage, choices: 2)
+            machine.receivedReasoning(at: start + .seconds(5))
+            #expect(machine.deadline == start + .seconds(5 + limit))
+            machine.released(ReleaseState(isReleased: stage == "releasing", isHeld: true))
+            machine.receivedReasoning(at: start + .seconds(5.5))
+            #expect(machine.clock(at: start + .seconds(6)) == .releaseHeld)
+        }
+    }
+
     @Test("a lone hanging provider is not asked again")
     func loneHanging() {
         var machine = Bench.at("requesting")
@@ -186,6 +235,26 @@ struct FailoverMachineTests {
         _ = machine.receivedText(1, at: start + .seconds(19))
         #expect(machine.clock(at: start + .seconds(20)) == .none)
         #expect(machine.clock(at: start + .seconds(39)).fault == .stalled)
+    }
+
+    @Test("an answer whose finish reason is known ends after two seconds without its end mark")
+    func endMark() {
+        for stage in ["accepted", "unreleased", "releasing"] {
+            var machine = Bench.at(stage, choices: 2)
+            machine.receivedFinishReason(at: start + .seconds(4))
+            machine.receivedFinishReason(at: start + .seconds(5))
+            #expect(machine.deadline == start + .seconds(6), "\(stage)")
+            #expect(machine.clock(at: start + .seconds(6)) == .finishAnswer)
+            #expect(machine.finished(.length, at: start + .seconds(6)) == .end(.length))
+        }
+        // Text behind the finish reason counts, and one that waits is released first.
+        var machine = Bench.at("releasing")
+        machine.receivedFinishReason(at: start)
+        _ = machine.receivedText(1, at: start + .seconds(1))
+        #expect(machine.deadline == start + .seconds(3))
+        machine.released(ReleaseState(isReleased: true, isHeld: true))
+        #expect(machine.clock(at: start + .seconds(2)) == .releaseHeld)
+        #expect(machine.clock(at: start + .seconds(3)) == .finishAnswer)
     }
 
     @Test("the whole turn is bounded, however lively it is")

@@ -53,7 +53,7 @@ struct ModelCallMachineTests {
         var machine = Machine(choices: Self.choices, limits: CallLimits(), start: start)
         #expect(machine.begin(at: start) == .send(Self.choices[0]))
         #expect(!machine.hasDelivery && machine.deadline != nil)
-        #expect(machine.received(TransferHead(status: 200), at: start) == .readAnswer(Self.choices[0].name))
+        #expect(machine.received(TransferHead(status: 200), at: start) == .readAnswer(Self.choices[0]))
         #expect(machine.takeDelivery().fields == Machine.Fields(acceptedBy: Self.choices[0].name))
         #expect(Self.read(&machine, Self.update("Hello")) == .none)
         let text = machine.takeDelivery()
@@ -135,6 +135,31 @@ struct ModelCallMachineTests {
         #expect(late.hasDelivery)
     }
 
+    @Test("an error in place of an answer takes the acceptance back; one after text, reasoning or a count, and a cut do not")
+    func refusedAfterAcceptance() {
+        let error = ParsedUpdate.Verdict.broken(.errorFrame, detail: "overloaded")
+        let refused = UnusedCall(name: Self.choices[0].name, isAccepted: false)
+        var machine = Self.accepted()
+        _ = Self.read(&machine, Self.update(verdict: error))
+        #expect(machine.takeDelivery().fields == Machine.Fields(unusedCalls: [refused]) && machine.openRequest == nil)
+        #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
+        #expect(machine.takeDelivery().fields == nil)
+
+        var early = Self.calling()
+        _ = early.received(TransferHead(status: 200), at: start)
+        _ = Self.read(&early, Self.update(usage: TokenUsage(input: 0, output: 0), verdict: error))
+        #expect(early.takeDelivery().fields?.unusedCalls?.map(\.isAccepted) == [false])
+
+        var reasoning = ParsedUpdate()
+        (reasoning.reasoningBytes, reasoning.verdict) = (3, error)
+        let counted = Self.update(usage: Self.usage, verdict: error)
+        for update in [Self.update("a", verdict: error), counted, reasoning, Self.update(verdict: .cut)] {
+            var machine = Self.accepted()
+            _ = Self.read(&machine, update)
+            #expect(machine.openRequest?.isAccepted == true && machine.takeDelivery().fields?.unusedCalls == nil)
+        }
+    }
+
     @Test("when another provider takes over, the usage of the one before is void")
     func usageOfAnother() {
         var machine = Self.accepted()
@@ -174,6 +199,21 @@ struct ModelCallMachineTests {
         #expect(result.action == .none && result.late == nil)
         #expect(machine.takeDelivery().fields == Machine.Fields(isSilent: true))
         #expect(machine.released(ReleaseState(isReleased: true)) == false)
+    }
+
+    @Test("an answer that is complete but for its end mark is finished, and blames nobody")
+    func endMark() {
+        for text in ["Hello", ""] {
+            var machine = Self.accepted()
+            var update = Self.update(text)
+            update.hasFinishReason = true
+            #expect(Self.read(&machine, update) == .none)
+            _ = machine.takeDelivery()
+            let result = machine.clock(at: start + CallLimits().endMark)
+            #expect(result.action == .finishAnswer && result.late == nil)
+            #expect(Self.read(&machine, Self.update(verdict: .ended(.length))) == .letTransferEnd)
+            #expect(machine.takeDelivery().fields?.end == .length)
+        }
     }
 
     @Test("a provider that is late with its first text is to blame, one that is silent later is not")

@@ -92,6 +92,19 @@ struct ModelConfigurationTests {
         #expect(noDefault.findings == ["models: routes.default is required"])
     }
 
+    @Test("an answer may have 1,024 tokens unless the model's entry says otherwise")
+    func longestAnswers() throws {
+        let file = """
+            {"providers": {"a": {"dialect": "openai", "base_url": "http://h:1"}},
+             "routes": {"default": [{"provider": "a", "model": "m"}, {"provider": "a", "model": "long", "max_output_tokens": 8000}],
+                        "tier.paid": [{"provider": "a", "model": "m", "max_output_tokens": 2000}]}}
+            """
+        let configuration = try #require(read([:], Data(file.utf8)).configuration)
+        #expect(configuration.defaultRoute.choices.map(\.maximumOutputTokens) == [1_024, 8_000])
+        let names = ["m", "long"].map { ModelName(provider: "a", model: $0) }
+        #expect(configuration.longestAnswers == [names[0]: 2_000, names[1]: 8_000], "of all routes")
+    }
+
     @Test("a judge has a route and a lowest score, and waits 600 ms at most; there is none by default")
     func judge() {
         #expect(self.read(["OPENAI_API_KEY": "k"]).configuration?.judge == nil)

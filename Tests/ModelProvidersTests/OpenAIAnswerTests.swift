@@ -39,7 +39,7 @@ struct OpenAIAnswerTests {
         "finish reasons map to ends",
         arguments: [
             ("stop", ModelEnd.stop), ("length", .length), ("max_tokens", .length), ("content_filter", .filtered), ("tool_calls", .stop),
-            ("eos", .stop),
+            ("eos", .stop), ("sensitive", .filtered), ("another_reason", .unknown),
         ])
     func finishReasons(_ reason: String, _ end: ModelEnd) {
         #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .ended(end))
@@ -55,7 +55,14 @@ struct OpenAIAnswerTests {
         #expect(
             Reading.of(stream(chunk("a"), done: false)) == Reading(text: "a", verdict: .broken(.cut, detail: "ended without its end mark")))
         #expect(Reading.of("").verdict == .broken(.cut, detail: "ended without its end mark"))
-        #expect(Reading.of("<html>no</html>").verdict == .broken(.cut, detail: "ended without its end mark"))
+    }
+
+    @Test("a page or an array in place of a stream is an error")
+    func noStream() {
+        for body in ["<html>no</html>", "<html>\n<body>\n\n</body>\n</html>\n", #"[{"error":{"code":429}}]"#, "Bad gateway\n"] {
+            #expect(Reading.of(body).verdict == .broken(.errorFrame, detail: "not an event stream"), "\(body)")
+        }
+        #expect(Reading.of("note\n" + stream(chunk("a"), done: false)).verdict == .cut)
     }
 
     @Test("a last frame without its blank line counts when it is whole, and is a cut when it is not")
@@ -111,7 +118,7 @@ struct OpenAIAnswerTests {
         #expect(Reading.of(#"{"object":"chat.completion"}"#).verdict == .cut)
     }
 
-    @Test("a reason that says the provider failed is an error", arguments: ["error", "insufficient_system_resource"])
+    @Test("a reason that says the provider failed is an error", arguments: ["error", "abort", "insufficient_system_resource"])
     func failureReasons(_ reason: String) {
         #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .broken(.errorFrame, detail: reason))
         #expect(Reading.of(stream(chunk("a", finish: reason), done: false)).verdict == .broken(.errorFrame, detail: reason))
@@ -121,6 +128,13 @@ struct OpenAIAnswerTests {
     func noise() {
         let noise = ": ping\n\nevent: ping\ndata:\n\ndata: keep-alive\n\n"
         #expect(Reading.of(noise + stream(chunk("a", finish: "stop"))) == Reading(text: "a", verdict: .ended(.stop)))
+    }
+
+    @Test("white space before a frame's object is none of it")
+    func whiteSpace() {
+        for space in ["\t", " \t ", "\ndata: ", "\r\ndata:\t"] {
+            #expect(Reading.of("data:\(space)\(chunk("a", finish: "stop"))\n\n") == Reading(text: "a", verdict: .ended(.stop)), "\(space)")
+        }
     }
 
     @Test("a frame beyond the bound is an error, not memory")
@@ -186,8 +200,31 @@ struct OpenAIAnswerTests {
         #expect(reading == Reading(text: "ab", verdict: .ended(.length)))
     }
 
-    @Test("a later report without a count, or with a smaller one, lowers nothing")
-    func usageOnlyGrows() {
+    @Test("reasoning that is counted apart from the completion, as the sum shows, is not taken out of it")
+    func reasoningApart() {
+        func usage(total: Int) -> TokenUsage? {
+            Reading.of(
+                stream(
+                    #"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":\#(total),"#
+                        + #""completion_tokens_details":{"reasoning_tokens":15}}}"#)
+            ).usage
+        }
+        #expect(usage(total: 135) == TokenUsage(input: 100, output: 20, reasoning: 15))
+        #expect(usage(total: 120) == TokenUsage(input: 100, output: 5, reasoning: 15))
+    }
+
+    @Test("a later report corrects the counts that it has, within one prompt")
+    func correction() {
+        let reading = Reading.of(
+            stream(
+                #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4}}}"#,
+                #"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":0}}}"#,
+                #"{"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":null}}"#))
+        #expect(reading.usage == TokenUsage(input: 8, cachedInput: 0, output: 6))
+    }
+
+    @Test("a later report without a count, or with an output of 0, changes nothing of it")
+    func usageIsNotTakenBack() {
         let reading = Reading.of(
             stream(
                 #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4}}}"#,

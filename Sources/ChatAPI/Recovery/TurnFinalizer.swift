@@ -64,7 +64,8 @@ public struct TurnFinalizer: Sendable {
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
-        let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
+        let ending = TurnEnding(
+            status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill, retryAfter: outcome.fault?.retryAfter)
         switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
         case .written(.superseded):
             // The lease expired, and another instance has begun the next attempt. Subscribers must resume there.

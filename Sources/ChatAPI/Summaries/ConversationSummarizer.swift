@@ -130,14 +130,9 @@ private final class SummaryCall: Sendable {
     /// The whole answer with the last update.
     private func received(_ update: ModelUpdate) -> Answer? {
         state.withLock { state in
-            if let calls = update.unusedCalls { state.answer.calls.called(calls) }
-            if let name = update.acceptedBy {
-                state.answer.calls.accepted(by: name)
-                state.answer.text = []
-            }
+            state.answer.calls.take(update)
+            if update.acceptedBy != nil { state.answer.text = [] }
             state.answer.text.append(contentsOf: update.text)
-            if let usage = update.usage { state.answer.calls.reported(usage) }
-            if let bytes = update.reasoningBytes { state.answer.calls.reasoned(bytes) }
             guard let end = update.end else { return nil }
             state.answer.end = end
             state.isOver = true

@@ -18,7 +18,7 @@ struct CallBilling: Sendable {
         answeredBy.map { name in
             let estimate = TokenEstimate.usage(
                 promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes, reasoningBytes: reasoningBytes)
-            let believed = TokenEstimate.plausible(reportedUsage, for: estimate)
+            let believed = TokenEstimate.plausible(reportedUsage, for: estimate, longestAnswer: ratios.longestAnswer(of: name))
             if believed != reportedUsage { noteImplausible(reportedUsage, of: name) }
             let bill = prices.current.bill(of: name, on: day, reported: believed, estimate: ratios.adjusted(estimate, of: name))
             if !bill.estimated { ratios.learn(from: bill.usage, of: name, estimate: estimate) }

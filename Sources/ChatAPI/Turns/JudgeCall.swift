@@ -55,15 +55,10 @@ struct JudgeCall: Sendable {
 
         func take(_ update: ModelUpdate) {
             state.withLock { state in
-                if let calls = update.unusedCalls { state.calls.called(calls) }
-                if let name = update.acceptedBy {
-                    state.calls.accepted(by: name)
-                    state.text = []
-                }
+                state.calls.take(update)
+                if update.acceptedBy != nil { state.text = [] }
                 state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
-                if let usage = update.usage { state.calls.reported(usage) }
-                if let bytes = update.reasoningBytes { state.calls.reasoned(bytes) }
-                if update.end == .stop || update.end == .length { state.hasEnded = true }
+                if let end = update.end, !end.isFault, end != .filtered { state.hasEnded = true }
             }
         }
     }

@@ -103,7 +103,7 @@ struct TerminalEvents: Sendable {
             }
         return StreamFailure(
             code: code, message: partial ? "the answer was interrupted" : cause,
-            userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,
+            userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: ending.retryAfter, partial: partial,
             keptBytes: partial ? keptBytes : 0)
     }
 

@@ -45,6 +45,7 @@ extension RequestTracing {
             case .stop: attributes["gen_ai.response.finish_reasons"] = [FinishReason.stop.rawValue]
             case .length: attributes["gen_ai.response.finish_reasons"] = [FinishReason.length.rawValue]
             case .filtered: attributes["gen_ai.response.finish_reasons"] = [Self.filtered]
+            case .unknown: attributes["gen_ai.response.finish_reasons"] = ["unknown"]
             // Not an error: the client has stopped the turn, or another request was faster.
             case .cancelled: attributes["coach.request.cancelled"] = true
             case .failed(let fault): attributes["error.type"] = fault.kind.rawValue

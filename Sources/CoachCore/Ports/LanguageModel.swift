@@ -110,7 +110,7 @@ public struct UnusedCall: Sendable, Equatable {
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
     /// Requests that have left since the last update, and whose answers are not used; nil mostly. The call's last request is among them when no
-    /// provider accepted it and there are others.
+    /// provider accepted it and there are others, and when its provider refused it after `acceptedBy` was told: the acceptance is void.
     public var unusedCalls: [UnusedCall]?
     /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
     /// was released: what came before is void.
@@ -149,6 +149,8 @@ public enum ModelEnd: Sendable, Equatable {
     case length
     /// The provider's content filter ended the answer.
     case filtered
+    /// The model ended for a reason that its dialect does not know.
+    case unknown
     /// `Generation.cancel` was called.
     case cancelled
     /// No provider answered, or the answering one failed.
@@ -157,7 +159,7 @@ public enum ModelEnd: Sendable, Equatable {
     /// Whether the answer was cut.
     public var isFault: Bool {
         switch self {
-        case .stop, .length, .filtered: false
+        case .stop, .length, .filtered, .unknown: false
         case .cancelled, .failed: true
         }
     }
@@ -184,9 +186,12 @@ public struct ModelFault: Error, Sendable, Equatable {
     public var kind: Kind
     /// For the log: provider, HTTP status, error code. Never the provider's message, which may quote the prompt.
     public var detail: String
+    /// Whole seconds after which a provider that could answer wants the next request; nil when one of them has named no time.
+    public var retryAfter: Int?
 
-    public init(kind: Kind, detail: String) {
+    public init(kind: Kind, detail: String, retryAfter: Int? = nil) {
         self.kind = kind
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 }

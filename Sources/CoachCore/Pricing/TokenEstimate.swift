@@ -9,10 +9,10 @@ public enum TokenEstimate {
     /// Tokens for the role and delimiters of one message (OpenAI's cookbook counts 3 per message, and 3 for the start of the reply).
     public static let perMessage = 4
 
-    /// The most output tokens that a request asks for.
+    /// The most output tokens that a request asks for, unless the model's entry in `deploy/models.json` says otherwise.
     public static let longestAnswer = 1_024
-    /// A report is believed up to so many times the estimate, for the output at least so many times `longestAnswer`: no prompt has more tokens than
-    /// bytes, of which an estimated token has at most four; a model may reason out of sight, and providers count that within the requested limit ...
+    /// A report is believed up to so many times the estimate, for the output at least so many times the model's longest answer: no prompt has more tokens
+    /// than bytes, of which an estimated token has at most four; a model may reason out of sight, and providers count that within the requested limit ...
     static let highestRatio = 4
     /// ... and for the input so many tokens more: templates, and texts that providers and proxies add.
     static let addedInput = 8_192
@@ -47,7 +47,10 @@ public enum TokenEstimate {
 
     /// What can be true of a provider's report on a call with this estimate; a count above the bounds is unknown, and so the estimate is billed. So is a
     /// count of 0 at the end of an answer, where there was a prompt or text.
-    public static func plausible(_ reported: TokenUsage, for estimate: TokenUsage) -> TokenUsage {
+    /// - Parameter longestAnswer: in tokens, with reasoning.
+    public static func plausible(
+        _ reported: TokenUsage, for estimate: TokenUsage, longestAnswer: Int = TokenEstimate.longestAnswer
+    ) -> TokenUsage {
         // Sums of these do not overflow.
         let bounded = reported.storable
         var plausible = reported

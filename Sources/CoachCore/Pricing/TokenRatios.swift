@@ -1,7 +1,7 @@
 import Synchronization
 
 /// How many tokens each model counts for one of `TokenEstimate`, learnt from calls whose usage was reported. In memory, of a bounded number of
-/// models; 1 before the first call.
+/// models; 1 before the first call. Beside it, how many a model may count for an answer.
 public final class TokenRatios: Sendable {
     /// Further models keep the ratio 1.
     static let mostModels = 256
@@ -19,7 +19,13 @@ public final class TokenRatios: Sendable {
 
     private let ratios = Mutex<[ModelName: Ratio]>([:])
 
-    public init() {}
+    private let longestAnswers: [ModelName: Int]
+
+    /// - Parameter longestAnswers: the tokens that a request may ask a model for; `TokenEstimate.longestAnswer` of others.
+    public init(longestAnswers: [ModelName: Int] = [:]) { self.longestAnswers = longestAnswers }
+
+    /// The longest answer of a model, in tokens: bounds what is believed of a report.
+    public func longestAnswer(of name: ModelName) -> Int { longestAnswers[name] ?? TokenEstimate.longestAnswer }
 
     /// Learns from a call: its estimate, and what the provider reported. Reasoning is left out, because some providers do not send it; one
     /// that does not count it apart counts it as output.

@@ -7,21 +7,18 @@ public struct PromptBuilder: Sendable {
     let templates: PromptTemplates
     /// The domain section of each domain, filled once at start.
     private let domainTexts: [Domain: String]
-    private let maximumOutputTokens: Int
 
     /// Maximum length of a persona text, of the client's texts together, or of the summary, in Unicode scalars.
     static let maximumTextScalars = 4_000
     /// Maximum length of a profile statement, in Unicode scalars.
     public static let maximumStatementScalars = 500
 
-    /// `maximumOutputTokens` limits each answer.
-    public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = TokenEstimate.longestAnswer) {
+    public init(templates: PromptTemplates, domains: DomainConfigurations) {
         self.templates = templates
         domainTexts = Dictionary(
             uniqueKeysWithValues: Domain.allCases.compactMap { domain in
                 domains[domain].map { (domain, PromptBuilder.text(of: $0, templates)) }
             })
-        self.maximumOutputTokens = maximumOutputTokens
     }
 
     /// `card` is the card that the user sees in this turn; its phone numbers are the only ones in the prompt, and its opening precedes the
@@ -54,7 +51,7 @@ public struct PromptBuilder: Sendable {
         messages += context.history.map { Prompt.Message(role: $0.role == .user ? .user : .assistant, content: $0.content) }
         if let last = Prompt.Message(system: overriding) { messages.append(last) }
         messages.append(Prompt.Message(role: .user, content: message))
-        return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
+        return Prompt(messages: messages)
     }
 
     /// Tokens of a judge's answer.

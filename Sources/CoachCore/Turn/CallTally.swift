@@ -8,7 +8,7 @@ public struct CallTally: Sendable, Equatable {
     public private(set) var reasoningBytes = 0
     /// Requests whose answers are not used, in the order in which that was known.
     public private(set) var unusedCalls: [UnusedCall] = []
-    /// The call that `acceptedBy` accepted is among the unused ones, and none was accepted after it.
+    /// The call that `acceptedBy` accepted is among the unused ones, where it may be as refused after all, and none was accepted after it.
     private var isVoid = false
 
     public init() {}
@@ -25,7 +25,7 @@ public struct CallTally: Sendable, Equatable {
 
     public mutating func called(_ calls: [UnusedCall]) {
         unusedCalls += calls
-        if calls.contains(where: \.isAccepted) { isVoid = true }
+        if calls.contains(where: { $0.isAccepted || $0.name == acceptedBy }) { isVoid = true }
     }
 
     /// Replaces earlier reports.
@@ -33,6 +33,14 @@ public struct CallTally: Sendable, Equatable {
 
     /// Replaces earlier numbers.
     public mutating func reasoned(_ bytes: Int) { reasoningBytes = bytes }
+
+    /// Takes all of an update but its text and its end.
+    public mutating func take(_ update: ModelUpdate) {
+        if let calls = update.unusedCalls { called(calls) }
+        if let name = update.acceptedBy { accepted(by: name) }
+        if let usage = update.usage { reported(usage) }
+        if let bytes = update.reasoningBytes { reasoned(bytes) }
+    }
 
     /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
     public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, unusedCalls: [UnusedCall]) {

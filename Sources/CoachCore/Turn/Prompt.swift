@@ -17,12 +17,12 @@ public struct Prompt: Sendable {
     }
 
     public var messages: [Message]
-    /// Maximum tokens of the answer.
-    public var maximumOutputTokens: Int
+    /// Maximum tokens of the answer, where that is less than the model's own; nil: the model's.
+    public var maximumOutputTokens: Int?
     /// Records the requests of the call.
     public var tracing: RequestTracing?
 
-    public init(messages: [Message], maximumOutputTokens: Int) {
+    public init(messages: [Message], maximumOutputTokens: Int? = nil) {
         self.messages = messages
         self.maximumOutputTokens = maximumOutputTokens
     }

@@ -52,15 +52,18 @@ public struct TurnEnding: Sendable, Equatable {
     public var isBillKnown: Bool
     /// Why an attempt failed without text, an error code of CONTRACT §2; nil when no provider could answer.
     public var errorCode: String?
+    /// Seconds after which a repeated request may be answered, as the providers say; nil: not known.
+    public var retryAfter: Int?
     /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
 
     public init(
         status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isBillKnown: Bool = true, errorCode: String? = nil,
-        isSaved: Bool = true
+        retryAfter: Int? = nil, isSaved: Bool = true
     ) {
         self.isBillKnown = isBillKnown
         self.errorCode = errorCode
+        self.retryAfter = retryAfter
         self.isSaved = isSaved
         self.status = status
         self.finishReason = finishReason

@@ -93,12 +93,14 @@ public struct TurnMachine: Sendable {
         let hasText = releasedBytes > 0
         switch modelEnd {
         case .stop where hasText: return end(.complete, .stop)
+        // The answer is whole, and clients know no other word for that.
+        case .unknown where hasText: return end(.complete, .stop)
         case .length where hasText: return end(.complete, .length)
         case .filtered where hasText: return end(.complete, .safety)
         case .failed(let fault) where hasText && fault.kind == .tooLong: return end(.complete, .length, fault)
         case .failed(let fault) where hasText: return end(.interrupted, nil, fault)
         case .cancelled where hasText: return end(.interrupted, nil, ModelFault(kind: .cut, detail: "cancelled"))
-        case .stop, .length, .filtered, .failed, .cancelled:
+        case .stop, .length, .filtered, .unknown, .failed, .cancelled:
             if let safetyText { return end(.complete, .safety, modelEnd.fault, appending: safetyText) }
             return end(.failed, nil, modelEnd.fault)
         }

@@ -118,7 +118,7 @@ private struct ModelFileReader {
         let parameters = try entries[provider]?.dialect.parameters(json) ?? []
         let choice = ModelChoice(
             name: ModelName(provider: provider, model: overridingModel ?? model),
-            maximumOutputTokens: try json.required("max_output_tokens", .integer(1...1_000_000)),
+            maximumOutputTokens: try json.optional("max_output_tokens", .integer(1...1_000_000)) ?? TokenEstimate.longestAnswer,
             temperature: try json.optional("temperature", .number(0...2)),
             options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)),
             wantsLeastLatency: try json.optional("least_latency") ?? false)

@@ -25,6 +25,14 @@ public struct ModelConfiguration: Sendable, Equatable {
     }
 }
 
+extension ModelConfiguration {
+    /// The highest limit on the tokens of an answer that each model has in any route.
+    public var longestAnswers: [ModelName: Int] {
+        let choices = ([defaultRoute] + routes.values).flatMap(\.choices)
+        return Dictionary(choices.map { ($0.name, $0.maximumOutputTokens) }) { max($0, $1) }
+    }
+}
+
 /// The second look: see `SafetyJudge`.
 public struct JudgeSettings: Sendable, Equatable {
     public var route: Route
@@ -58,7 +66,7 @@ public struct Route: Sendable, Equatable {
 /// One model of one provider, with the parameters of its requests.
 public struct ModelChoice: Sendable, Equatable {
     public var name: ModelName
-    /// A prompt may lower this limit.
+    /// With reasoning, where the provider counts it within. A prompt may lower this limit.
     public var maximumOutputTokens: Int
     /// nil: not sent; the provider's default applies.
     public var temperature: Double?
@@ -72,8 +80,8 @@ public struct ModelChoice: Sendable, Equatable {
     public var wantsLeastLatency: Bool
 
     public init(
-        name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil, options: [String: JSONValue] = [:],
-        parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
+        name: ModelName, maximumOutputTokens: Int = TokenEstimate.longestAnswer, temperature: Double? = nil,
+        options: [String: JSONValue] = [:], parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
     ) {
         self.name = name
         self.maximumOutputTokens = maximumOutputTokens
@@ -89,12 +97,14 @@ public struct ModelChoice: Sendable, Equatable {
 public struct CallLimits: Sendable, Equatable {
     /// Name resolution, connection and TLS of one attempt.
     public var connect: Duration
-    /// From the start of an attempt to its first text.
+    /// From the start of an attempt, or the last reasoning before its text, to its first text.
     public var firstToken: Duration
     /// From the start of the call to the first text, over all attempts.
     public var firstTokenOverall: Duration
-    /// Between two texts.
+    /// Between two texts, or a text and reasoning.
     public var silence: Duration
+    /// From the finish reason, or a text behind it, to the end mark of the answer or the end of the connection.
+    public var endMark: Duration
     /// Silence after which text that waits to be decided is released (DESIGN, Safety).
     public var held: Duration
     /// The whole call.
@@ -111,14 +121,15 @@ public struct CallLimits: Sendable, Equatable {
     /// The defaults.
     public init(
         connect: Duration = .seconds(1), firstToken: Duration = .seconds(6), firstTokenOverall: Duration = .seconds(15),
-        silence: Duration = .seconds(20), held: Duration = .seconds(1), turn: Duration = .seconds(180), answerBytes: Int = 64 << 10,
-        refusal: Duration = .seconds(3),
+        silence: Duration = .seconds(20), endMark: Duration = .seconds(2), held: Duration = .seconds(1), turn: Duration = .seconds(180),
+        answerBytes: Int = 64 << 10, refusal: Duration = .seconds(3),
         retryPause: Duration = .milliseconds(400), refusalBody: Duration = .milliseconds(500)
     ) {
         self.connect = connect
         self.firstToken = firstToken
         self.firstTokenOverall = firstTokenOverall
         self.silence = silence
+        self.endMark = endMark
         self.held = held
         self.turn = turn
         self.answerBytes = answerBytes

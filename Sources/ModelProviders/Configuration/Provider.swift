@@ -71,7 +71,7 @@ extension Provider {
     /// The address of a path below the base address, with the query.
     func url(_ path: String, _ own: [(name: String, value: String)], _ keys: ProviderKeys) -> String {
         let configured = query.compactMap { field in keys.value(of: field).map { (name: field.name, value: $0) } }
-        let parameters = (own + configured).map { "\(Self.percentEncoded($0.name))=\(Self.percentEncoded($0.value))" }
+        let parameters = (own + configured).map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
         return baseURL + path + (parameters.isEmpty ? "" : "?\(parameters.joined(separator: "&"))")
     }
 
@@ -83,18 +83,6 @@ extension Provider {
     /// The values of the dialect's settings. `value`: of a variable of the environment.
     func settings(_ value: (_ variable: String) -> String?) -> [String: String] {
         Dictionary(settings.compactMap { field in field.value(value).map { (field.name, $0) } }) { $1 }
-    }
-
-    /// RFC 3986 §2.1: all but unreserved characters.
-    static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = text.utf8.flatMap { byte -> [UInt8] in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): [byte]
-            default: "-._~".utf8.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -191,6 +191,7 @@ extension Dialect {
     func parameters(_ json: JSONReader) throws(JSONFinding) -> [JSONMember] {
         let parameters = json.contains("parameters") ? try json.object("parameters").value.members ?? [] : []
         for parameter in parameters where format.reserved.contains(parameter.key) {
+            if parameter.value == .null, format.omittable.contains(parameter.key) { continue }
             try json.report("parameters", .invalid("must not set \(parameter.key)"))
         }
         return parameters

@@ -18,6 +18,7 @@ package struct ParsedUpdate: Equatable {
         case broken(ModelFault.Kind, detail: String, about: ProviderError.Kind = .other)
 
         static let malformed = Verdict.broken(.errorFrame, detail: "malformed frame")
+        static let notAnEventStream = Verdict.broken(.errorFrame, detail: "not an event stream")
         static let tooLong = Verdict.broken(.errorFrame, detail: "frame too long")
         /// An error frame.
         static func failed(_ error: ProviderError) -> Verdict { .broken(.errorFrame, detail: error.code ?? "error", about: error.kind) }
@@ -30,6 +31,8 @@ package struct ParsedUpdate: Equatable {
     package var usage: TokenUsage?
     /// UTF-8 bytes of reasoning in them, which is no text.
     package var reasoningBytes = 0
+    /// The reason for the end of the answer is known; usage and an end mark may follow.
+    package var hasFinishReason = false
     package var verdict: Verdict?
 
     /// Empty.
@@ -40,6 +43,7 @@ package struct ParsedUpdate: Equatable {
         text.removeAll(keepingCapacity: true)
         if usage != nil { usage = nil }
         reasoningBytes = 0
+        hasFinishReason = false
         if verdict != nil { verdict = nil }
     }
 }

@@ -44,14 +44,17 @@ extension Dialect {
         _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, key: String?, keys: ProviderKeys, connectTimeout: Duration,
         now: Timestamp = .now
     ) -> TransferRequest {
+        let own = Set(choice.parameters.map(\.key))
+        let all = provider.parameters.filter { !own.contains($0.key) } + choice.parameters
+        let omitted = Set(all.filter { $0.value == .null && format.omittable.contains($0.key) }.map(\.key))
+        let parameters = all.filter { !omitted.contains($0.key) }
         let call = DialectCall(
-            model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens, choice.maximumOutputTokens),
-            temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] })
+            model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens ?? .max, choice.maximumOutputTokens),
+            temperature: choice.temperature, options: choice.options, settings: provider.settings { keys[$0] }, omitted: omitted)
         var body = JSONWriter.encode { json in
             json.object { json in
                 format.write(call, to: &json)
-                let own = Set(choice.parameters.map(\.key))
-                for parameter in provider.parameters.filter({ !own.contains($0.key) }) + choice.parameters {
+                for parameter in parameters {
                     json.key(parameter.key)
                     parameter.value.write(to: &json)
                 }
@@ -78,7 +81,9 @@ extension Dialect {
     private static let headers = [TransferHeader("Content-Type", "application/json"), TransferHeader("User-Agent", "coach-gateway")]
 
     /// A reader for one answer of a model.
-    package func makeReader(for model: String) -> any AnswerReader { format.makeReader(model: model) }
+    package func makeReader(for model: String, options: [String: JSONValue] = [:]) -> any AnswerReader {
+        format.makeReader(model: format.family(of: model, options: options))
+    }
 
     /// What an error response says.
     func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { format.error(head, body: body) }
@@ -102,5 +107,6 @@ struct PromptForm: Hashable, Sendable {
 struct EncodedPrompt: Sendable {
     /// Members of the body's object, without its braces.
     var members: [UInt8]
-    var maximumOutputTokens: Int
+    /// nil: no other limit than the model's.
+    var maximumOutputTokens: Int?
 }

@@ -27,6 +27,8 @@ package struct ProviderError: Equatable {
     var kind = Kind.other
     /// The provider bills the prompt all the same.
     var isBilled = false
+    /// The pause that the error names in its body.
+    var retryAfter: Duration?
 }
 
 /// Codes of error objects. The message may quote the prompt or a piece of the key, so it never reaches a log.

@@ -29,6 +29,9 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
         var frames: Frames
         var bareObject = BareObject()
         var isOver = false
+        var hasFrames = false
+        /// Lines that are no fields, nor make an object.
+        var hasOtherLines = false
     }
 
     init(_ frames: Frames) { progress = Progress(frames: frames) }
@@ -63,7 +66,7 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
             update.reasoningBytes += last.reasoningBytes
             update.verdict = last.verdict ?? update.verdict
         }
-        progress.end(progress.frames.verdictAtEnd, into: &update)
+        progress.end(progress.verdictAtEnd, into: &update)
     }
 }
 
@@ -71,8 +74,12 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
 private let longestFrame = 256 << 10
 
 extension EventStreamAnswerReader.Progress {
+    /// A page, or an error in another form, in place of an event stream is no answer.
+    var verdictAtEnd: ParsedUpdate.Verdict { hasOtherLines && !hasFrames ? .notAnEventStream : frames.verdictAtEnd }
+
     mutating func take(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) {
         guard !isOver, !frames.readAlike(data, into: &update.text) else { return }
+        hasFrames = true
         let textBefore = update.text.count
         do throws(JSONError) {
             if let verdict = try frames.read(data, into: &update) { end(verdict, into: &update) }
@@ -84,7 +91,10 @@ extension EventStreamAnswerReader.Progress {
 
     /// - Parameter line: is no field of an event stream.
     mutating func take(line: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
-        guard let object = bareObject.take(line) else { return }
+        guard let object = bareObject.take(line) else {
+            hasOtherLines = true
+            return
+        }
         object.withUnsafeBufferPointer { take($0, into: &update) }
     }
 
@@ -96,6 +106,7 @@ extension EventStreamAnswerReader.Progress {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether it is an object. Some servers keep the line alive with empty or wordy data.
-    var isJSONObject: Bool { first { $0 != UInt8(ascii: " ") } == UInt8(ascii: "{") }
+    /// Whether it is an object, after white space (RFC 8259 §2); the parser refuses other control characters. Some servers keep the line alive with
+    /// empty or wordy data.
+    var isJSONObject: Bool { first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "{") }
 }

@@ -3,8 +3,8 @@ import JSON
 
 /// Counts of tokens as a provider reports them during one answer.
 ///
-/// Reports are cumulative: a later one raises a count and never lowers it, so neither a repeated report nor a last one without a count
-/// changes what was known. What was never reported is unknown.
+/// Reports are cumulative: a later one replaces each count that it has, as some servers correct their first one. What it has not stays as it was,
+/// and what was never reported is unknown.
 struct UsageTally: Equatable {
     /// Whether a provider's larger count has the smaller one in it.
     struct Inclusion: Equatable {
@@ -18,12 +18,14 @@ struct UsageTally: Equatable {
     var output: Int?
     var reasoning: Int?
 
-    mutating func merge(_ other: UsageTally) {
-        input.raise(to: other.input)
-        cachedInput.raise(to: other.cachedInput)
-        cacheWrite.raise(to: other.cacheWrite)
-        output.raise(to: other.output)
-        reasoning.raise(to: other.reasoning)
+    /// A 0 replaces nothing where nothing can have become 0: in the prompt as a whole, and in what was generated. Some servers end with such counts.
+    mutating func merge(_ later: UsageTally) {
+        let countsInput = [later.input, later.cachedInput, later.cacheWrite].contains { $0 ?? 0 > 0 }
+        input.replace(with: later.input, if: countsInput)
+        cachedInput.replace(with: later.cachedInput, if: countsInput)
+        cacheWrite.replace(with: later.cacheWrite, if: countsInput)
+        output.replace(with: later.output, if: later.output ?? 0 > 0)
+        reasoning.replace(with: later.reasoning, if: later.reasoning ?? 0 > 0)
     }
 
     /// In disjoint classes. An inner count that exceeds its total is cut to it: the total is what is billed.
@@ -45,6 +47,11 @@ struct UsageTally: Equatable {
 }
 
 extension Int? {
+    /// What is unknown changes nothing; what was unknown is replaced in any case.
+    fileprivate mutating func replace(with other: Int?, if isCount: Bool) {
+        self = isCount ? other ?? self : self ?? other
+    }
+
     /// The larger of both; what is unknown changes nothing.
     mutating func raise(to other: Int?) {
         guard let other, other > self ?? -1 else { return }

@@ -16,6 +16,8 @@ protocol WireFormat: Sendable {
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
     /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
+    /// Those of them that a server may refuse and that are not needed: `null` in `parameters` leaves them out.
+    static var omittable: Set<String> { get }
     /// Whether the member of the body that forbids the provider to keep prompts differs from server to server, so that the provider's entry must
     /// state it in `parameters`. Else the dialect sends it, or has none.
     static var needsStatedOptOut: Bool { get }
@@ -42,6 +44,8 @@ protocol WireFormat: Sendable {
     /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
     static func isKey(_ key: String) -> Bool
 
+    /// What tells a model's family, on which the reading of its answers may depend: the model's own name, unless the entry says otherwise.
+    static func family(of model: String, options: [String: JSONValue]) -> String
     static func makeReader(model: String) -> any AnswerReader
     /// What an error response says.
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError
@@ -55,7 +59,9 @@ extension WireFormat {
     static var mediaType: String { "text/event-stream" }
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }
+    static func family(of model: String, options: [String: JSONValue]) -> String { model }
     static var headers: [TransferHeader] { [] }
+    static var omittable: Set<String> { [] }
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool { false }
     static func key(in settings: [String: String]) -> String? { nil }
     static func isKey(_ key: String) -> Bool { true }
@@ -79,4 +85,6 @@ struct DialectCall: Sendable {
     var options: [String: JSONValue]
     /// Values of `WireFormat.settings`.
     var settings: [String: String]
+    /// Members of `WireFormat.omittable` that are not written.
+    var omitted: Set<String> = []
 }

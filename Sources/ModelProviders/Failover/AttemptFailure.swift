@@ -13,8 +13,11 @@ struct AttemptFailure: Equatable {
     var rest: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
-    /// The request was at fault, or could not be recorded: no other provider is asked.
+    /// The provider found fault with the request, which is counted apart and not held against the provider's health. Another one is asked: what was
+    /// refused is often the account, the region, the format or one provider's moderation.
     var blamesRequest = false
+    /// The request could not be recorded: no other one is made.
+    var endsCall = false
     /// The provider bills the prompt, although it made no answer.
     var isBilled = false
     /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
@@ -48,7 +51,7 @@ extension AttemptFailure {
         let isAboutMoney = head.status == 402 || error.kind == .money
         let isModerated = error.kind == .moderation
         let isAboutKey = [401, 403].contains(head.status) && !isModerated || [.key, .access].contains(error.kind)
-        let pause = Self.pause(head, now)
+        let pause = Self.pause(head, now) ?? error.retryAfter
         let isWanted =
             switch head["x-should-retry"] {
             case "true": true
@@ -62,12 +65,12 @@ extension AttemptFailure {
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             // Below 400 stands no error of the request: what is called is no model's server, or not any more.
             blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
-            // What one provider's filter rejects, another may answer: a person who tells of an injury, say.
-            blamesRequest: [400, 413, 422].contains(head.status) && !isModerated && !isWanted && !isAboutMoney && !isAboutKey,
+            blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
             rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
         }
+        if !needsOperator { fault.retryAfter = (rest ?? pause.map { min($0, Self.longestPause) })?.secondsRoundedUp }
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
             refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
@@ -82,7 +85,7 @@ extension AttemptFailure {
         let needsOperator = [.money, .key, .access].contains(kind)
         let isOfRequest = kind == .badRequest || kind == .moderation
         self.init(
-            fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: kind == .badRequest,
+            fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: isOfRequest,
             needsOperator: needsOperator)
         refusesKey = kind == .money || kind == .key
         if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
@@ -101,18 +104,23 @@ extension AttemptFailure {
     private static let longestPause = Duration.seconds(60)
 
     private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
-        if let milliseconds = head["retry-after-ms"].flatMap(Double.init), isSane(milliseconds / 1000) {
-            return .seconds(milliseconds / 1000)
+        if let milliseconds = head["retry-after-ms"].flatMap(Double.init), let pause = Duration.sane(seconds: milliseconds / 1000) {
+            return pause
         }
         guard let text = head["retry-after"] else { return nil }
-        if let seconds = Double(text) { return isSane(seconds) ? .seconds(seconds) : nil }
+        if let seconds = Double(text) { return Duration.sane(seconds: seconds) }
         // RFC 9110 §10.2.3. Counted from the provider's own clock where it is known.
         let sent = head["date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return HTTPDate.parse(text, now: now).flatMap { end in
             let milliseconds = max(0, end.millisecondsSince1970 - sent.millisecondsSince1970)
-            return isSane(Double(milliseconds) / 1000) ? .milliseconds(milliseconds) : nil
+            return Duration.sane(seconds: Double(milliseconds) / 1000).map { _ in Duration.milliseconds(milliseconds) }
         }
     }
+}
 
-    private static func isSane(_ seconds: Double) -> Bool { (0...1_000_000).contains(seconds) }
+extension Duration {
+    /// A pause that a provider names; nil when it can mean none.
+    static func sane(seconds: Double) -> Duration? { (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil }
+
+    var secondsRoundedUp: Int { Int((self / .seconds(1)).rounded(.up)) }
 }

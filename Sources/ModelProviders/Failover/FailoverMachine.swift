@@ -17,6 +17,8 @@ struct FailoverMachine: Equatable {
         case judgeErrorResponse
         /// No text came for a second: text that waits is to be released.
         case releaseHeld
+        /// The finish reason is known and the end mark does not come: end the answer as if the connection had ended.
+        case finishAnswer
         /// The call is over. Comes exactly once.
         case end(ModelEnd)
     }
@@ -41,14 +43,14 @@ struct FailoverMachine: Equatable {
         case requesting(Attempt)
         /// The response is an error, whose body is awaited.
         case refusing(Attempt, until: MonotonicInstant)
-        /// Status 200, no text yet.
-        case accepted(Attempt)
+        /// Status 200, no text yet. `lastActivity`: the last reasoning, else the start.
+        case accepted(Attempt, lastActivity: MonotonicInstant)
         /// The only provider refused and is called again then.
         case pausing(until: MonotonicInstant)
-        /// Text came, and none of it was released.
-        case unreleased(Attempt, lastText: MonotonicInstant, bytes: Int)
+        /// Text came, and none of it was released. `lastActivity`: the last text or reasoning.
+        case unreleased(Attempt, lastActivity: MonotonicInstant, bytes: Int)
         /// Some of the text was released.
-        case releasing(lastText: MonotonicInstant, bytes: Int)
+        case releasing(lastActivity: MonotonicInstant, bytes: Int)
         case ended
     }
 
@@ -60,6 +62,8 @@ struct FailoverMachine: Equatable {
     private var state = State.idle
     /// Some of the text waits to be decided.
     private var isHeld = false
+    /// The finish reason of the attempt is known, which is then at an answer.
+    private var isFinishing = false
     /// Of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
@@ -102,13 +106,18 @@ struct FailoverMachine: Equatable {
     @inline(__always) var deadline: MonotonicInstant? {
         switch state {
         case .idle, .ended: nil
-        case .requesting(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
+        case .requesting(let attempt): min(attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
+        case .accepted(_, let lastActivity): min(lastActivity + silence(limits.firstToken), firstTokenDeadline, turnDeadline)
         case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, firstTokenDeadline, turnDeadline)
         case .pausing(let until): min(until, firstTokenDeadline, turnDeadline)
         // Another provider can still answer, so silence has the limit of a first text.
-        case .unreleased(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), turnDeadline)
-        case .releasing(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), turnDeadline)
+        case .unreleased(_, let lastActivity, _): min(lastActivity + silence(limits.firstToken), turnDeadline)
+        case .releasing(let lastActivity, _): min(lastActivity + silence(limits.silence), turnDeadline)
         }
+    }
+
+    @inline(__always) private func silence(_ limit: Duration) -> Duration {
+        isHeld ? limits.held : isFinishing ? min(limits.endMark, limit) : limit
     }
 
     @inline(__always) private var firstTokenDeadline: MonotonicInstant { start + limits.firstTokenOverall }
@@ -128,7 +137,7 @@ extension FailoverMachine {
     /// Status 200. False when the response does not matter any more.
     mutating func accepted() -> Bool {
         guard case .requesting(let attempt) = state else { return false }
-        state = .accepted(attempt)
+        state = .accepted(attempt, lastActivity: attempt.since)
         return true
     }
 
@@ -143,18 +152,43 @@ extension FailoverMachine {
     mutating func receivedText(_ count: Int, at now: MonotonicInstant) -> Release {
         let room: Int
         switch state {
-        case .accepted(let attempt):
+        case .accepted(let attempt, _):
             room = limits.answerBytes
-            state = .unreleased(attempt, lastText: now, bytes: min(count, room))
+            state = .unreleased(attempt, lastActivity: now, bytes: min(count, room))
         case .unreleased(let attempt, _, let bytes):
             room = limits.answerBytes - bytes
-            state = .unreleased(attempt, lastText: now, bytes: bytes + min(count, room))
+            state = .unreleased(attempt, lastActivity: now, bytes: bytes + min(count, room))
         case .releasing(_, let bytes):
             room = limits.answerBytes - bytes
-            state = .releasing(lastText: now, bytes: bytes + min(count, room))
+            state = .releasing(lastActivity: now, bytes: bytes + min(count, room))
         case .idle, .requesting, .refusing, .pausing, .ended: return .nothing
         }
         return count <= room ? .all : .atMost(room)
+    }
+
+    /// The model reasons, so it is not silent: before its text its own limit begins anew, but not that over all attempts.
+    mutating func receivedReasoning(at now: MonotonicInstant) { noteActivity(at: now) }
+
+    /// The finish reason is known: what may follow has a shorter limit from now on.
+    mutating func receivedFinishReason(at now: MonotonicInstant) {
+        guard !isFinishing else { return }
+        switch state {
+        case .accepted, .unreleased, .releasing:
+            noteActivity(at: now)
+            isFinishing = true
+        case .idle, .requesting, .refusing, .pausing, .ended: return
+        }
+    }
+
+    private mutating func noteActivity(at now: MonotonicInstant) {
+        // Text that waits is released after its time all the same.
+        guard !isHeld else { return }
+        switch state {
+        case .accepted(let attempt, _): state = .accepted(attempt, lastActivity: now)
+        case .unreleased(let attempt, _, let bytes): state = .unreleased(attempt, lastActivity: now, bytes: bytes)
+        case .releasing(_, let bytes): state = .releasing(lastActivity: now, bytes: bytes)
+        case .idle, .requesting, .refusing, .pausing, .ended: return
+        }
     }
 
     /// What has become of the text. True when that is new.
@@ -162,7 +196,9 @@ extension FailoverMachine {
     @inline(__always) mutating func released(_ release: ReleaseState) -> Bool {
         guard hasText, release.isHeld != isHeld || release.isReleased && !hasReleased else { return false }
         isHeld = release.isHeld
-        if release.isReleased, case .unreleased(_, let lastText, let bytes) = state { state = .releasing(lastText: lastText, bytes: bytes) }
+        if release.isReleased, case .unreleased(_, let lastActivity, let bytes) = state {
+            state = .releasing(lastActivity: lastActivity, bytes: bytes)
+        }
         return true
     }
 
@@ -176,9 +212,9 @@ extension FailoverMachine {
     /// is left.
     mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
         switch (state, modelEnd) {
-        case (.accepted, .stop):
+        case (.accepted, .stop), (.accepted, .unknown):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
-        case (.accepted(let attempt), .filtered) where attempt.choice + 1 < callable && now < firstTokenDeadline:
+        case (.accepted(let attempt, _), .filtered) where attempt.choice + 1 < callable && now < firstTokenDeadline:
             let fault = ModelFault(kind: .refused, detail: "\(providers[attempt.choice]): filtered without text")
             return failed(AttemptFailure(fault: fault), at: now)
         case (.accepted, _), (.unreleased, _), (.releasing, _): return end(modelEnd)
@@ -191,7 +227,7 @@ extension FailoverMachine {
         switch state {
         case .requesting(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
         // Once it was accepted it may be billed: another provider, but not the same once more.
-        case .accepted(let attempt), .unreleased(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
+        case .accepted(let attempt, _), .unreleased(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
         case .releasing: return end(.failed(failure.fault))
         case .idle, .pausing, .ended: return .none
         }
@@ -212,13 +248,14 @@ extension FailoverMachine {
             isHeld = false
             return .releaseHeld
         }
+        if isFinishing { return .finishAnswer }
         switch state {
         case .idle, .ended: return .none
         case .unreleased(let attempt, _, _):
             let fault = ModelFault(kind: .stalled, detail: "\(providers[attempt.choice]): silent for \(limits.firstToken)")
             return giveUp(attempt, AttemptFailure(fault: fault), mayRetry: false, at: now)
         case .releasing: return end(.failed(ModelFault(kind: .stalled, detail: "silent for \(limits.silence)")))
-        case .requesting(let attempt), .accepted(let attempt):
+        case .requesting(let attempt), .accepted(let attempt, _):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .refusing(let attempt, _):
             if now < min(attempt.since + limits.firstToken, firstTokenDeadline) { return .judgeErrorResponse }
@@ -233,6 +270,7 @@ extension FailoverMachine {
 extension FailoverMachine {
     private mutating func request(_ attempt: Attempt) -> Action {
         isHeld = false
+        isFinishing = false
         state = .requesting(attempt)
         return .attempt(attempt.choice)
     }
@@ -247,7 +285,7 @@ extension FailoverMachine {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
-        if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
+        if failure.endsCall { return end(.failed(merged(failure.fault))) }
         if attempt.choice + 1 < callable, now < firstTokenDeadline {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice + 1, since: now))
@@ -269,6 +307,10 @@ extension FailoverMachine {
 
     /// The last fault, with what went before it.
     private func merged(_ last: ModelFault) -> ModelFault {
-        ModelFault(kind: last.kind, detail: (faults + [last]).map(\.detail).joined(separator: "; "))
+        let all = faults + [last]
+        let pauses = all.compactMap(\.retryAfter)
+        return ModelFault(
+            kind: last.kind, detail: all.map(\.detail).joined(separator: "; "),
+            retryAfter: pauses.count == all.count ? pauses.min() : nil)
     }
 }

@@ -95,10 +95,12 @@ extension ModelCall {
         case .letTransferEnd:
             endTrace()
             letTransferEnd()
-        case .readAnswer(let model): reader = router.provider(of: machine.current)?.dialect.makeReader(for: model.model)
+        case .readAnswer(let choice):
+            reader = router.provider(of: choice)?.dialect.makeReader(for: choice.name.model, options: choice.options)
         case .judge(let head, let body, let choice):
             let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
             fail(AttemptFailure(head, error, at: choice.name.provider))
+        case .finishAnswer: finishAnswer()
         case .fail(let failure): fail(failure)
         }
         setAlarm()
@@ -131,21 +133,22 @@ extension ModelCall {
     private func passesOver(_ choice: ModelChoice) -> Bool {
         let now = MonotonicInstant.now
         let areRefused = router.keys.areRefused(of: choice.name.provider, at: now)
-        guard areRefused || health.isResting(choice.name, at: now) else { return false }
-        skip(choice, areRefused ? "its keys were refused" : "it has asked for a pause")
+        let rest = health.rest(of: choice.name, at: now)
+        guard areRefused || rest != nil else { return false }
+        if areRefused { skip(choice, "its keys were refused") } else { skip(choice, "it has asked for a pause", until: rest) }
         return true
     }
 
     /// Goes on without the request that is due.
-    private func skip(_ choice: ModelChoice, _ reason: String) {
-        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)")
+    private func skip(_ choice: ModelChoice, _ reason: String, until rest: Duration? = nil) {
+        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)", retryAfter: rest?.secondsRoundedUp)
         perform(machine.failed(AttemptFailure(fault: fault), at: .now))
     }
 
     /// Ends the call without the request that is due. Another choice's request would wait for its record as long as this one has.
     private func endUnrecorded(_ choice: ModelChoice) {
         let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): the call could not be recorded")
-        perform(machine.failed(AttemptFailure(fault: fault, blamesRequest: true), at: .now))
+        perform(machine.failed(AttemptFailure(fault: fault, endsCall: true), at: .now))
     }
 
     private func send(to choice: ModelChoice) {
@@ -281,6 +284,10 @@ extension ModelCall {
         // It is over already: nothing to cancel.
         transfer = nil
         guard reader != nil else { return perform(machine.transferEnded(end)) }
+        finishAnswer()
+    }
+
+    private func finishAnswer() {
         health.update.clear()
         reader?.finish(into: &health.update)
         take()
@@ -292,6 +299,6 @@ extension ModelCall {
         if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: current.name, after: askedAt.duration(to: .now)) }
         perform(machine.received(&health.update, at: .now))
         // Every further text only moves the deadline away; and to ask for it copies the machine.
-        if !hadText { setAlarm() }
+        if !hadText || health.update.hasFinishReason { setAlarm() }
     }
 }

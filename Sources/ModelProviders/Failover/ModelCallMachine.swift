@@ -15,10 +15,12 @@ struct ModelCallMachine {
         case cancelTransfer
         /// The answer is complete: the transfer has a moment to end the response, so that its connection can be used again.
         case letTransferEnd
-        /// Read what follows as an answer of this model.
-        case readAnswer(ModelName)
+        /// Read what follows as an answer of this choice.
+        case readAnswer(ModelChoice)
         /// Call `failed` with what the dialect of this choice makes of an error response.
         case judge(TransferHead, body: [UInt8], of: ModelChoice)
+        /// Let the reader finish, as when the transfer has ended.
+        case finishAnswer
         /// The attempt failed: deliver, because the receiver decides whether another provider may still answer; then call `failed`.
         case fail(AttemptFailure)
     }
@@ -124,7 +126,7 @@ extension ModelCallMachine {
         }
         guard failover.accepted() else { return .none }
         noteAcceptance()
-        return .readAnswer(current.name)
+        return .readAnswer(current)
     }
 
     private mutating func noteAcceptance() {
@@ -134,6 +136,19 @@ extension ModelCallMachine {
         // The usage of an earlier provider is not this one's.
         if hasUnusedCalls { fields.usage = TokenUsage() }
         pendingFields = fields
+    }
+
+    /// Whether the provider has neither sent nor counted anything.
+    private var hasNothing: Bool {
+        let counted = (request?.usage.totalInput ?? 0) + (request?.usage.totalOutput ?? 0)
+        return sentBytes == 0 && sentReasoningBytes == 0 && counted == 0
+    }
+
+    /// An error in place of the answer is a refusal, which costs nothing, as another status than 200 does.
+    private mutating func withdrawAcceptance() {
+        pendingFields?.acceptedBy = nil
+        request?.isAccepted = false
+        noteUnusedCall()
     }
 
     /// A part of an error response's body.
@@ -166,14 +181,17 @@ extension ModelCallMachine {
         }
         if update.reasoningBytes > 0 {
             sentReasoningBytes += update.reasoningBytes
+            failover.receivedReasoning(at: now)
             pendingFields = pendingFields ?? Fields()
             pendingFields?.reasoningBytes = sentReasoningBytes
         }
+        if update.hasFinishReason { failover.receivedFinishReason(at: now) }
         if isTooLong { return action(failover.reachedBound()) }
         switch update.verdict {
         case nil: return .none
         case .ended(let end): return action(failover.finished(end, at: now))
         case .broken(let kind, let detail, let about):
+            if kind == .errorFrame, hasNothing { withdrawAcceptance() }
             let fault = ModelFault(kind: kind, detail: "\(current.name.provider): \(detail)")
             return .fail(AttemptFailure(fault, about: about, hasText: hasText))
         }
@@ -203,7 +221,7 @@ extension ModelCallMachine {
     mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
         let next = failover.clock(at: now)
-        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld].contains(next)
+        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld, .finishAnswer].contains(next)
         let fault = ModelFault(kind: .noFirstToken, detail: "\(current.name.provider): no text in time")
         return (action(next), isLate ? AttemptFailure(fault: fault, blamesProvider: true) : nil)
     }
@@ -229,6 +247,7 @@ extension ModelCallMachine {
             pendingFields = pendingFields ?? Fields()
             pendingFields?.isSilent = true
             return .none
+        case .finishAnswer: return .finishAnswer
         case .end(let end):
             endAttempt()
             if hasUnusedCalls, request?.isAccepted == false { noteUnusedCall() }

@@ -24,7 +24,7 @@ public enum ProviderEvent: Sendable, Equatable {
         case answered
         /// No answer came in time, or it broke, or the provider refused the key, the rate or the model.
         case failed
-        /// The provider found fault with the request itself.
+        /// The provider found fault with the request itself, or its moderation did.
         case rejected
     }
 }
@@ -68,7 +68,10 @@ final class ProviderHealth {
     }
 
     /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
-    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rests[model].map { $0 > now } ?? false }
+    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rest(of: model, at: now) != nil }
+
+    /// For how long.
+    func rest(of model: ModelName, at now: MonotonicInstant) -> Duration? { rests[model].flatMap { $0 > now ? now.duration(to: $0) : nil } }
 
     /// Whether the model has failed lately, so that a further request of a call to it is bounded like a repetition.
     func isOpen(_ model: ModelName) -> Bool { breakers[model]?.isClosed == false }

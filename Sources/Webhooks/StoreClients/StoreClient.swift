@@ -1,3 +1,4 @@
+import JSON
 import OutboundHTTP
 
 /// GET requests to the API of a store or RevenueCat, with its access token, spaced to stay below its rate limit.
@@ -32,7 +33,7 @@ struct StoreClient: Sendable {
     func get(_ segments: [String], accepting statuses: Set<Int>) async throws -> Answer {
         try await pacer.wait()
         let token = try await accessToken()
-        let path = segments.map { "/" + Self.encoded($0) }.joined()
+        let path = segments.map { "/" + PercentEncoding.encode($0) }.joined()
         let request = OutboundRequest(
             url: baseURL + path, headers: [.init("Authorization", "Bearer \(token)"), .init("Accept", "application/json")])
         let response: OutboundResponse
@@ -52,17 +53,5 @@ struct StoreClient: Sendable {
         case 401, 403, 408, 500...: throw StoreClientError.temporary("the server answered \(response.status)")
         default: throw StoreClientError.permanent("the server answered \(response.status)")
         }
-    }
-
-    /// Percent-encodes all but unreserved characters (RFC 3986 §2.3).
-    private static func encoded(_ segment: String) -> String {
-        segment.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                String(Character(Unicode.Scalar(byte)))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
     }
 }

@@ -39,7 +39,8 @@ struct Gateway {
         let models = ModelAccess(configuration, files.models, reactor: reactor, logger: logger)
         longestTurn = models.models.longestTurn
         let turns = TurnParts(
-            configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
+            configuration, local: local, documents: documents, databases: databases, longestAnswers: models.longestAnswers,
+            reactor: reactor, logger: logger)
         let work = BackgroundWork(
             configuration, files, databases: databases, local: local, outbound: outbound, documents: documents, models: models,
             turns: turns, logger: logger)

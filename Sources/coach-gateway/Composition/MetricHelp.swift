@@ -5,8 +5,8 @@ enum MetricHelp {
             "1 while the model is tried after the others: five failures in a row, no money, or no key that is accepted",
         "coach_provider_probes_total": "calls that tried a model whose circuit was open",
         "coach_provider_requests_total":
-            "requests that were answered (the first text came), have failed, or were rejected for a fault of their own; also those "
-            + "that another provider's answer healed",
+            "requests that were answered (the first text came), have failed, or were rejected for a fault that the provider finds in them; also "
+            + "those that another provider's answer healed",
         "coach_provider_keys_refused_total": "keys that were refused: an operator has to look",
         "coach_hedges_started_total": "second calls that began because this model was late",
         "coach_hedges_won_total": "second calls that this model answered, the first having failed or been slower",
@@ -29,8 +29,8 @@ enum MetricHelp {
         "coach_cost_nanodollars_total": "cost of all billed calls",
         "coach_unpriced_turns_total": "turns, and summaries, with a call without a price",
         "coach_implausible_usage_total":
-            "calls billed by an estimate because the reported usage cannot be true: more than four times the estimated output (at "
-            + "least 4,096 tokens), or than the prompt's bytes and 8,192 tokens; or 0",
+            "calls billed by an estimate because the reported usage cannot be true: more than four times the estimated output and "
+            + "max_output_tokens of the model, or than the prompt's bytes and 8,192 tokens; or 0",
         "coach_refused_receipts_total": "turns that failed because the database refused their receipt for good",
         "coach_refused_requests_total":
             "requests refused by a limit: requests of a user in a minute, quota of messages, items (a fixed number of rows of an account), budget, user_turns "

@@ -12,6 +12,8 @@ struct ModelAccess {
     let models: TierModels
     /// nil when none is configured.
     let judge: SafetyJudge?
+    /// The tokens that a request may ask each model for.
+    let longestAnswers: [ModelName: Int]
 
     init(_ configuration: GatewayConfiguration, _ models: ModelConfiguration, reactor: Reactor, logger: Logger) {
         let keys = ProviderKeys(of: models, environment: configuration.processEnvironment)
@@ -19,6 +21,7 @@ struct ModelAccess {
         let transfers = TransferClient(reactor: reactor, configuration: configuration.transfers)
         self.keys = keys
         self.health = health
+        longestAnswers = models.longestAnswers
         self.models = TierModels.routes(configuration: models, keys: keys, transfers: transfers) { health.take($0) }
         judge = SafetyJudge(configuration: models, keys: keys, transfers: transfers) { health.takeFromJudge($0) }
     }

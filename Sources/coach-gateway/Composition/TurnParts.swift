@@ -27,7 +27,7 @@ struct TurnParts {
 
     init(
         _ configuration: GatewayConfiguration, local: LocalInstance, documents: EditableDocuments, databases: Databases,
-        reactor: Reactor, logger: Logger
+        longestAnswers: [ModelName: Int], reactor: Reactor, logger: Logger
     ) {
         let (instance, tiers, database) = (local.instance, documents.tiers, databases.short)
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
@@ -52,7 +52,7 @@ struct TurnParts {
         self.admission = admission
         remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
         streamLoop = StreamLoop(reactor: reactor)
-        ratios = TokenRatios()
+        ratios = TokenRatios(longestAnswers: longestAnswers)
         finalizer = TurnFinalizer(
             repository: repository, prices: documents.prices, ratios: ratios, registry: registry, spool: local.receipts, logger: logger,
             isClosing: { !admission.isOpen })

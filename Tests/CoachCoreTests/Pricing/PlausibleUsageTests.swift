@@ -18,6 +18,13 @@ struct PlausibleUsageTests {
         #expect(believed(8_000, long) && !believed(8_001, long) && !believed(Int.max, reasoning: Int.max, long))
     }
 
+    @Test("reasoning that is not shown is believed within four times what the model may output")
+    func reasoning() {
+        let reported = TokenUsage(input: 90, output: 20, reasoning: 12_000)
+        #expect(TokenEstimate.plausible(reported, for: short, longestAnswer: 4_096) == reported)
+        #expect(TokenEstimate.plausible(reported, for: short, longestAnswer: 3_000) == TokenUsage(input: 90))
+    }
+
     @Test("an input has no more tokens than the prompt has bytes, and what providers add")
     func input() {
         let limit = 4 * 100 + 8_192

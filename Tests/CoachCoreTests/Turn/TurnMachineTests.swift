@@ -48,6 +48,9 @@ struct TurnMachineTests {
         var filtered = streaming()
         let filteredEnd = filtered.ended(.filtered)
         #expect(filteredEnd?.outcome == outcome(.complete, .safety, bytes: 5))
+        var unknown = streaming()
+        let unknownEnd = unknown.ended(.unknown)
+        #expect(unknownEnd?.outcome == outcome(.complete, .stop, bytes: 5))
     }
 
     @Test("calls beside the one that answered are told; the last accepted one stays the turn's own when none answered after it")
@@ -70,6 +73,12 @@ struct TurnMachineTests {
         let voidEnd = void.ended(.failed(refused))
         #expect(voidEnd?.outcome.answeredBy == sim && voidEnd?.outcome.usage == TokenUsage(input: 7))
         #expect(voidEnd?.outcome.unusedCalls == [UnusedCall(name: other, isAccepted: false)])
+
+        var withdrawn = TurnMachine()
+        withdrawn.accepted(by: sim)
+        withdrawn.called([UnusedCall(name: sim, isAccepted: false)])
+        let withdrawnEnd = withdrawn.ended(.failed(refused))
+        #expect(withdrawnEnd?.outcome.answeredBy == nil && withdrawnEnd?.outcome.unusedCalls == [], "refused after all")
 
         var refusedTwice = TurnMachine()
         refusedTwice.called([UnusedCall(name: sim, isAccepted: false)])

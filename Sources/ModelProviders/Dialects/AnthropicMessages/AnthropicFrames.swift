@@ -7,14 +7,14 @@ struct AnthropicFrames: FrameReader {
     /// What was read from or written to the cache is not in `input_tokens`; thinking is in `output_tokens`.
     private static let inclusion = UsageTally.Inclusion(inputHasCache: false, outputHasReasoning: true)
 
-    private var stopReason: ModelEnd?
+    private var stopReason: ParsedUpdate.Verdict?
     /// `message_start` counts one token of output; what `message_delta` says is what is billed.
     private var hasFinalUsage = false
     private var template = FrameTemplate()
     private var usage = UsageTally()
     private var frame: [UInt8] = []
 
-    var verdictAtEnd: ParsedUpdate.Verdict { stopReason.map { .ended($0) } ?? .cut }
+    var verdictAtEnd: ParsedUpdate.Verdict { stopReason ?? .cut }
 
     func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
 
@@ -35,16 +35,20 @@ struct AnthropicFrames: FrameReader {
             hasFinalUsage = hasFinalUsage || event.type == "message_delta"
             update.usage = usage.classes(Self.inclusion, isFinal: hasFinalUsage)
         }
-        if let reason = event.stopReason { stopReason = Self.end(reason) }
-        if event.type == "message_stop" { return .ended(stopReason ?? .stop) }
+        if let reason = event.stopReason { stopReason = Self.verdict(reason) }
+        if stopReason != nil { update.hasFinishReason = true }
+        if event.type == "message_stop" { return stopReason ?? .ended(.stop) }
         return (event.error ?? (event.type == "error" ? ProviderError() : nil)).map(ParsedUpdate.Verdict.failed)
     }
 
-    private static func end(_ reason: String) -> ModelEnd {
+    private static func verdict(_ reason: String) -> ParsedUpdate.Verdict {
         switch reason {
-        case "max_tokens", "model_context_window_exceeded": .length
-        case "refusal": .filtered
-        default: .stop
+        case "end_turn", "stop_sequence", "tool_use", "pause_turn": .ended(.stop)
+        case "max_tokens", "model_context_window_exceeded": .ended(.length)
+        case "refusal", "content_filter": .ended(.filtered)
+        // Compatible servers.
+        case "error", "abort": .broken(.errorFrame, detail: reason)
+        default: .ended(.unknown)
         }
     }
 }

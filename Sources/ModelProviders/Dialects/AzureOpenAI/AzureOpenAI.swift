@@ -10,6 +10,7 @@ enum AzureOpenAI: WireFormat {
     static let keyHeader = Provider.KeyHeader.field("api-key")
     static let settings = [DialectSetting(name: "api_version")]
     static let reserved = OpenAIRequest.reserved
+    static let omittable = OpenAIRequest.omittable
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
@@ -19,7 +20,7 @@ enum AzureOpenAI: WireFormat {
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
         guard let version = call.settings["api_version"] else { return ("/openai/v1\(OpenAIRequest.path)", []) }
-        return ("/openai/deployments/\(Provider.percentEncoded(call.model))\(OpenAIRequest.path)", [("api-version", version)])
+        return ("/openai/deployments/\(PercentEncoding.encode(call.model))\(OpenAIRequest.path)", [("api-version", version)])
     }
 
     static func makeReader(model: String) -> any AnswerReader { OpenAIChat.makeReader(model: model) }

@@ -22,7 +22,7 @@ struct BedrockAnswerReader: AnswerReader {
 
     init(model: String) {
         // Claude and Nova do not count what the cache gave; OpenAI's models on Bedrock do (measured by others in their streams).
-        let isOpenAI = model.split(separator: ".").contains("openai")
+        let isOpenAI = BedrockConverse.has(model) { $0 == "openai" }
         progress = Progress(inclusion: UsageTally.Inclusion(inputHasCache: isOpenAI, outputHasReasoning: true))
     }
 
@@ -97,26 +97,30 @@ extension BedrockAnswerReader.Progress {
         default: return
         }
         try json.finish()
+        if end != nil { update.hasFinishReason = true }
     }
 
     private mutating func readUsage(_ json: inout JSONCursor) throws(JSONError) {
+        var later = UsageTally()
         while let key = try json.nextKey() {
             switch key {
-            case "inputTokens": usage.input.raise(to: try json.count())
-            case "outputTokens": usage.output.raise(to: try json.count())
-            case "cacheReadInputTokens": usage.cachedInput.raise(to: try json.count())
-            case "cacheWriteInputTokens": usage.cacheWrite.raise(to: try json.count())
+            case "inputTokens": later.input = try json.count()
+            case "outputTokens": later.output = try json.count()
+            case "cacheReadInputTokens": later.cachedInput = try json.count()
+            case "cacheWriteInputTokens": later.cacheWrite = try json.count()
             default: continue
             }
         }
+        usage.merge(later)
     }
 
     private static func verdict(_ reason: String) -> ParsedUpdate.Verdict {
         switch reason {
+        case "end_turn", "stop_sequence", "tool_use": .ended(.stop)
         case "max_tokens", "model_context_window_exceeded": .ended(.length)
         case "guardrail_intervened", "content_filtered": .ended(.filtered)
-        case "malformed_model_output", "malformed_tool_use": .broken(.errorFrame, detail: reason)
-        default: .ended(.stop)
+        case _ where reason.hasPrefix("malformed_"): .broken(.errorFrame, detail: ErrorCode.isCode(reason) ? reason : "malformed")
+        default: .ended(.unknown)
         }
     }
 }

@@ -14,16 +14,27 @@ enum BedrockConverse: WireFormat {
     ]
 
     private static let promptCache = "prompt_cache"
+    private static let modelFamily = "model_family"
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
+        var options: [String: JSONValue] = [:]
         let marks: Bool? = try json.optional(promptCache)
-        return marks.map { [promptCache: .bool($0)] } ?? [:]
+        options[promptCache] = marks.map { JSONValue.bool($0) }
+        options[modelFamily] = try json.optional(modelFamily, .text(1...200)).map { JSONValue.string($0) }
+        return options
+    }
+
+    /// The ARN of an inference profile does not tell it.
+    static func family(of model: String, options: [String: JSONValue]) -> String { options[modelFamily]?.string ?? model }
+
+    /// Whether a model's id, or the ARN that ends with it, has this part: `openai` of `eu.openai.gpt-…`.
+    static func has(_ model: String, _ isPart: (Substring) -> Bool) -> Bool {
+        model.split { $0 == "." || $0 == "/" }.contains(where: isPart)
     }
 
     /// Claude and Nova do; other models refuse requests with cache points, older Claudes too.
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool {
-        let parts = model.split { $0 == "." || $0 == "/" }
-        return options[promptCache]?.bool ?? parts.contains { $0 == "anthropic" || $0.hasPrefix("nova") }
+        options[promptCache]?.bool ?? has(family(of: model, options: options)) { $0 == "anthropic" || $0.hasPrefix("nova") }
     }
 
     static func encode(_ prompt: Prompt) -> [UInt8] { encode(prompt, hasCachePoints: false) }
@@ -76,7 +87,7 @@ enum BedrockConverse: WireFormat {
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
-        ("/model/\(Provider.percentEncoded(call.model))/converse-stream", [])
+        ("/model/\(PercentEncoding.encode(call.model))/converse-stream", [])
     }
 
     static func key(in settings: [String: String]) -> String? { AccessKey(settings: settings)?.text }

@@ -39,6 +39,6 @@ struct SignatureV4 {
 
     /// The path is encoded on the wire, and once more in what is signed: `:` is `%3A`, then `%253A`.
     private static func encodedAgain(_ path: String) -> String {
-        path.split(separator: "/", omittingEmptySubsequences: false).map { Provider.percentEncoded(String($0)) }.joined(separator: "/")
+        path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
     }
 }

@@ -52,7 +52,7 @@ enum Gemini: WireFormat {
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
-        ("/models/\(Provider.percentEncoded(call.model)):streamGenerateContent", [("alt", "sse")])
+        ("/models/\(PercentEncoding.encode(call.model)):streamGenerateContent", [("alt", "sse")])
     }
 
     static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(GeminiFrames()) }
@@ -62,7 +62,8 @@ enum Gemini: WireFormat {
     /// The `error` of a body or of a frame.
     static func error(_ error: JSONValue?) -> ProviderError {
         // A wrong key is a 400 whose details name the reason.
-        let reasons = (error?["details"]?.elements ?? []).compactMap { $0["reason"]?.string }
+        let details = error?["details"]?.elements ?? []
+        let reasons = details.compactMap { $0["reason"]?.string }
         let isAboutKey = reasons.contains { $0.hasPrefix("API_KEY_") }
         let code = ErrorCode.first(of: ["status", "code"], in: error)
         let kind: ProviderError.Kind =
@@ -71,9 +72,12 @@ enum Gemini: WireFormat {
             case "UNAUTHENTICATED": .key
             case "PERMISSION_DENIED": .access
             case "RESOURCE_EXHAUSTED": .rateLimit
-            case "INVALID_ARGUMENT", "400": .badRequest
+            case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "400": .badRequest
             default: .other
             }
-        return ProviderError(code: code, kind: kind)
+        // `google.rpc.RetryInfo`: "17s", or a fraction of seconds.
+        let delay = details.lazy.compactMap { $0["retryDelay"]?.string }.first { $0.hasSuffix("s") }
+        let pause = delay.flatMap { Double($0.dropLast()) }.flatMap { Duration.sane(seconds: $0) }
+        return ProviderError(code: code, kind: kind, retryAfter: pause)
     }
 }

@@ -20,6 +20,7 @@ struct GeminiFrames: FrameReader {
         let chunk = try GeminiChunk(frame, text: &update.text)
         if chunk.isPromptBlocked { finish = .ended(.filtered) }
         if let reason = chunk.finishReason { finish = Self.verdict(reason) }
+        if finish != nil { update.hasFinishReason = true }
         update.reasoningBytes += chunk.reasoningBytes
         if let counts = chunk.usage {
             usage.merge(counts)
@@ -33,9 +34,11 @@ struct GeminiFrames: FrameReader {
         case "", "FINISH_REASON_UNSPECIFIED": nil
         case "STOP": .ended(.stop)
         case "MAX_TOKENS": .ended(.length)
-        case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY": .ended(.filtered)
-        case "OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL": .broken(.errorFrame, detail: reason)
-        default: .ended(.stop)
+        case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR": .ended(.filtered)
+        case _ where reason.hasPrefix("IMAGE_"): .ended(.filtered)
+        case "OTHER", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE": .broken(.errorFrame, detail: reason)
+        case _ where reason.hasPrefix("MALFORMED_"): .broken(.errorFrame, detail: ErrorCode.isCode(reason) ? reason : "malformed")
+        default: .ended(.unknown)
         }
     }
 }

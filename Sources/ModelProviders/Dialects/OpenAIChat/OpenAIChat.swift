@@ -7,6 +7,7 @@ enum OpenAIChat: WireFormat {
     static let name = "openai"
     static let basePath = "/v1"
     static let reserved = OpenAIRequest.reserved
+    static let omittable = OpenAIRequest.omittable
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
         try OpenAIRequest.options(json)
@@ -17,7 +18,7 @@ enum OpenAIChat: WireFormat {
     static func write(_ call: DialectCall, to json: inout JSONWriter) {
         json.member("model", call.model)
         OpenAIRequest.write(call, tokenLimit: .maxCompletionTokens, to: &json)
-        json.member("store", false)
+        if !call.omitted.contains("store") { json.member("store", false) }
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { (OpenAIRequest.path, []) }

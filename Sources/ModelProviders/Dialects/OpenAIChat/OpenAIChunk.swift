@@ -144,15 +144,17 @@ struct OpenAIChunk {
         return start..<json.offset - 1
     }
 
-    /// nil for an empty reason, which some servers send before the end. We offer no tools; other words of compatible servers mean an end.
+    /// nil for an empty reason, which some servers send before the end. We offer no tools.
     private static func finish(_ reason: String) -> Finish? {
         switch reason {
         case "": nil
+        case "stop", "tool_calls", "function_call", "eos", "eos_token", "stop_sequence", "end_turn": .end(.stop)
         case "length", "max_tokens", "model_length": .end(.length)
-        case "content_filter": .end(.filtered)
-        // OpenRouter and Mistral; DeepSeek.
-        case "error", "insufficient_system_resource": .failure(reason)
-        default: .end(.stop)
+        // OpenAI; GLM.
+        case "content_filter", "sensitive": .end(.filtered)
+        // OpenRouter and Mistral; vLLM and SGLang; DeepSeek; GLM.
+        case "error", "abort", "insufficient_system_resource", "network_error": .failure(reason)
+        default: .end(.unknown)
         }
     }
 }

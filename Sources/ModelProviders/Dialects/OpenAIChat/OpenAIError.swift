@@ -14,7 +14,7 @@ enum OpenAIError {
     ]
     private static let rateLimit: Set<String> = ["rate_limit_exceeded", "rate_limit_error", "429"]
     private static let badRequest: Set<String> = [
-        "invalid_prompt", "invalid_request_error", "context_length_exceeded",
+        "invalid_prompt", "content_policy_violation", "invalid_request_error", "context_length_exceeded",
         // vLLM and llama.cpp, whose code is the status.
         "BadRequestError", "exceed_context_size_error", "400", "413", "422",
     ]

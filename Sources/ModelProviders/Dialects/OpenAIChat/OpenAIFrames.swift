@@ -34,6 +34,7 @@ struct OpenAIFrames: FrameReader {
         if let places = chunk.ordinaryPlaces { template.learn(data, places) }
         update.reasoningBytes += chunk.reasoningBytes
         finish = chunk.finish ?? finish
+        if finish != nil { update.hasFinishReason = true }
         if let counts = chunk.usage {
             usage.merge(counts)
             // vLLM can report with every chunk. The report at the end comes with the finish reason, after it, or without a choice.

@@ -13,6 +13,7 @@ enum OpenAIRequest {
     static let reserved: Set<String> = [
         "model", "messages", "stream", "stream_options", "max_completion_tokens", "max_tokens", "temperature", "store", "n",
     ]
+    static let omittable: Set<String> = ["stream_options", "store"]
     private static let tokenLimitOption = "token_limit_field"
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
@@ -37,8 +38,10 @@ enum OpenAIRequest {
     /// All members but the model and the messages.
     static func write(_ call: DialectCall, tokenLimit field: TokenLimitField, to json: inout JSONWriter) {
         json.member("stream", true)
-        json.key(literal: "stream_options")
-        json.object { $0.member("include_usage", true) }
+        if !call.omitted.contains("stream_options") {
+            json.key(literal: "stream_options")
+            json.object { $0.member("include_usage", true) }
+        }
         switch call.options[tokenLimitOption]?.string.flatMap(TokenLimitField.init) ?? field {
         case .maxCompletionTokens: json.member("max_completion_tokens", call.maximumOutputTokens)
         case .maxTokens: json.member("max_tokens", call.maximumOutputTokens)

@@ -7,6 +7,7 @@ enum OpenAIUsage {
     /// The object that the cursor stands before.
     static func read(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {
         var usage = UsageTally()
+        var total: Int?
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {
@@ -23,10 +24,17 @@ enum OpenAIUsage {
                 while let key = try json.nextKey() {
                     if key == "reasoning_tokens" { usage.reasoning = try json.count() }
                 }
+            case "total_tokens": total = try json.count()
             // DeepSeek and Mistral.
             case "prompt_cache_hit_tokens", "num_cached_tokens": usage.cachedInput.raise(to: try json.count())
             default: continue
             }
+        }
+        // xAI counts reasoning apart, which only the sum shows.
+        if let input = usage.input, let output = usage.output, let reasoning = usage.reasoning, reasoning > 0,
+            total == input + output + reasoning
+        {
+            usage.output = output + reasoning
         }
         return usage
     }

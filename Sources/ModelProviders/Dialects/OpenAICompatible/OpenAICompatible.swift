@@ -9,6 +9,7 @@ enum OpenAICompatible: WireFormat {
     static let basePath = OpenAIChat.basePath
     /// `store` is not sent: servers that know it have it in `parameters`.
     static let reserved = OpenAIRequest.reserved.subtracting(["store"])
+    static let omittable = OpenAIRequest.omittable
     static let needsStatedOptOut = true
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }

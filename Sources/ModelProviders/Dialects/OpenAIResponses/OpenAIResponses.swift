@@ -9,6 +9,7 @@ enum OpenAIResponses: WireFormat {
     static let reserved: Set<String> = [
         "model", "input", "stream", "stream_options", "max_output_tokens", "temperature", "store", "background",
     ]
+    static let omittable: Set<String> = ["stream_options", "store"]
 
     static func encode(_ prompt: Prompt) -> [UInt8] {
         JSONWriter.members { json in
@@ -27,11 +28,13 @@ enum OpenAIResponses: WireFormat {
     static func write(_ call: DialectCall, to json: inout JSONWriter) {
         json.member("model", call.model)
         json.member("stream", true)
-        json.key(literal: "stream_options")
-        json.object { $0.member("include_obfuscation", false) }
+        if !call.omitted.contains("stream_options") {
+            json.key(literal: "stream_options")
+            json.object { $0.member("include_obfuscation", false) }
+        }
         json.member("max_output_tokens", call.maximumOutputTokens)
         if let temperature = call.temperature { json.member("temperature", temperature) }
-        json.member("store", false)
+        if !call.omitted.contains("store") { json.member("store", false) }
     }
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { ("/responses", []) }
