@@ -143,6 +143,7 @@ enum FunctionExpectation {
         "gateway.confirm_removal(uuid, text)",
         "gateway.claim_idempotency_key(uuid, text, text, bytea)",
         "gateway.complete_idempotency_key(uuid, text, integer, text)",
+        "gateway.complete_idempotency_key_2(uuid, text, integer, text, bigint)",
         "gateway.release_idempotency_key(uuid, text, boolean)",
         "gateway.publish_within_tier(uuid, uuid, integer, text, jsonb, integer[], text)",
         "gateway.end_publication(uuid, uuid, bigint[], text)",

@@ -35,12 +35,17 @@ struct ConversationTests {
     @Test("a change with If-Match needs the current version; the error for a stale one has the current version")
     func versions() async throws {
         let user = try await TestBed.shared().testUser()
-        let id = try #require(try await user.send("POST", Self.path, ["title": "One", "domain": "fitness"]).data["id"])
+        let draft: [String: Any] = ["title": "One", "domain": "fitness"]
+        let made = try await user.send("POST", Self.path, draft, headers: ["Idempotency-Key": "one"])
+        let id = try #require(made.data["id"])
         let read = try await user.send("GET", "\(Self.path)/\(id)")
         let tag = try #require(read.headers["etag"])
+        #expect(made.status == 201 && made.headers["etag"] == tag)
         #expect(try await user.send("GET", "\(Self.path)/\(id)", headers: ["If-None-Match": tag]).status == 304)
         let changed = try await user.send("PATCH", "\(Self.path)/\(id)", ["title": "Two"], headers: ["If-Match": tag])
         #expect(changed.status == 200 && changed.data["title"] == "Two" && changed.data["domain"] == "fitness")
+        let repeated = try await user.send("POST", Self.path, draft, headers: ["Idempotency-Key": "one"])
+        #expect(repeated.data["title"] == "One" && repeated.headers["etag"] == tag, "the same answer")
         let stale = try await user.send("PATCH", "\(Self.path)/\(id)", ["title": "Three"], headers: ["If-Match": tag])
         #expect(stale.status == 412 && stale.errorCode == "BIZ_2008" && stale.error["action"] == "reload")
         #expect(stale.headers["etag"] == changed.headers["etag"])
