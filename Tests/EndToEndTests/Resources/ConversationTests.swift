@@ -92,6 +92,11 @@ struct ConversationTests {
         for number in 1...3 { #expect(try await user.send("POST", Self.path, ["title": "\(number)"]).status == 201) }
         let all = try await user.send("GET", "\(Self.path)?limit=2&updated_since=2020-01-01T00:00:00Z")
         #expect(all.list.count == 2)
+        let (part, whole) = (all.json.object("pagination"), try await user.send("GET", Self.path).json.object("pagination"))
+        #expect(part.isNull("next_cursor") && part.flag("has_next") == false && part.flag("has_more") == true)
+        #expect(whole.flag("has_next") == false && whole.flag("has_more") == false)
+        let first = try await user.send("GET", "\(Self.path)?limit=2").json.object("pagination")
+        #expect(first["next_cursor"] != nil && first.flag("has_next") == true && first.flag("has_more") == false)
         let rest = try #require(all.json.object("pagination")["next_updated_since"])
         #expect(try await user.send("GET", "\(Self.path)?updated_since=\(rest)").list.count == 1)
         let last = try #require(all.list.last)
