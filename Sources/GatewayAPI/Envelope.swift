@@ -34,24 +34,27 @@ public struct FigureMeta: Sendable, Equatable {
 
 /// The `pagination` member of lists.
 public struct Pagination: Sendable, Equatable {
-    /// An opaque cursor for the next page; nil on the last page.
+    /// An opaque cursor for the next page; nil on the last page, and on pages of changes.
     public var nextCursor: String?
-    /// Whether another page follows.
-    public var hasNext: Bool
     /// On lists with `updated_since`: the opaque value of `updated_since` for the next request. Nil on pages that were requested with a
     /// cursor: the value of the first page applies to all pages.
     public var nextUpdatedSince: String?
+    /// Whether there are later changes already, which `nextUpdatedSince` continues with.
+    public var hasMore: Bool
     /// Whether the `updated_since` of the request is too old or from another database. The page is then the first one of the whole list, and
     /// the client drops what it stored.
     public var reset: Bool
 
     /// Creates the pagination of a list with `updated_since`. A page of changes is continued with `nextUpdatedSince`.
-    public init(nextCursor: String?, hasNext: Bool, nextUpdatedSince: String?, reset: Bool = false) {
+    public init(nextCursor: String?, nextUpdatedSince: String?, hasMore: Bool = false, reset: Bool = false) {
         self.nextCursor = nextCursor
-        self.hasNext = hasNext
         self.nextUpdatedSince = nextUpdatedSince
+        self.hasMore = hasMore
         self.reset = reset
     }
+
+    /// Whether `nextCursor` continues the list.
+    public var hasNext: Bool { nextCursor != nil }
 }
 
 /// Encodes JSON responses: `success, data, error, meta`, and `pagination` on lists. Problem details (RFC 9457) are the alternative for errors.
@@ -110,6 +113,7 @@ public enum Envelope {
             writer.member("has_next", pagination.hasNext)
             if let next = pagination.nextUpdatedSince {
                 writer.member("next_updated_since", next)
+                writer.member("has_more", pagination.hasMore)
                 writer.member("reset", pagination.reset)
             }
         }
@@ -147,10 +151,9 @@ public struct ReceivedEnvelope: Sendable, Equatable {
             result = .failure(try json.required("error"))
         }
         if let page = try json.member("pagination") {
-            let cursor = try page.optional("next_cursor", as: String.self)
             pagination = Pagination(
-                nextCursor: cursor, hasNext: try page.optional("has_next") ?? (cursor != nil),
-                nextUpdatedSince: try page.optional("next_updated_since"), reset: try page.optional("reset") ?? false)
+                nextCursor: try page.optional("next_cursor"), nextUpdatedSince: try page.optional("next_updated_since"),
+                hasMore: try page.optional("has_more") ?? false, reset: try page.optional("reset") ?? false)
         }
         requestID = try json.member("meta")?.optional("request_id")
     }

@@ -32,7 +32,7 @@ public struct CharacterCardRoutes: Feature {
             .init(
                 """
                 Replace the draft by a character card; its system prompt is kept and never used. The body may be a PNG picture with a card in it, \
-                which becomes the avatar
+                which becomes the avatar unless the persona is published: an avatar has no draft
                 """, parameters: [.ifMatch],
                 body: Self.card, uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
         ) { request, context in
@@ -44,7 +44,8 @@ public struct CharacterCardRoutes: Feature {
                 let picture = try await Self.picture(body)
                 let card = try Self.card.value(of: picture?.card ?? body)
                 let record = try await personas.importCard(context.caller, id, card, expectedVersions)
-                if let picture { try await avatars.put(context.caller, id, picture.image) }
+                // Users would see it at once.
+                if let picture, record.status != .published { try await avatars.put(context.caller, id, picture.image) }
                 return record
             }
         }

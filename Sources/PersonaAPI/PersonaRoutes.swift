@@ -35,10 +35,8 @@ public struct PersonaRoutes: Feature {
             .list(request, context, try await personas.own(context.caller, try PageQuery.read(request)), PersonaResource.init)
         }
         creators.create(
-            Self.path, "Create a persona as a draft", body: Self.draft
-        ) { content, id, context in
-            PersonaResource(try await personas.create(context.caller, PersonaID(id), content))
-        }
+            Self.path, "Create a persona as a draft", body: Self.draft, versioned: PersonaRecord.versioned
+        ) { content, id, context in try await personas.create(context.caller, PersonaID(id), content) }
         creators.get("\(Self.path)/{id}", .init("Get the draft of a persona", response: Self.versioned)) { request, context in
             respond(request, context, try await personas.get(context.caller, try context.personaID))
         }

@@ -16,7 +16,7 @@ struct ElementsTests {
     ) -> ScriptedServer.Step {
         let bytes = Envelope.success(
             meta: ResponseMeta(requestID: "r", timestamp: .now),
-            pagination: Pagination(nextCursor: cursor, hasNext: cursor != nil, nextUpdatedSince: nil), data: { data.write(to: &$0) })
+            pagination: Pagination(nextCursor: cursor, nextUpdatedSince: nil), data: { data.write(to: &$0) })
         let headers = ["Content-Type: application/json"] + (tag.map { ["ETag: \($0)"] } ?? [])
         return ScriptedServer.response(status, headers: headers, body: String(decoding: bytes, as: UTF8.self))
     }

@@ -19,7 +19,7 @@ struct ResourceTests {
 
     private static func envelope(cursor: String? = nil, _ write: (inout JSONWriter) -> Void) -> ScriptedServer.Step {
         let bytes = Envelope.success(
-            meta: meta, pagination: Pagination(nextCursor: cursor, hasNext: cursor != nil, nextUpdatedSince: "t2", reset: cursor == nil),
+            meta: meta, pagination: Pagination(nextCursor: cursor, nextUpdatedSince: "t2", hasMore: cursor == nil, reset: cursor == nil),
             data: write)
         return ScriptedServer.response("200 OK", headers: ["Content-Type: application/json"], body: String(decoding: bytes, as: UTF8.self))
     }
@@ -69,7 +69,7 @@ struct ResourceTests {
         let server = try ScriptedServer { _, _ in [Self.envelope { writer in writer.array { Self.message.write(to: &$0) } }] }
         defer { server.stop() }
         let page = try await client(server).messages(of: Transcript.conversation, updatedSince: "t1")
-        #expect(page.elements == [Self.message] && page.nextUpdatedSince == "t2" && page.isReset && !page.hasNext)
+        #expect(page.elements == [Self.message] && page.nextUpdatedSince == "t2" && page.isReset && page.hasMore && !page.hasNext)
         #expect(server.requests[0].path.hasPrefix("/api/v1/conversations/\(Transcript.conversation.canonicalText)/messages?"))
         #expect(URLComponents(string: server.requests[0].path)?.queryItems?.last?.value == "t1")
     }

@@ -21,13 +21,19 @@ struct EnvelopeTests {
 
     @Test("a list has pagination beside its data")
     func list() throws {
-        let page = Pagination(nextCursor: "abc", hasNext: true, nextUpdatedSince: nil)
+        let page = Pagination(nextCursor: "abc", nextUpdatedSince: nil)
         let bytes = Envelope.success(meta: Self.meta, pagination: page) { writer in writer.array { _ in } }
         #expect(Samples.text(bytes).contains(#""error":null,"pagination":{"next_cursor":"abc","has_next":true},"meta""#))
         #expect(try ReceivedEnvelope(json: bytes).pagination == page)
-        let end = Pagination(nextCursor: nil, hasNext: false, nextUpdatedSince: nil)
+        let end = Pagination(nextCursor: nil, nextUpdatedSince: nil)
         let last = Envelope.success(meta: Self.meta, pagination: end) { writer in writer.array { _ in } }
         #expect(Samples.text(last).contains(#""pagination":{"next_cursor":null,"has_next":false}"#))
+        let changes = Pagination(nextCursor: nil, nextUpdatedSince: "t", hasMore: true)
+        let some = Envelope.success(meta: Self.meta, pagination: changes) { writer in writer.array { _ in } }
+        #expect(
+            Samples.text(some).contains(
+                #""pagination":{"next_cursor":null,"has_next":false,"next_updated_since":"t","has_more":true,"reset":false}"#))
+        #expect(try ReceivedEnvelope(json: some).pagination == changes)
     }
 
     @Test("a failure has the error, meta, and no data")

@@ -6,7 +6,7 @@ import HTTPEdge
 import JSON
 
 /// The archive of a user, made piece by piece. Memory is bounded by a page of the largest rows; no transaction stays open between pieces. Rows that
-/// are added meanwhile may be missing.
+/// are added meanwhile may be missing. Conversations follow the messages, so that one that begins meanwhile has no messages without it.
 struct AccountExport: Sendable {
     struct Sources: Sendable {
         let profiles: ContextProfileRepository
@@ -23,8 +23,8 @@ struct AccountExport: Sendable {
         case reports(ReportID?)
         case redemptions(PersonaID?)
         case personas(PersonaID?)
-        case conversations(ConversationID?)
         case messages(MessageID?)
+        case conversations(ConversationID?)
         case subscription
         /// The lists that are left, and the key in the first of them.
         case rows(ArraySlice<ExportedList>, String?)
@@ -52,7 +52,7 @@ struct AccountExport: Sendable {
         self.account = account
     }
 
-    /// The next piece; nil after the last. Throws `StoreFault`.
+    /// The next piece; nil after the last. Throws `StoreFault`, and `Rejection` when the user's removal began meanwhile.
     mutating func next() async throws -> [UInt8]? {
         switch stage {
         case .account:
@@ -81,18 +81,18 @@ struct AccountExport: Sendable {
         case .personas(let last):
             let rows = try await sources.contents.personas(caller, last, Self.pageLimit)
             let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .conversations(nil) : .personas(rows.last?.id)
+            stage = isLast ? .messages(nil) : .personas(rows.last?.id)
             return page("personas", rows.map { PersonaResource($0) }, isFirst: last == nil, isLast: isLast)
-        case .conversations(let last):
-            let rows = try await sources.contents.conversations(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .messages(nil) : .conversations(rows.last?.id)
-            return page("conversations", rows.map { ConversationResource($0) }, isFirst: last == nil, isLast: isLast)
         case .messages(let last):
             let rows = try await sources.contents.messages(caller, last, Self.pageLimit)
             let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .subscription : .messages(rows.last?.message.id)
+            stage = isLast ? .conversations(nil) : .messages(rows.last?.message.id)
             return page("messages", rows.map { FoundMessageResource($0) }, isFirst: last == nil, isLast: isLast)
+        case .conversations(let last):
+            let rows = try await sources.contents.conversations(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .subscription : .conversations(rows.last?.id)
+            return page("conversations", rows.map { ConversationResource($0) }, isFirst: last == nil, isLast: isLast)
         case .subscription:
             stage = .rows(ExportedList.allCases[...], nil)
             return file("subscription.jsonl", [try await sources.subscription(caller)])
@@ -113,6 +113,8 @@ struct AccountExport: Sendable {
             stage = .avatars(avatar.personaID)
             return file("avatars/\(avatar.personaID).\(avatar.image.format.fileExtension)", bytes: avatar.image.bytes)
         case .directory:
+            // A removal refuses the user before it takes the first row: without this an archive that lacks rows would look whole.
+            guard try await sources.contents.isUserActive(caller) else { throw Rejection(reason: .suspended) }
             stage = .ended
             return archive.finish()
         case .ended:

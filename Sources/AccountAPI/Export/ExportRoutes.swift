@@ -17,6 +17,7 @@ public struct ExportRoutes: Feature {
     }
 
     public func register(on routes: RouteTable) {
+        let errors = routes.errors
         routes.authenticated("Account").get(
             "/api/v1/me/export",
             .init(
@@ -29,10 +30,22 @@ public struct ExportRoutes: Feature {
             fields[.contentDisposition] = "attachment; filename=\"coach-export.zip\""
             let body = ResponseBody { writer in
                 var export = export
-                while let bytes = try await export.next() { try await writer.write(ByteBuffer(bytes: bytes)) }
+                while let bytes = try await Self.piece(of: &export, errors, context.requestID) {
+                    try await writer.write(ByteBuffer(bytes: bytes))
+                }
                 try await writer.finish(nil)
             }
             return Response(status: .ok, headers: fields, body: body)
+        }
+    }
+
+    /// The next piece of the archive. Logs why there is none, because the client sees only a closed connection.
+    private static func piece(of export: inout AccountExport, _ errors: ErrorReporter, _ requestID: String) async throws -> [UInt8]? {
+        do {
+            return try await export.next()
+        } catch let error where !(error is CancellationError) {
+            errors.reportBreak(error, requestID: requestID)
+            throw error
         }
     }
 }

@@ -32,14 +32,13 @@ public struct ConversationRoutes: Feature {
                 response: .list(ConversationResource.schema))
         ) { try await list($0, $1) }
         users.create(
-            "/api/v1/conversations", "Create an empty conversation", body: Draft.body
+            "/api/v1/conversations", "Create an empty conversation", body: Draft.body, versioned: Self.versioned
         ) { draft, id, context in
-            let record = try await conversations.create(
+            try await conversations.create(
                 context.caller,
                 ConversationDraft(
                     id: ConversationID(id), title: draft.title, domain: try domain(draft.domain),
                     personaID: draft.personaID.map(PersonaID.init), isEphemeral: draft.ephemeral))
-            return ConversationResource(record)
         }
         users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema).versioned)) {
             request, context in Self.versioned.response(try await conversations.get(context.caller, try id(context)), request, context)

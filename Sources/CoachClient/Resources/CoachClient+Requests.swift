@@ -95,7 +95,7 @@ extension CoachClient {
         let pagination = envelope.pagination
         return Page(
             elements: elements, nextCursor: pagination?.nextCursor, nextUpdatedSince: pagination?.nextUpdatedSince,
-            hasNext: pagination?.hasNext ?? false, isReset: pagination?.reset ?? false)
+            hasMore: pagination?.hasMore ?? false, isReset: pagination?.reset ?? false)
     }
 
     /// All pages of a list.

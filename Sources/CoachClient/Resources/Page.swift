@@ -10,8 +10,10 @@ extension CoachClient {
         public var nextCursor: String?
         /// `updatedSince` for the changes after this page; nil on pages that were requested with a cursor.
         public var nextUpdatedSince: String?
-        /// Whether more elements follow, by `nextCursor`, or by `nextUpdatedSince` if the page was requested with `updatedSince`.
-        public var hasNext: Bool
+        /// Whether more elements follow, by `nextCursor`.
+        public var hasNext: Bool { nextCursor != nil }
+        /// Whether more changes follow, by `nextUpdatedSince`.
+        public var hasMore: Bool
         /// Whether `updatedSince` is no longer valid: the page is the first one of the whole list, and the app must drop what it stored.
         public var isReset: Bool
     }

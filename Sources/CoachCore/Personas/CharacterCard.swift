@@ -35,14 +35,16 @@ public struct CharacterCard: Sendable, Equatable {
         json = body.value
     }
 
-    /// The card of a persona: the imported one, with the name and the content of now.
+    /// The card of a persona: the imported one, with the name and the content of now, in its own texts and for ourselves.
     /// - Parameter imported: nil for a persona that was not imported.
     public static func exported(_ content: JSONValue, imported: JSONValue?) -> JSONValue {
         let card = imported ?? ["spec": "chara_card_v3", "spec_version": "3.0", "data": .object(emptyData)]
-        let data = card["data"] ?? .object([])
-        let name = content["name"] ?? ""
+        var data = (card["data"] ?? .object([])).setting("name", to: content["name"] ?? "")
+        for (field, text) in CharacterCardTexts(data).replaced(for: content, isImported: imported != nil) {
+            data = data.setting(field, to: .string(text))
+        }
         let extensions = (data["extensions"] ?? .object([])).setting(extensionName, to: content)
-        return card.setting("data", to: data.setting("name", to: name).setting("extensions", to: extensions))
+        return card.setting("data", to: data.setting("extensions", to: extensions))
     }
 
     /// The members that V2 and V3 require.
@@ -56,48 +58,29 @@ public struct CharacterCard: Sendable, Equatable {
         ]
 
     private static func content(of data: JSONReader, name: String) throws(JSONFinding) -> Mapped {
+        for field in CharacterCardTexts.fields + ["nickname"] { _ = try data.optional(field, .text(0...JSONField<String>.anyLength)) }
+        let texts = CharacterCardTexts(data.value)
         if let own = try data.value("extensions")?[extensionName], own.members != nil {
-            return Mapped(content: own.setting("name", to: .string(name)), isOwn: true)
+            let (content, changed) = texts.merged(into: own.setting("name", to: .string(name)))
+            return Mapped(content: content, changed: changed)
         }
-        let nickname = try data.optional("nickname", .text(0...JSONField<String>.anyLength)) ?? ""
-        func text(_ field: String) throws(JSONFinding) -> String {
-            let text = try data.optional(field, .text(0...JSONField<String>.anyLength)) ?? ""
-            return withoutPlaceholders(text, character: nickname.isEmpty ? name : nickname)
-        }
-        // A card's `description` describes the character to the model; its notes are for people.
-        let notes = try text("creator_notes")
-        var personality: [JSONValue] = []
-        for field in ["description", "personality"] {
-            let text = try text(field)
-            if !text.isEmpty { personality.append(.string(text)) }
-        }
-        let scenario = try text("scenario")
-        return Mapped(
-            content: [
-                "name": .string(name), "description": .string(notes), "personality": .array(personality),
-                "methodology": scenario.isEmpty ? .null : .string(scenario),
-            ], isOwn: false)
-    }
-
-    /// Replaces the placeholders of character and user, as both specifications require; V3 prefers the nickname. An import does not know the
-    /// users, so their placeholder becomes "the user".
-    private static func withoutPlaceholders(_ text: String, character: String) -> String {
-        text.replacing(/(?i)\{\{\s*(?:char|(user))\s*\}\}|<(?:bot|char|(user))>/) { match in
-            match.1 == nil && match.2 == nil ? character : "the user"
-        }
+        let members = texts.content.map { JSONMember($0.member, $0.value) }
+        return Mapped(content: .object([JSONMember("name", .string(name))] + members), changed: nil)
     }
 
     private struct Mapped {
         var content: JSONValue
-        var isOwn: Bool
+        /// The members that are of the card's own texts and not of our extension; nil: all.
+        var changed: Set<String>?
 
         /// The path in the card of what a finding is about.
         func path(_ field: String) -> String {
             if field == "name" { return "data.name" }
-            if isOwn { return "data.extensions.\(CharacterCard.extensionName).\(field)" }
+            if changed?.contains(field) == false { return "data.extensions.\(CharacterCard.extensionName).\(field)" }
             return switch field {
             case "description": "data.creator_notes"
             case "methodology": "data.scenario"
+            case "tone": "data.personality"
             default: "data.description"
             }
         }
@@ -107,15 +90,6 @@ public struct CharacterCard: Sendable, Equatable {
 extension JSONField<String> {
     /// For texts whose length is checked elsewhere.
     fileprivate static var anyLength: Int { Int.max }
-}
-
-extension JSONValue {
-    /// This object with a member replaced, or added at its end.
-    fileprivate func setting(_ key: String, to value: JSONValue) -> JSONValue {
-        var all = members ?? []
-        if let index = all.lastIndex(where: { $0.key == key }) { all[index].value = value } else { all.append(JSONMember(key, value)) }
-        return .object(all)
-    }
 }
 
 extension JSONValue {

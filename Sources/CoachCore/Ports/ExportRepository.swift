@@ -16,6 +16,8 @@ public struct ExportRepository: Sendable {
     public var rows: @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
     /// The avatar of the first of the user's own personas after one that has an avatar.
     public var avatar: @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?
+    /// Neither suspended nor removed. False before a removal takes the first row.
+    public var isUserActive: @Sendable (Caller) async throws -> Bool
 
     public init(
         conversations: @escaping @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord],
@@ -25,7 +27,8 @@ public struct ExportRepository: Sendable {
         redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
         personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord],
         rows: @escaping @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow],
-        avatar: @escaping @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?
+        avatar: @escaping @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?,
+        isUserActive: @escaping @Sendable (Caller) async throws -> Bool
     ) {
         self.conversations = conversations
         self.messages = messages
@@ -35,6 +38,7 @@ public struct ExportRepository: Sendable {
         self.personas = personas
         self.rows = rows
         self.avatar = avatar
+        self.isUserActive = isUserActive
     }
 }
 

@@ -60,7 +60,8 @@ public struct PersonaSharing: Sendable {
     public var redeem: @Sendable (Caller, _ token: String) async throws -> PersonaID
     /// The persona behind a token, for anyone; counts nothing. nil when the link cannot be redeemed by a new user.
     public var shared: @Sendable (_ token: String) async throws -> PublishedPersona?
-    /// The persona of a conversation of the caller; `notFound` for a conversation without a persona, too.
+    /// The persona that answers in a conversation of the caller; `notFound` for a conversation without one, too, or whose persona was deleted or
+    /// withdrawn.
     public var persona: @Sendable (Caller, ConversationID) async throws -> ConversationPersona
     /// Lets the conversation go on with the published version.
     public var acceptVersion: @Sendable (Caller, ConversationID) async throws -> ConversationPersona

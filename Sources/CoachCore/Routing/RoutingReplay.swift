@@ -13,10 +13,10 @@ public struct RoutingReplay: Sendable, Equatable {
 
     /// How many messages were tried.
     public var messages: Int
-    /// Numbers of messages that would be routed differently.
-    public var changes: [Change: Int]
+    /// Authors of messages that would be routed differently.
+    public var changes: [Change: Set<Int>]
 
-    public init(messages: Int = 0, changes: [Change: Int] = [:]) {
+    public init(messages: Int = 0, changes: [Change: Set<Int>] = [:]) {
         self.messages = messages
         self.changes = changes
     }
@@ -27,18 +27,19 @@ public struct RoutingReplay: Sendable, Equatable {
             DomainRouter().decide(scores, pinned: nil, persona: nil, conversationDomain: message.conversationDomain).domain
         }
         messages += 1
-        if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: 0] += 1 }
+        if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: []].insert(message.author) }
     }
 
-    /// What operators read of the numbers: multiples of this. By exact ones they could try a word after another, and learn what one user wrote.
+    /// What operators read of the numbers: multiples of this. By exact ones they could try a word after another, and learn what one user wrote; so they
+    /// could if a user counted more than once.
     public static let step = FigureValue.smallestCount
 
-    /// How many messages would go elsewhere, rounded down to steps; nil below the first, also when there is none.
-    public var roundedTotal: Int? { Self.rounded(changes.values.reduce(0, +)) }
+    /// How many messages would go elsewhere, one of each user at most, rounded down to steps; nil below the first, also when there is none.
+    public var roundedTotal: Int? { Self.rounded(changes.values.reduce(into: []) { $0.formUnion($1) }) }
     /// The changes of a step of messages or more.
     public var roundedChanges: [Change: Int] { changes.compactMapValues(Self.rounded) }
 
-    private static func rounded(_ count: Int) -> Int? { count < step ? nil : count / step * step }
+    private static func rounded(_ authors: Set<Int>) -> Int? { authors.count < step ? nil : authors.count / step * step }
 }
 
 /// A message whose domain the router decided.
@@ -46,9 +47,12 @@ public struct RoutedMessage: Sendable, Equatable {
     public var text: String
     /// The domain that the conversation had before.
     public var conversationDomain: Domain?
+    /// A number that tells the users of one answer apart.
+    public var author: Int
 
-    public init(text: String, conversationDomain: Domain?) {
+    public init(text: String, conversationDomain: Domain?, author: Int) {
         self.text = text
         self.conversationDomain = conversationDomain
+        self.author = author
     }
 }

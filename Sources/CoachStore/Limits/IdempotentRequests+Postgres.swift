@@ -14,7 +14,10 @@ extension IdempotentRequests {
             complete: { caller, key, answer in
                 let data = String(decoding: answer.data, as: UTF8.self)
                 let _: String? = try await client.call(
-                    "gateway.complete_idempotency_key(\(caller.userID), \(key), \(answer.status)::integer, \(data))", for: caller)
+                    """
+                    gateway.complete_idempotency_key_2(
+                        \(caller.userID), \(key), \(answer.status)::integer, \(data), \(answer.version)::bigint)
+                    """, for: caller)
             },
             release: { caller, key, createdNothing in
                 let _: String? = try await client.call(
@@ -37,7 +40,8 @@ private struct ClaimAnswer: JSONReadable {
         case .claimed: claim = .claimed(resourceID: try json.required("resource_id"))
         case .completed:
             let data: String = try json.required("data")
-            claim = .completed(CreationAnswer(status: try json.required("status"), data: Array(data.utf8)))
+            claim = .completed(
+                CreationAnswer(status: try json.required("status"), data: Array(data.utf8), version: try json.optional("version")))
         case .inProgress: claim = .inProgress
         case .conflict: claim = .conflict
         }

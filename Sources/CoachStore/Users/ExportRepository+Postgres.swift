@@ -71,6 +71,10 @@ extension ExportRepository {
                 return try await client.gatewayRows(.page(avatars, by: "a.persona_id", after: last, 1), for: caller) { row in
                     ExportedAvatar(personaID: PersonaID(try row.value(0)), image: try AvatarImage(row: row, at: 1))
                 }.first
+            },
+            isUserActive: { caller in
+                let row: Query = "select 1 from public.users where id = \(caller.userID) and suspended_at is null"
+                return try await !client.userRows(row, for: caller) { try $0.value(0, as: Int.self) }.isEmpty
             })
     }
 }

@@ -8,7 +8,7 @@ extension MessageIndexer {
     /// The index in PostgreSQL.
     public static func postgres(client: PostgresClient) -> MessageIndexer {
         MessageIndexer { userID in
-            try await client.call("gateway.index_messages(\(userID), \(messagesAtOnce)::integer, 0)", boundTo: userID)
+            try await client.call("gateway.index_messages_2(\(userID), \(messagesAtOnce)::integer, 0)", boundTo: userID)
         }
     }
 }

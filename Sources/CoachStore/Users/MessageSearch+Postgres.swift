@@ -11,7 +11,7 @@ extension MessageSearch {
     public static func postgres(client: PostgresClient) -> MessageSearch {
         MessageSearch { caller, text, request in
             let isBehind: Bool = try await client.call(
-                "gateway.index_messages(\(caller.userID), \(longestWaiting)::integer, \(newest)::integer)", for: caller)
+                "gateway.index_messages_2(\(caller.userID), \(longestWaiting)::integer, \(newest)::integer)", for: caller)
             if isBehind { let _: String? = try await client.call("gateway.request_indexing(\(caller.userID))", for: caller) }
             return try await client.search(text, of: caller, request)
         }
@@ -29,7 +29,8 @@ extension PostgresClient {
             left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where w.user_id = \(caller.userID) and m.status <> 'superseded'
                 and w.words @@ websearch_to_tsquery(
-                    gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig, \(text))
+                    gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig,
+                    gateway.searchable_query(\(text)))
             """
         if let cursor = try request.pageCursor {
             query.append(" and (m.created_at, m.id) < (\(try cursor.timestamp), \(cursor.id))")

@@ -17,7 +17,7 @@ public struct RoutingReplayResource: Sendable, Equatable {
 
     /// The newest messages whose domain the router decided, within 30 days: those that were tried.
     public var messages: Int
-    /// How many would go elsewhere, a multiple of `step`; nil when fewer than `step`, or none.
+    /// How many would go elsewhere, one of each user at most: a multiple of `step`; nil when fewer than `step`, or none.
     public var changed: Int?
     /// Those of `step` messages or more, most frequent first.
     public var changes: [Change]
@@ -32,7 +32,7 @@ public struct RoutingReplayResource: Sendable, Equatable {
 
     static let schema = Schema.object([
         .init("messages", .integer),
-        .init("changed", Schema.any.described("an integer in steps of five, rounded down, or \"<5\"")),
+        .init("changed", Schema.any.described("an integer in steps of five, rounded down, one message of each user at most; or \"<5\"")),
         .init(
             "changes",
             .array(of: .object([.init("from", .text.nullable), .init("to", .text.nullable), .init("messages", .integer)]))),

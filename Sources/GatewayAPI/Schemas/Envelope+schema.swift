@@ -30,7 +30,9 @@ extension ErrorBody {
 
 extension Pagination {
     static let schema = Schema.object([
-        .init("next_cursor", .text.nullable), .init("has_next", .boolean), .init("next_updated_since", .text, required: false),
+        .init("next_cursor", .text.nullable), .init("has_next", .boolean.described("whether there is a next_cursor")),
+        .init("next_updated_since", .text, required: false),
+        .init("has_more", .boolean.described("whether there are changes after next_updated_since already"), required: false),
         .init("reset", .boolean, required: false),
     ]).named("Pagination")
 }

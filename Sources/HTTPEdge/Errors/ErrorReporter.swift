@@ -15,6 +15,12 @@ public struct ErrorReporter: Sendable {
         return GatewayError(.unforeseen, "unforeseen error")
     }
 
+    /// Logs why a response whose head was sent is broken off.
+    public func reportBreak(_ error: any Error, requestID: String) {
+        let reason = clientError(for: error, requestID: requestID).message
+        logger.warning("response broken off", metadata: ["request_id": "\(requestID)", "error": "\(reason)"])
+    }
+
     private func report(_ reason: String, _ requestID: String) {
         logger.error("unforeseen error", metadata: ["request_id": "\(requestID)", "error": "\(reason)"])
     }

@@ -46,7 +46,7 @@ public enum PageQuery {
 extension Pagination {
     init<Element>(_ page: Page<Element>, of request: Request) {
         self.init(
-            nextCursor: page.nextCursor.map(request.seal(cursor:)), hasNext: page.nextCursor != nil || page.position?.hasMore == true,
-            nextUpdatedSince: page.position?.sealedNext, reset: page.position?.isReset == true)
+            nextCursor: page.nextCursor.map(request.seal(cursor:)), nextUpdatedSince: page.position?.sealedNext,
+            hasMore: page.position?.hasMore == true, reset: page.position?.isReset == true)
     }
 }

@@ -52,7 +52,7 @@ extension Response {
     }
 
     private func linking(_ request: Request, _ pagination: Pagination) -> Response {
-        guard pagination.hasNext, let (name, value) = pagination.next else { return self }
+        guard let (name, value) = pagination.next else { return self }
         var parameters = request.uri.queryParameters.filter { $0.key != "cursor" && $0.key != "updated_since" }
             .map { (String($0.key), String($0.value)) }
         parameters.append((name, value))
@@ -68,6 +68,6 @@ extension Response {
 extension Pagination {
     /// The query parameter of the next page.
     fileprivate var next: (name: String, value: String)? {
-        nextCursor.map { ("cursor", $0) } ?? nextUpdatedSince.map { ("updated_since", $0) }
+        nextCursor.map { ("cursor", $0) } ?? (hasMore ? nextUpdatedSince.map { ("updated_since", $0) } : nil)
     }
 }

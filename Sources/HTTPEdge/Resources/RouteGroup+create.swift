@@ -17,22 +17,37 @@ extension RouteGroup where Context == AuthenticatedContext {
         _ path: String, _ summary: String, body: JSONBody<Draft>,
         _ create: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> Resource
     ) {
+        self.create(path, summary, body: body, response: .data(Resource.schema, status: .created)) { draft, id, context in
+            CreationAnswer(try await create(draft, id, context))
+        }
+    }
+
+    /// The same for a resource with versions: the answer has its `ETag`.
+    public func create<Draft: Sendable, Record: Sendable, Resource: WireResource>(
+        _ path: String, _ summary: String, body: JSONBody<Draft>, versioned: VersionedResource<Record, Resource>,
+        _ create: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> Record
+    ) {
+        let response = RouteResponse.data(Resource.schema, status: .created).versioned
+        self.create(path, summary, body: body, response: response) { draft, id, context in
+            versioned.creation(try await create(draft, id, context))
+        }
+    }
+
+    private func create<Draft: Sendable>(
+        _ path: String, _ summary: String, body: JSONBody<Draft>, response: RouteResponse,
+        answer: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> CreationAnswer
+    ) {
         let requests = table.idempotency
-        var description = RouteDescription(
-            summary, parameters: [.idempotencyKey], body: body,
-            response: .data(Resource.schema, status: .created))
+        var description = RouteDescription(summary, parameters: [.idempotencyKey], body: body, response: response)
         description.isBodyOptional = true
         post(path, description) { request, context in
             let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)
             let bytes = try await request.collectBytes()
             let draft = try body.value(of: bytes.isEmpty ? Array("{}".utf8) : bytes)
-            let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in
-                let resource = try await create(draft, id, context)
-                return CreationAnswer(status: HTTPResponse.Status.created.code, data: JSONWriter.encode { resource.write(to: &$0) })
-            }
-            guard let key else { return .creation(try await execute(UUID.random()), context) }
+            let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in try await answer(draft, id, context) }
+            guard let key else { return .creation(try await execute(UUID.random()), request, context) }
             let idempotent = IdempotentRequest(key: key.text, route: "POST \(request.uri.path)", body: bytes)
-            return .creation(try await requests.answer(context.caller, idempotent, execute), context)
+            return .creation(try await requests.answer(context.caller, idempotent, execute), request, context)
         }
     }
 }
@@ -75,7 +90,18 @@ extension Error {
 }
 
 extension Response {
-    fileprivate static func creation(_ answer: CreationAnswer, _ context: AuthenticatedContext) -> Response {
-        .envelope(context, status: .init(code: answer.status)) { $0.raw(answer.data) }
+    fileprivate static func creation(_ answer: CreationAnswer, _ request: Request, _ context: AuthenticatedContext) -> Response {
+        let response = Response.envelope(context, status: .init(code: answer.status)) { $0.raw(answer.data) }
+        return answer.version.map { response.tagged(EntityTag(version: $0), for: request) } ?? response
     }
+}
+
+extension CreationAnswer {
+    fileprivate init(_ resource: some WireResource, version: Int64? = nil) {
+        self.init(status: HTTPResponse.Status.created.code, data: JSONWriter.encode { resource.write(to: &$0) }, version: version)
+    }
+}
+
+extension VersionedResource {
+    fileprivate func creation(_ record: Record) -> CreationAnswer { CreationAnswer(resource(record), version: version(record)) }
 }

@@ -5,8 +5,8 @@ import Hummingbird
 /// Answers about a versioned resource: the record with its `ETag`, and 412 `BIZ_2008` with the current record when a change was made from another
 /// version.
 public struct VersionedResource<Record: Sendable, Resource: WireResource>: Sendable {
-    private let resource: @Sendable (Record) -> Resource
-    private let version: @Sendable (Record) -> Int64
+    let resource: @Sendable (Record) -> Resource
+    let version: @Sendable (Record) -> Int64
 
     public init(_ resource: @escaping @Sendable (Record) -> Resource, version: @escaping @Sendable (Record) -> Int64) {
         self.resource = resource

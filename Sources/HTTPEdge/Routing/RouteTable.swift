@@ -17,7 +17,8 @@ public final class RouteTable {
     }
 
     let authenticator: Authenticator
-    let errors: ErrorReporter
+    /// For responses that are written after their handler has ended.
+    public let errors: ErrorReporter
     let idempotency: IdempotentRequests
     private(set) var entries: [Entry] = []
 

@@ -6,47 +6,43 @@ import JSON
 struct FigureComparison {
     let figure: Figure
     let query: FigureQuery
-    /// Seconds from the period before to the period: its length, in whole buckets.
-    private let distance: Double
-    /// Seconds of a bucket.
-    private let bucket: Double
+    private let buckets: FigureBuckets
+    /// The period that the figure counts: cohorts are of whole weeks.
+    private let period: Range<Date>
+    /// The one before.
+    private let former: Range<Date>
 
     init(_ figure: Figure, _ query: FigureQuery) {
         self.figure = figure
         self.query = query
-        let length = query.period.upperBound.timeIntervalSince(query.period.lowerBound)
-        bucket =
-            switch query.grain {
-            // Cohorts are of a week.
-            case _ where figure.columns.contains(where: { $0.isKey && $0.name == "cohort" }): 7 * 86_400
-            case _ where !query.groups.contains("day"): 1
-            case .hour: 3_600
-            case .day: 86_400
-            case .week: 7 * 86_400
-            }
-        // A period of whole days has an hour more when clocks are turned back in it.
-        let turnedBack: Double = bucket >= 86_400 && query.timeZone != "UTC" ? 3_600 : 0
-        distance = max(1, ((length - turnedBack) / bucket).rounded(.up)) * bucket
+        let isOfCohorts = figure.columns.contains { $0.isKey && $0.name == "cohort" }
+        buckets = FigureBuckets(isOfCohorts ? .week : query.grain, timeZone: query.timeZone)
+        period = isOfCohorts ? query.period.wholeUTCWeeks : query.period
+        former = buckets.period(before: period)
     }
 
     /// The query of the rows that those of `table` are compared with: of the whole period before, or, when `table` is a page of figures by user, of the
     /// page's users and days only.
     func previous(of table: FigureTable) -> FigureQuery {
         var previous = query
-        var period = query.period
+        previous.period = former
         if isPage(table), let user = figure.columns.firstIndex(where: { $0.name == "user_id" }), query.groups.contains("user") {
             previous.users = Set(table.rows.map { if case .text(let id) = $0[user] { id } else { nil } })
             if let day = figure.columns.firstIndex(where: { $0.kind == .time }), query.groups.contains("day"),
                 case .time(let first) = table.rows.first?[day], case .time(let last) = table.rows.last?[day]
             {
-                // Users' days are those of UTC.
-                period = max(period.lowerBound, first.date)..<min(period.upperBound, last.date.addingTimeInterval(bucket))
+                let page = counterpart(of: first)..<counterpart(of: last, advancedBy: 1)
+                if page.overlaps(former) { previous.period = page.clamped(to: former) }
             }
         }
-        previous.period = moved(period.lowerBound, by: -distance)..<moved(period.upperBound, by: -distance)
         previous.limit = FigureRoutes.longestTable
         previous.cursor = nil
         return previous
+    }
+
+    /// The beginning of the bucket that has the same place in the period before.
+    private func counterpart(of time: Timestamp, advancedBy buckets: Int = 0) -> Date {
+        self.buckets.start(of: self.buckets.number(of: former.lowerBound) + place(of: time, in: period) + buckets)
     }
 
     /// Whether there are rows before or after the table.
@@ -62,16 +58,15 @@ struct FigureComparison {
         }
     }
 
-    /// The rows of `table` with the measures of those with the same keys in `former`; null where there is none. On the last page also the rows that
-    /// only `former` has, without measures of their own, when no page came before.
+    /// The rows of `table` with the measures of those of `former` that have the same keys, and a bucket with the same place in the period before; null
+    /// where there is none. On the last page also the rows that only `former` has, without measures of their own, when no page came before.
     func rows(_ table: FigureTable, _ former: FigureTable) -> [[FigureValue]] {
-        let keys = figure.columns.indices.filter { figure.columns[$0].isKey }
         var measures = Dictionary(
-            former.rows.map { row in (keys.map { moved(row[$0]) }, row) }, uniquingKeysWith: { first, _ in first })
-        var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys.map { row[$0] })) }
+            former.rows.map { (keys(of: $0, in: self.former), $0) }, uniquingKeysWith: { first, _ in first })
+        var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys(of: row, in: period))) }
         if !isPage(table) {
             for row in former.rows {
-                guard let row = measures.removeValue(forKey: keys.map { moved(row[$0]) }) else { continue }
+                guard let row = measures.removeValue(forKey: keys(of: row, in: self.former)) else { continue }
                 rows.append(
                     figure.columns.enumerated().flatMap { index, column -> [FigureValue] in
                         column.isKey ? [moved(row[index])] : [column.withoutRow, row[index]]
@@ -79,6 +74,18 @@ struct FigureComparison {
             }
         }
         return rows
+    }
+
+    /// The keys of a row, with the place of its bucket instead of its time.
+    private func keys(of row: [FigureValue], in period: Range<Date>) -> [FigureValue] {
+        zip(figure.columns, row).filter { $0.0.isKey }.map { _, value -> FigureValue in
+            guard case .time(let time) = value else { return value }
+            return .integer(Int64(place(of: time, in: period)))
+        }
+    }
+
+    private func place(of time: Timestamp, in period: Range<Date>) -> Int {
+        buckets.number(of: time.date) - buckets.number(of: period.lowerBound)
     }
 
     private func merged(_ row: [FigureValue], _ former: [FigureValue]?) -> [FigureValue] {
@@ -90,15 +97,7 @@ struct FigureComparison {
     /// A key of the period before as one of the period.
     private func moved(_ key: FigureValue) -> FigureValue {
         guard case .time(let time) = key else { return key }
-        return .time(Timestamp(moved(time.date, by: distance)))
-    }
-
-    /// A time so many seconds later; whole days and weeks later by the calendar of the figure's time zone, in which a day may have 23 hours.
-    private func moved(_ date: Date, by seconds: Double) -> Date {
-        guard bucket >= 86_400, let zone = TimeZone(identifier: query.timeZone) else { return date.addingTimeInterval(seconds) }
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = zone
-        return calendar.date(byAdding: .day, value: Int(seconds / 86_400), to: date) ?? date.addingTimeInterval(seconds)
+        return .time(Timestamp(buckets.start(of: buckets.number(of: period.lowerBound) + place(of: time, in: former))))
     }
 }
 

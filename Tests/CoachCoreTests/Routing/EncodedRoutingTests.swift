@@ -61,11 +61,18 @@ struct EncodedRoutingTests {
         }
     }
 
-    @Test("numbers of a dry run are rounded down to steps of five, and smaller ones hidden", arguments: [0, 1, 4, 5, 9, 10, 23])
+    @Test("numbers of a dry run are rounded down to steps of five users, and smaller ones hidden", arguments: [0, 1, 4, 5, 9, 10, 23])
     func steps(count: Int) {
         let change = RoutingReplay.Change(from: .fitness, to: nil)
-        let replay = RoutingReplay(messages: 100, changes: [change: count, .init(from: nil, to: .fitness): 1])
+        let replay = RoutingReplay(messages: 100, changes: [change: Set(0..<count), .init(from: nil, to: .fitness): [99]])
         #expect(replay.roundedChanges == (count < 5 ? [:] : [change: count - count % 5]))
         #expect(replay.roundedTotal == (count < 4 ? nil : (count + 1) - (count + 1) % 5))
+    }
+
+    @Test("a user counts once in a dry run, in whatever ways their messages change")
+    func authors() {
+        let changes = [RoutingReplay.Change(from: .fitness, to: nil), .init(from: nil, to: .fitness), .init(from: nil, to: .mindset)]
+        let replay = RoutingReplay(messages: 100, changes: Dictionary(uniqueKeysWithValues: changes.map { ($0, Set(1...4)) }))
+        #expect(replay.roundedTotal == nil && replay.roundedChanges.isEmpty)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Idempotency keys of creations")
 struct IdempotentRequestsTests {
     private static let request = IdempotentRequest(key: "k 1", route: "POST /things", body: Array("{}".utf8))
-    private static let answer = CreationAnswer(status: 201, data: Array(#"{"name":"Zoë"}"#.utf8))
+    private static let answer = CreationAnswer(status: 201, data: Array(#"{"name":"Zoë"}"#.utf8), version: 1 << 40)
 
     private func newcomer(_ store: StoreFixture) async throws -> (Caller, IdempotentRequests) {
         let caller = Caller.someone()

@@ -38,7 +38,7 @@ struct OperatorTests {
         "operator.unsuspend_user(gen_random_uuid(), 'x', null)",
         "operator.put_document('limits', 'refused', 9, '{}', null, null)",
         "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
-        "operator.audit_log(null, 1)", "operator.routed_messages(1)",
+        "operator.audit_log(null, 1)", "operator.routed_messages(1)", "operator.routed_messages_2(1)",
         "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
         "operator.subscriptions(now(), now(), '{day}', 'day', 'UTC')",
         "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",
@@ -86,6 +86,21 @@ struct OperatorTests {
             "update public.users set consents = '{\"memory\": false}' where id = \(refusing.userID.uuid)")
         let rows = try await call("operator.routed_messages(5000)", as: .someone(role: .operator), store)
         #expect(rows.compactMap { $0[0] }.filter { $0.hasSuffix(mark) } == ["plain \(mark)"])
+        let messages = try await RoutedMessages.postgres(client: store.gateway).newest(.someone(role: .operator), 5_000)
+        #expect(messages.map(\.text).filter { $0.hasSuffix(mark) } == ["plain \(mark)"])
+    }
+
+    @Test("messages to route again tell users apart, and have none of the operator's own")
+    func routedMessagesOfUsers() async throws {
+        let store = try await StoreFixture.shared()
+        let (one, other, admin) = (Caller.someone(), Caller.someone(), Caller.someone(role: .operator))
+        let mark = UUID().uuidString
+        for (caller, word) in [(one, "a"), (one, "b"), (other, "c"), (admin, "d")] {
+            _ = try await store.turns().talk(caller, "\(word) \(mark)")
+        }
+        let found = try await RoutedMessages.postgres(client: store.gateway).newest(admin, 5_000).filter { $0.text.hasSuffix(mark) }
+        let authors = Dictionary(uniqueKeysWithValues: found.map { (String($0.text.prefix(1)), $0.author) })
+        #expect(authors.keys.sorted() == ["a", "b", "c"] && authors["a"] == authors["b"] && authors["a"] != authors["c"])
     }
 
     @Test("the list of functions above is complete")

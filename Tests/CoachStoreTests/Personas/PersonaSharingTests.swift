@@ -162,6 +162,13 @@ struct PersonaSharingTests {
         let stranger = try await ground.user()
         await #expect(throws: Rejection(reason: .notFound)) { try await sharing.persona(stranger, first.conversationID) }
         await #expect(throws: Rejection(reason: .notFound)) { try await sharing.acceptVersion(stranger, first.conversationID) }
+
+        try await ground.personas.unpublish(ground.creator, ground.persona, nil, "r-1")
+        #expect(try await sharing.acceptVersion(user, first.conversationID).newestVersion == nil, "it still answers")
+        try await ground.personas.delete(ground.creator, ground.persona, nil)
+        await #expect(throws: Rejection(reason: .notFound)) { try await sharing.persona(user, first.conversationID) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await sharing.acceptVersion(user, first.conversationID) }
+        #expect(try await ground.store.conversations.get(user, first.conversationID).personaID == ground.persona, "with whom it began")
     }
 }
 

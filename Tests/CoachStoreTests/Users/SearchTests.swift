@@ -45,6 +45,38 @@ struct SearchTests {
         #expect(try await contents(search, caller, "corriendo") == ["Estamos corriendo juntos"])
     }
 
+    @Test("finds a text however its accents are encoded")
+    func normalForms() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        let (composed, decomposed) = ("My r\u{E9}sum\u{E9}", "A cafe\u{301}")
+        try await store.turns().talk(caller, composed, answer: decomposed)
+        for query in ["r\u{E9}sum\u{E9}", "re\u{301}sume\u{301}"] { #expect(try await contents(search, caller, query) == [composed]) }
+        for query in ["caf\u{E9}", "cafe\u{301}"] { #expect(try await contents(search, caller, query) == [decomposed]) }
+    }
+
+    @Test("finds words of Chinese and Japanese inside of longer texts", arguments: ["ja-JP", "en", nil])
+    func unspaced(locale: String?) async throws {
+        let (store, caller, search) = try await newcomer(locale: locale)
+        let (japanese, chinese) = ("東京で働きたいです。毎日が大変。", "我想换一份工作, iPhone买了")
+        try await store.turns().talk(caller, japanese, answer: chinese)
+        for query in ["東京", "働きたい", "毎日", "\"東京で\"", "東京 大変"] {
+            #expect(try await contents(search, caller, query) == [japanese], "\(query)")
+        }
+        for query in ["工作", "iPhone 工作", "iPhone买", "-東京"] { #expect(try await contents(search, caller, query) == [chinese], "\(query)") }
+        for query in ["京東", "働工", "工作 -iPhone"] { #expect(try await contents(search, caller, query) == [], "\(query)") }
+    }
+
+    @Test("makes an index of an earlier release anew")
+    func earlierIndex() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        try await store.turns().talk(caller, "cafe\u{301}", answer: "hay")
+        #expect(try await contents(search, caller, "hay") == ["hay"])
+        let id = caller.userID.uuid
+        try await store.admin.execute("update gateway.search_progress set language = 'english' where user_id = \(id)")
+        try await store.admin.execute("update public.message_words set words = '' where user_id = \(id)")
+        #expect(try await contents(search, caller, "caf\u{E9}") == ["cafe\u{301}"])
+    }
+
     @Test("pages have every message once, and a job indexes what the first search left")
     func pages() async throws {
         let (store, caller, search) = try await newcomer(locale: nil)

@@ -235,6 +235,8 @@ struct AccountTests {
         let messages = files.objects("messages.jsonl").map { $0.object("message") }
         #expect(messages.count == 6 && messages.count { $0["content"]?.contains(word) == true } == 3)
         #expect(!String(decoding: answer.body, as: UTF8.self).contains(foreign))
-        #expect(files.objects("conversations.jsonl").count == 3)
+        let conversations = files.objects("conversations.jsonl").compactMap { $0["id"] }
+        #expect(conversations.count == 3)
+        #expect(Set(files.objects("messages.jsonl").compactMap { $0["conversation_id"] }) == Set(conversations))
     }
 }

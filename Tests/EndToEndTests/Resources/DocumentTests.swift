@@ -202,6 +202,7 @@ struct DocumentTests {
         let (editor, word) = (TestUser(gateway: gateway, role: "operator"), "zorbing")
         let messages = ["\(word)", "I love \(word)", "My \(word) \(word)"]
         for message in messages { expectDone(try await gateway.testUser().chat(message)) }
+        for message in messages { expectDone(try await editor.chat(message)) }
         expectDone(try await gateway.testUser().chat("My \(word)", ["domain": "mindset"]))
         let current = try await editor.send("GET", Self.fitness)
         let json = try JSONSerialization.jsonObject(with: Data(current.body)) as? [String: Any]
@@ -218,9 +219,13 @@ struct DocumentTests {
         body["routing"] = routing
         let few = try await dryRun()
         #expect(few["changed"] == "<5" && few.objects("changes").isEmpty, "\(few) tells that somebody used the word")
+        let talkative = gateway.testUser()
+        for message in messages + messages { expectDone(try await talkative.chat(message)) }
+        let fewUsers = try await dryRun()
+        #expect(fewUsers.number("messages") == 9 && fewUsers["changed"] == "<5" && fewUsers.objects("changes").isEmpty, "\(fewUsers)")
         for message in Array(repeating: messages, count: 5).joined() { expectDone(try await gateway.testUser().chat(message)) }
         let many = try await dryRun()
-        #expect(many.number("messages") == 18, "\(many)")
+        #expect(many.number("messages") == 24, "\(many)")
         let numbers = [many.number("changed")] + many.objects("changes").map { $0.number("messages") }
         #expect(numbers.count > 1 && numbers.allSatisfy { $0.map { $0 > 0 && $0 % 5 == 0 } == true }, "\(many)")
         #expect(many.objects("changes").allSatisfy { $0["to"] == "fitness" }, "\(many)")

@@ -38,6 +38,36 @@ struct ExportTests {
         for name in names { #expect(files[name] == text) }
     }
 
+    @Test("of a user whose removal begins meanwhile breaks off, and does not end as a smaller archive")
+    func removal() async throws {
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        let question = try await user.send("DELETE", "/api/v1/me")
+        let token = try #require(question.error.object("details")["confirmation"])
+        // More than the buffers between the gateway and this reader take.
+        try await testBed.database.fresh.psql(
+            """
+            insert into conversations (user_id, id, last_seq) values ('\(user.id)', '\(user.id)', 20000);
+            insert into messages (user_id, conversation_id, seq, role, content, token_count)
+            select '\(user.id)', '\(user.id)', n, 'user', repeat(md5(n::text), 40), 1 from generate_series(1, 20000) n
+            """)
+        let request = user.browser.head("GET", Self.path, bodyCount: nil, headers: ["Connection": "close"])
+        let port = testBed.gateway.port
+        let wire = try await Wire.run {
+            let wire = try Wire(port: port, timeout: 60)
+            try wire.send(request)
+            _ = try wire.receive(until: "account.jsonl")
+            return wire
+        }
+        #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").status == 202)
+        let end = try await Wire.run {
+            var end: [UInt8] = []
+            while let chunk = try? wire.receive(), !chunk.isEmpty { end = Array((end + chunk).suffix(64)) }
+            return end
+        }
+        #expect(!String(decoding: end, as: UTF8.self).contains("PK\u{5}\u{6}") && Array(end.suffix(5)) != Array("0\r\n\r\n".utf8))
+    }
+
     /// COACH_TEST_EXPORT_MESSAGES=1000000: the full size, which takes minutes and 2 GB of disk.
     private static let messages = ProcessInfo.processInfo.environment["COACH_TEST_EXPORT_MESSAGES"].flatMap { Int($0) } ?? 50_000
     /// How much the gateway may grow, whatever the size of the export.

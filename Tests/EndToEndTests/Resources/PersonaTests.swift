@@ -12,7 +12,7 @@ struct PersonaTests {
         let answer = try await creator.send(
             "POST", Self.path,
             ["name": name, "description": "Says \"hi\" <b>", "methodology": [Self.secret], "starters": ["Where do I start?"]])
-        #expect(answer.status == 201, "\(answer.text)")
+        #expect(answer.status == 201 && answer.headers["etag"] == "\"v1\"", "\(answer.text)")
         return try #require(answer.data["id"])
     }
 
@@ -221,6 +221,14 @@ struct PersonaTests {
         #expect(without.status == 422 && without.error.object("details")["field"] == "data")
 
         #expect(try await creator.send("POST", "\(second)/publish").status == 200)
+        let third = "\(Self.path)/\(try await made(by: creator))"
+        let text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        let pixel = Array(try #require(Data(base64Encoded: text)))
+        #expect(try await creator.browser.send("PUT", "\(third)/avatar", body: pixel).status == 200)
+        let other = try await creator.send("GET", "\(third)/card", headers: ["Accept": "image/png"]).body
+        let draft = try await creator.browser.send("PUT", "\(second)/card", body: other, headers: ["If-Match": "*"])
+        #expect(draft.status == 200 && draft.data["name"] == "Ada", "\(draft.text)")
+        #expect(try await creator.send("GET", "\(second)/avatar").body == bare, "users would see a picture that is not published")
         let path = try #require(try await creator.send("POST", "\(second)/share-links").data["path"])
         let page = try await Browser(port: gateway.port).send("GET", path)
         #expect(page.text.contains("property=\"og:image\" content=\"https://coach.example\(path)/avatar\""))

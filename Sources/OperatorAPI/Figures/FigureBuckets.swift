@@ -1,0 +1,69 @@
+import CoachCore
+import Foundation
+import JSON
+
+/// The buckets of a figure, numbered in their order: hours, days of a time zone, or its weeks from Monday.
+struct FigureBuckets {
+    private static let hour = 3_600
+    private static let day = 86_400
+
+    private let grain: FigureQuery.Grain
+    private let calendar: Calendar
+
+    init(_ grain: FigureQuery.Grain, timeZone: String) {
+        self.grain = grain
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: timeZone) ?? .gmt
+        self.calendar = calendar
+    }
+
+    /// The number of the bucket that has this time.
+    func number(of date: Date) -> Int {
+        switch grain {
+        case .hour: (Self.seconds(date) + minutesOfZone(at: date)).floorDivided(by: Self.hour)
+        case .day: day(of: date)
+        // Day 4 was a Monday.
+        case .week: (day(of: date) - 4).floorDivided(by: 7)
+        }
+    }
+
+    func start(of number: Int) -> Date {
+        switch grain {
+        case .hour:
+            let start = Date(timeIntervalSince1970: Double(number * Self.hour))
+            return start.addingTimeInterval(-Double(minutesOfZone(at: start)))
+        case .day: return start(ofDay: number)
+        case .week: return start(ofDay: number * 7 + 4)
+        }
+    }
+
+    /// The period directly before: as many local days before whole ones, which may have other hours; before any other one exactly as long.
+    func period(before period: Range<Date>) -> Range<Date> {
+        let (first, end) = (period.lowerBound, period.upperBound)
+        let days = day(of: end) - day(of: first)
+        guard start(ofDay: day(of: first)) == first, start(ofDay: day(of: end)) == end else {
+            return first.addingTimeInterval(first.timeIntervalSince(end))..<first
+        }
+        return start(ofDay: day(of: first) - days)..<first
+    }
+
+    // MARK: Local days, numbered from 1970-01-01
+
+    private func day(of date: Date) -> Int {
+        (Self.seconds(date) + calendar.timeZone.secondsFromGMT(for: date)).floorDivided(by: Self.day)
+    }
+
+    /// Where clocks skip midnight, the first time after it.
+    private func start(ofDay number: Int) -> Date {
+        let noon = Date(timeIntervalSince1970: Double(number * Self.day + Self.day / 2))
+        return calendar.startOfDay(for: noon.addingTimeInterval(-Double(calendar.timeZone.secondsFromGMT(for: noon))))
+    }
+
+    /// By how much the zone's hours are earlier than those of UTC, in seconds.
+    private func minutesOfZone(at date: Date) -> Int {
+        let offset = calendar.timeZone.secondsFromGMT(for: date)
+        return offset - offset.floorDivided(by: Self.hour) * Self.hour
+    }
+
+    private static func seconds(_ date: Date) -> Int { Int(date.timeIntervalSince1970.rounded(.down)) }
+}
