@@ -173,7 +173,8 @@ private struct Parts {
         local = try LocalInstance(configuration, database: databases.short, logger: logger)
         self.databases = databases
         turns = TurnParts(
-            configuration, local: local, documents: documents, databases: databases, reactor: reactor, logger: logger)
+            configuration, local: local, documents: documents, databases: databases, longestAnswers: [:], reactor: reactor,
+            logger: logger)
         resources = ResourceFeatures(
             databases: databases, configuration: configuration, documents: documents,
             documentStore: .postgres(client: databases.resources), tiers: documents.tiers,

@@ -56,6 +56,18 @@ struct SafetyStateTests {
         withExtendedLifetime(gateway) {}
     }
 
+    @Test("a later turn that fails has the resources before its error, and none when it succeeds")
+    func failure() async throws {
+        let user = try await TestBed.shared().testUser()
+        let conversation = try #require(try await user.chat("\(Self.acute) \(Self.quick)").first("start")?["conversation_id"])
+        let calm = try await user.chat("What shall I cook? \(Self.quick)", ["conversation_id": conversation])
+        #expect(calm.eventTypes.first == "start" && calm.eventTypes.last == "done" && calm.first("safety") == nil, "\(calm.text)")
+        let failed = try await user.chat(
+            "And tomorrow? \(sim(["http_error": ["status": 500]]))", ["conversation_id": conversation, "country": "US"])
+        #expect(failed.eventTypes == ["start", "safety", "error"], "\(failed.text)")
+        #expect(failed.first("safety")?.fields.objects("resources").isEmpty == false)
+    }
+
     @Test("at tier 4 the opening has the emergency number")
     func emergency() async throws {
         let answer = try await TestBed.shared().testUser().chat("I took all my pills \(Self.quick)", ["country": "GB"])

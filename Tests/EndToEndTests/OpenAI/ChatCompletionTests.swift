@@ -181,6 +181,29 @@ struct ChatCompletionTests {
         #expect(other.status == 400 && other.error["code"] == "BIZ_2009")
     }
 
+    @Test("after danger in an earlier message no model is unknown, and every other error has the resources")
+    func dangerInTheHistory() async throws {
+        let testBed = try await TestBed.shared()
+        func history(_ last: String) -> [[String: Any]] {
+            [message("user", "I want to kill myself"), message("assistant", "I am here."), message("user", last)]
+        }
+        func hasResources(_ error: JSONObject) -> Bool { !error.object("details").object("safety").objects("resources").isEmpty }
+        for name in ["gpt-4o", "coach:nobody"] {
+            let answer = try await complete(testBed.testUser(), history("And dinner? \(sim(["words": 2]))"), ["model": name])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        let malformed = try await complete(testBed.testUser(), history("And dinner?"), ["n": 2])
+        #expect(malformed.status == 400 && hasResources(malformed.error), "\(malformed.text)")
+        let key = try await complete(
+            testBed.testUser(), history("And dinner?"), headers: ["Idempotency-Key": String(repeating: "k", count: 200)])
+        #expect(key.status == 400 && hasResources(key.error), "\(key.text)")
+        let failing = history("And dinner? \(sim(["http_error": ["status": 500]]))")
+        let failed = try await complete(testBed.testUser(), failing)
+        #expect(failed.status == 503 && hasResources(failed.error), "\(failed.text)")
+        let stream = try await complete(testBed.testUser(), failing, ["stream": true])
+        #expect(stream.text.contains("988") || stream.text.contains("findahelpline"), "\(stream.text)")
+    }
+
     @Test("have a model for each persona that the caller may use")
     func models() async throws {
         let testBed = try await TestBed.shared()
