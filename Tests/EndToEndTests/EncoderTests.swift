@@ -97,7 +97,9 @@ struct EncoderTests {
         let failed = try await conversation(china, "I put them in the car. \(sim(["http_error": ["status": 500]]))")
         let turn = try #require(failed.answers[1].first("start")?["turn_id"])
         let again = try await failed.user.send("POST", "/functions/v1/chat-stream/\(turn)/retry")
-        #expect(failed.answers[1].first("safety") == nil && again.first("start") != nil && again.first("safety") == nil, "\(again.text)")
+        #expect(failed.answers[1].first("safety") == nil && again.first("start") != nil, "\(again.text)")
+        // Its error has the resources of the level that the first attempt has stored, but no card.
+        #expect(again.first("safety").map { $0.fields.number("tier") ?? 0 < 2 } ?? true, "\(again.text)")
 
         let client = gateway.testUser()
         let messages = [("user", boots), ("assistant", "For which trail?"), ("user", "I bought them today.")]

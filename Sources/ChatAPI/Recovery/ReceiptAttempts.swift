@@ -5,6 +5,9 @@ struct ReceiptAttempts {
     /// The number of attempts to save a receipt that the database rejects.
     static let maximumRejections = 5
 
+    /// While the database is unavailable; the last one repeats.
+    static let defaultPauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)]
+
     private let pauses: [Duration]
     private(set) var failures = 0
     /// Failures of which the receipt may be the cause: the database was there.

@@ -47,13 +47,13 @@ public final class RemoteTurnTailer: Service {
             group.addTask {
                 try await self.loop("text of other instances' turns") {
                     self.removeIdle()
-                    try await self.catchUp(self.followed { $0.seen != nil })
+                    try await self.catchUp(self.tailed { $0.seen != nil })
                 }
             }
             // Apart, because the first text of a turn may be all of it, and is searched in all checkpoints of its owner: for a thousand turns,
             // as after the drain of another instance, that takes seconds, and those that are read already have their text meanwhile.
             group.addTask {
-                try await self.loop("first text of other instances' turns") { try await self.catchUp(self.followed { $0.seen == nil }) }
+                try await self.loop("first text of other instances' turns") { try await self.catchUp(self.tailed { $0.seen == nil }) }
             }
             try await group.waitForAll()
         }
@@ -78,15 +78,15 @@ public final class RemoteTurnTailer: Service {
     private static let idlePolls = 20
 
     /// The tails with subscribers.
-    private func followed(_ isIncluded: (Entry) -> Bool) -> [Entry] {
+    private func tailed(_ isIncluded: (Entry) -> Bool) -> [Entry] {
         turns.withLock { $0.values.filter { $0.turn.hasSubscribers && isIncluded($0) } }
     }
 
     /// Reads the new text of the turns, and closes those that no longer run. An error of some does not keep others from being read; the last
     /// one is thrown at the end.
-    private func catchUp(_ followed: [Entry]) async throws {
+    private func catchUp(_ tailed: [Entry]) async throws {
         var failure: (any Error)?
-        var left = followed[...]
+        var left = tailed[...]
         while !left.isEmpty {
             try Task.checkCancellation()
             do {
@@ -109,15 +109,15 @@ public final class RemoteTurnTailer: Service {
         try await read([entry])
     }
 
-    private func read(_ followed: ArraySlice<Entry>) async throws {
-        let cursors = followed.map { entry in
+    private func read(_ tailed: ArraySlice<Entry>) async throws {
+        let cursors = tailed.map { entry in
             TurnCursor(
                 userID: entry.turn.facts.userID, turnID: entry.turn.facts.identity.turnID, afterByte: entry.turn.releasedBytes,
                 seen: entry.seen)
         }
         let tails = Dictionary(try await recovery.tail(cursors).map { ($0.turnID, $0) }) { first, _ in first }
         var ended: [LiveTurn] = []
-        for (entry, cursor) in zip(followed, cursors) {
+        for (entry, cursor) in zip(tailed, cursors) {
             if let tail = tails[cursor.turnID] { append(tail, to: entry.turn, from: cursor.afterByte) } else { ended.append(entry.turn) }
         }
         try await end(ended)

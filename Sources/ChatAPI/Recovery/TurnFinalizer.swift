@@ -17,12 +17,11 @@ public struct TurnFinalizer: Sendable {
     let isClosing: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - pauses: between attempts to save while the database is unavailable; the last one repeats.
+    ///   - pauses: between attempts to save while the database is unavailable; the last one repeats; nil: the default.
     ///   - isClosing: whether the process is shutting down; then receipts on disk are left for the next process.
     public init(
         repository: TurnRepository, prices: LiveValue<PriceBook>, ratios: TokenRatios = TokenRatios(), registry: TurnRegistry,
-        spool: ReceiptSpool, logger: Logger,
-        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
+        spool: ReceiptSpool, logger: Logger, pauses: [Duration]? = nil,
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.repository = repository
@@ -30,7 +29,7 @@ public struct TurnFinalizer: Sendable {
         self.registry = registry
         self.spool = spool
         self.logger = logger
-        self.pauses = pauses
+        self.pauses = pauses ?? ReceiptAttempts.defaultPauses
         self.isClosing = isClosing
     }
 

@@ -8,7 +8,7 @@ struct SummaryDelivery: Sendable {
     private let pauses: [Duration]
 
     init(
-        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
+        pauses: [Duration] = ReceiptAttempts.defaultPauses,
         save: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
     ) {
         self.save = save

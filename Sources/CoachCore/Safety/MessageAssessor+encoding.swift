@@ -58,6 +58,7 @@ extension MessageAssessor {
             found.forms = search(text).forms
             guard found.forms[0].tokens.count >= Self.fewestWords else { return first }
         }
+        found.forms = found.forms.map(\.withoutFillers)
         let features = features(of: found)
         let readings = readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
         guard let last = readings.last else { return first }

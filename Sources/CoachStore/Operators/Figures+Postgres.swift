@@ -12,7 +12,7 @@ extension Figures {
                 let limit = query.limit
                 do {
                     return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in
-                        var table = try FigureTable(rows, figure, from: 1)
+                        var table = try FigureTable(rows, figure)
                         if table.rows.count > limit {
                             table.rows.removeLast(table.rows.count - limit)
                             table.nextCursor = table.rows.last.map { FigureCursor($0, figure).text }
@@ -45,7 +45,7 @@ extension Figures {
                         \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(String(decoding: filter, as: UTF8.self))::jsonb,
                         \(cursor)::text[], \(page.limit + 1)::integer) on true
                     """
-                return try await client.page(statement, for: caller, .calls, page, from: 1)
+                return try await client.page(statement, for: caller, .calls, page)
             },
             retentionUsers: { caller, query, page in
                 let cursor = try page.keys(count: 3)
@@ -57,7 +57,7 @@ extension Figures {
                         to_timestamp(\(query.cohort?.timeIntervalSince1970)::double precision), \(query.week)::bigint, \(cursor)::text[],
                         \(page.limit + 1)::integer) on true
                     """
-                return try await client.page(statement, for: caller, .retentionUsers, page, from: 1)
+                return try await client.page(statement, for: caller, .retentionUsers, page)
             },
             reports: { caller, page in
                 let cursor = try page.keys(count: 2)
@@ -67,7 +67,7 @@ extension Figures {
                     from operator.reports(
                         to_timestamp(\(cursor?[0])::numeric / 1000000), \(cursor?[1])::uuid, \(page.limit + 1)::integer)
                     """
-                return try await client.page(statement, for: caller, .reports, page, from: 1)
+                return try await client.page(statement, for: caller, .reports, page)
             },
             alerts: { caller, isFiring, page in
                 let cursor = try page.keys(count: 1)
@@ -76,19 +76,19 @@ extension Figures {
                         (extract(epoch from resolved_at) * 1000000)::bigint, id
                     from operator.alerts(\(isFiring)::boolean, \(cursor?[0])::bigint, \(page.limit + 1)::integer)
                     """
-                return try await client.page(statement, for: caller, .alerts, page, from: 1)
+                return try await client.page(statement, for: caller, .alerts, page)
             },
             health: { caller in
                 try await client.operatorQuery(
                     "select \(present), provider, model, breaker, instances, open_instances, true from operator.provider_health()",
                     for: caller
-                ) { rows in try FigureTable(rows, .health, from: 1) }
+                ) { rows in try FigureTable(rows, .health) }
             },
             measures: { caller in
                 let names = AlertRule.Measure.allCases.map(\.rawValue)
                 return try await client.operatorQuery(
                     "select \(present), measure, value, true from operator.measures(\(names)::text[])", for: caller
-                ) { rows in try FigureTable(rows, .measures, from: 1) }
+                ) { rows in try FigureTable(rows, .measures) }
             })
     }
 
@@ -145,14 +145,14 @@ extension Figure.Paging {
 extension PostgresClient {
     /// A page by keys: the column after the figure's is the cursor of the row, NULL for none.
     fileprivate func page(
-        _ statement: Query, for caller: Caller, _ figure: Figure, _ page: PageRequest, from first: Int
+        _ statement: Query, for caller: Caller, _ figure: Figure, _ page: PageRequest
     ) async throws -> FigureTable {
         do {
             return try await operatorQuery(statement, for: caller, except: SQLState.invalidTexts) { rows in
-                var table = try FigureTable(rows, figure, from: first)
+                var table = try FigureTable(rows, figure)
                 if table.rows.count > page.limit {
                     table.rows.removeLast(table.rows.count - page.limit)
-                    table.nextCursor = rows.text(page.limit - 1, first + figure.columns.count)
+                    table.nextCursor = rows.text(page.limit - 1, FigureTable.firstColumn + figure.columns.count)
                 }
                 return table
             }
@@ -212,9 +212,12 @@ extension FigureValue {
 }
 
 extension FigureTable {
-    /// `first`: the figure's first column; before it, the first column is the time of which the figures are. The column after the last is NULL when
-    /// there are no rows.
-    fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int) throws {
+    /// Of the figure's columns in the rows.
+    fileprivate static let firstColumn = 1
+
+    /// The first column is the time of which the figures are. The column after the figure's last is NULL when there are no rows.
+    fileprivate init(_ rows: borrowing Rows, _ figure: Figure) throws {
+        let first = Self.firstColumn
         let measure = figure.columns.firstIndex { $0.name == "measure" }
         var table: [[FigureValue]] = []
         table.reserveCapacity(rows.count)

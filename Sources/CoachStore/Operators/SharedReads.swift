@@ -52,6 +52,7 @@ actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
 
     private func expire(_ key: Key, _ number: Int, after time: Duration) {
         guard time > .zero else { return remove(key, number) }
+        // Ends by itself after this time; nothing cancels it.
         Task {
             try? await Task.sleep(for: time)
             remove(key, number)

@@ -20,6 +20,7 @@ extension ApplicationProtocol {
                 try await withGracefulShutdownHandler {
                     try await serving.value
                 } onGracefulShutdown: {
+                    // Both end at once: they only tell the group, which `serving` waits for.
                     Task { await group.triggerGracefulShutdown() }
                 }
             } onCancel: {

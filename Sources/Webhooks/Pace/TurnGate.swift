@@ -48,6 +48,7 @@ final class TurnGate: Sendable {
     }
 
     private func openAfterLongestWait(unlessOpenedAfter openings: Int) {
+        // Ends by itself after this time; nothing cancels it.
         Task {
             try? await Task.sleep(for: longestWait)
             let passing = state.withLock { $0.openings == openings ? Self.open(&$0) : [] }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 struct SimulateLLMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate-llm", abstract: "Run the provider simulator.",
-        discussion: "Speaks OpenAI's chat completions. Faults are scripted by request; see its README.")
+        discussion: "Speaks the wire formats of all dialects. Faults are scripted by request; see its README.")
 
     @Option(help: "Address to bind.") var host = "127.0.0.1"
     @Option(help: "Port to bind; 0 picks a free one.") var port = 8090

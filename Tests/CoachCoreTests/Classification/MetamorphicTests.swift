@@ -17,6 +17,7 @@ struct MetamorphicTests {
 
     private enum Change: String, CaseIterable, CustomTestStringConvertible {
         case upperCase, noPunctuation, emoji, zeroWidth, politePrefix, typingErrors, leet, spacedLetters, buriedInSentences, buriedInWords
+        case laughter, smallTalk
 
         var testDescription: String { rawValue }
 
@@ -35,6 +36,8 @@ struct MetamorphicTests {
             case .upperCase: return text.uppercased()
             case .noPunctuation: return String(text.filter { !".,!?;:".contains($0) })
             case .emoji: return text + " 🙂"
+            case .laughter: return text + " lol 😂"
+            case .smallTalk: return text + " any tips? thanks"
             case .zeroWidth: return text.map { $0 == "e" ? "e\u{200B}" : String($0) }.joined()
             case .politePrefix: return "Hi, I hope you are well. " + text
             case .typingErrors:

@@ -56,6 +56,13 @@ struct TokenSequence {
         }
     }
 
+    /// The same message with these of its words alone.
+    func with(tokens: [Token]) -> TokenSequence {
+        var result = self
+        result.tokens = tokens
+        return result
+    }
+
     /// The words of the sentences that words in `range`, which is not empty, are of: as far as `reach` words before and behind these.
     func sentences(around range: Range<Int>, reach: Int) -> Range<Int> {
         let (first, last) = (tokens[range.lowerBound].sentence, tokens[range.upperBound - 1].sentence)
