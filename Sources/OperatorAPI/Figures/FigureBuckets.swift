@@ -20,7 +20,7 @@ struct FigureBuckets {
     /// The number of the bucket that has this time.
     func number(of date: Date) -> Int {
         switch grain {
-        case .hour: (Self.seconds(date) + minutesOfZone(at: date)).floorDivided(by: Self.hour)
+        case .hour: (Self.seconds(date) + offsetWithinHour(at: date)).floorDivided(by: Self.hour)
         case .day: day(of: date)
         // Day 4 was a Monday.
         case .week: (day(of: date) - 4).floorDivided(by: 7)
@@ -31,7 +31,7 @@ struct FigureBuckets {
         switch grain {
         case .hour:
             let start = Date(timeIntervalSince1970: Double(number * Self.hour))
-            return start.addingTimeInterval(-Double(minutesOfZone(at: start)))
+            return start.addingTimeInterval(-Double(offsetWithinHour(at: start)))
         case .day: return start(ofDay: number)
         case .week: return start(ofDay: number * 7 + 4)
         }
@@ -59,8 +59,8 @@ struct FigureBuckets {
         return calendar.startOfDay(for: noon.addingTimeInterval(-Double(calendar.timeZone.secondsFromGMT(for: noon))))
     }
 
-    /// By how much the zone's hours are earlier than those of UTC, in seconds.
-    private func minutesOfZone(at date: Date) -> Int {
+    /// Seconds by which the hours of the zone begin before those of UTC.
+    private func offsetWithinHour(at date: Date) -> Int {
         let offset = calendar.timeZone.secondsFromGMT(for: date)
         return offset - offset.floorDivided(by: Self.hour) * Self.hour
     }

@@ -10,13 +10,15 @@ public struct OutputRules: Sendable, Equatable {
         case secrecy
         /// A claim to be a human or a therapist.
         case identity
+        /// A disorder that the user is said to have.
+        case diagnosis
         /// A part of the system prompt.
         case instructions
         /// A phone number or short code that is not in the resource table.
         case phone
 
         /// True when the rule does not apply to what others say or think: questions, quotations, "if you feel that …".
-        var isClaim: Bool { self == .encouragement || self == .secrecy || self == .identity }
+        var isClaim: Bool { self == .encouragement || self == .secrecy || self == .identity || self == .diagnosis }
     }
 
     /// A pattern over the words of one sentence. Elements have one word each; an apostrophe separates words ("i m"). Words in gaps are not
