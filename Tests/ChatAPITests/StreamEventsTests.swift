@@ -39,6 +39,19 @@ struct FramingTests {
         return failure
     }
 
+    @Test("resources come before the error of a turn without text, and never behind text")
+    func failureSafety() {
+        let resources = StreamSafety(severity: .concern, tier: 2, categories: [], resources: [], message: "Help")
+        func types(kept: Int, cursor: Int) -> [Bool] {
+            var bytes: [UInt8] = []
+            let ending = TurnEnding(status: kept > 0 ? .interrupted : .failed, finishReason: nil, bill: nil)
+            TerminalEvents(facts: facts, ending: ending, failureSafety: resources, keptBytes: kept, cursor: cursor).encode(into: &bytes)
+            return events(bytes).map { if case .safety = $0 { true } else { false } }
+        }
+        #expect(types(kept: 0, cursor: 0) == [true, false])
+        #expect(types(kept: 9, cursor: 9) == [false] && types(kept: 9, cursor: 0) == [false] && types(kept: 0, cursor: 9) == [false])
+    }
+
     @Test("a client that has read more than is kept gets the kept length, however the turn ended")
     func beyond() {
         let complete = TurnEnding(status: .complete, finishReason: .stop, bill: bill)

@@ -28,7 +28,7 @@ struct OpeningEvents: Sendable {
 struct TerminalEvents: Sendable {
     var facts: TurnFacts
     var ending: TurnEnding
-    /// Sent before an `error` (CONTRACT §4: any refusal carries the resources).
+    /// Sent before an `error` of a turn without text (CONTRACT §4: any refusal carries the resources, and no resources follow a token).
     var failureSafety: StreamSafety?
     /// The length of the saved answer in UTF-8 bytes.
     var keptBytes: Int
@@ -49,7 +49,7 @@ struct TerminalEvents: Sendable {
             StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {
-            if let failureSafety { StreamEvent.safety(failureSafety).encode(cursor: keptBytes, into: &bytes) }
+            if let failureSafety, keptBytes == 0, cursor == 0 { StreamEvent.safety(failureSafety).encode(cursor: keptBytes, into: &bytes) }
             StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
         }
     }
