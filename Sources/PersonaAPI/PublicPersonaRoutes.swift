@@ -40,7 +40,7 @@ public struct PublicPersonaRoutes: Feature {
         guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
             throw Self.notFound
         }
-        // Who names neither gets the page: programs that make a preview of a link accept anything.
+        // A request that names neither type gets the page: programs that show a preview of a link accept anything.
         let accepted = WeightedValues.parse(request.headers[.accept]?.lowercased())
         let preferred = accepted.first { ["application/json", "text/html"].contains($0) }
         var response: Response

@@ -151,7 +151,7 @@ struct CrowdTests {
             "OPTIONS", Browser.chatPath, headers: asked.merging(["Origin": "https://b.example.org"]) { $1 })
         #expect((200...204).contains(welcome.status) && welcome.headers["access-control-allow-origin"] == "https://b.example.org")
         let allowed = welcome.headers["access-control-allow-headers"]?.lowercased() ?? ""
-        // Of supabase-js, then of openai-node.
+        // The fields that supabase-js sends, then those of openai-node.
         let sent = [
             "authorization", "x-client-info", "apikey", "content-type", "last-event-id", "idempotency-key", "user-agent", "openai-beta",
             "openai-organization", "openai-project", "x-stainless-arch", "x-stainless-lang", "x-stainless-os",

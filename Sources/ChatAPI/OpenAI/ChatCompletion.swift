@@ -7,11 +7,11 @@ import TokenRelay
 /// The `chat.completion` object: a turn in OpenAI's older protocol.
 struct ChatCompletion: Sendable {
     let turn: LiveTurn
-    /// As `ModelNames` names it.
+    /// The name that `ModelNames` gives it.
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
-    /// As `TurnPipeline.failureSafety`.
+    /// The crisis resources for an error; see `TurnPipeline.failureSafety`.
     let failureSafety: StreamSafety?
 
     /// The whole answer.

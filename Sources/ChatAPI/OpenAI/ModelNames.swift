@@ -7,7 +7,7 @@ public final class ModelNames: Sendable {
     private static let mostSlugs = 10_000
 
     private let personas: PersonaRepository
-    /// Of personas that were looked up. A slug never changes.
+    /// The names of personas that were looked up. A slug never changes.
     private let slugs = Mutex<[PersonaID: String]>([:])
 
     public init(personas: PersonaRepository) { self.personas = personas }

@@ -7,12 +7,12 @@ import TokenRelay
 /// The `response` object: a turn in OpenAI's newer protocol (Responses).
 struct ResponseObject: Sendable {
     let turn: LiveTurn
-    /// As `ModelNames` names it.
+    /// The name that `ModelNames` gives it.
     let model: String
     /// The text of the safety card (crisis resources), which precedes the answer; empty below tier 2.
     let card: String
     let isBackground: Bool
-    /// As `TurnPipeline.failureSafety`.
+    /// The crisis resources for an error; see `TurnPipeline.failureSafety`.
     var failureSafety: StreamSafety?
     var echo = ResponseEcho()
 

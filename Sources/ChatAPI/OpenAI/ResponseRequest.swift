@@ -48,7 +48,7 @@ struct ResponseRequest: Sendable {
         ]).named("ResponseRequest"))
 }
 
-/// What the answer to a request repeats of it. It is not stored, so a response that is read later has none.
+/// The members of a request that its answer repeats. They are not stored, so a response that is read later has none of them.
 struct ResponseEcho: Sendable {
     /// Bytes of instructions: longer ones would be held for each stream, and sent in three of its events.
     private static let mostInstructions = 8 * 1024

@@ -46,7 +46,7 @@ struct EventFormat: StreamFormat {
 
     let openingEvents: OpeningEvents
     let facts: TurnFacts
-    /// As `TurnPipeline.failureSafety`.
+    /// The crisis resources for an error; see `TurnPipeline.failureSafety`.
     let failureSafety: StreamSafety?
 
     func appendOpeningEvents(into output: inout [UInt8]) { openingEvents.encode(facts, into: &output) }

@@ -8,7 +8,7 @@ import Tracing
 /// The spans of a turn: itself, as its children its steps, of which `generate` is the model call, and below that one for each request to a provider
 /// (`RequestTracing+spans.swift`). No content. Costs next to nothing when no tracer is installed.
 final class TurnTrace: Sendable {
-    /// Of a request that begins no turn.
+    /// The trace of a request that begins no turn: it records nothing.
     static let none = TurnTrace(NoOpTracer.Span(context: .topLevel))
 
     private let turn: any Span

@@ -57,7 +57,7 @@ public struct CreationAnswer: Sendable, Equatable {
     public var status: Int
     /// `data` of the envelope, JSON.
     public var data: [UInt8]
-    /// Of the resource, for its `ETag`; nil where it has none.
+    /// The version of the resource, for its `ETag`; nil where it has none.
     public var version: Int64?
 
     public init(status: Int, data: [UInt8], version: Int64? = nil) {

@@ -30,8 +30,8 @@ public struct RoutingReplay: Sendable, Equatable {
         if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: []].insert(message.author) }
     }
 
-    /// What operators read of the numbers: multiples of this. By exact ones they could try a word after another, and learn what one user wrote; so they
-    /// could if a user counted more than once.
+    /// Operators read multiples of this. With exact numbers, or if a user counted more than once, they could try one word after another and learn what
+    /// one user wrote.
     public static let step = FigureValue.smallestCount
 
     /// How many messages would go elsewhere, one of each user at most, rounded down to steps; nil below the first, also when there is none.

@@ -212,7 +212,7 @@ extension FigureValue {
 }
 
 extension FigureTable {
-    /// Of the figure's columns in the rows.
+    /// The place of the figure's first column in the rows.
     fileprivate static let firstColumn = 1
 
     /// The first column is the time of which the figures are. The column after the figure's last is NULL when there are no rows.

@@ -47,7 +47,7 @@ struct UsageTally: Equatable {
 }
 
 extension Int? {
-    /// What is unknown changes nothing; what was unknown is replaced in any case.
+    /// An unknown count changes nothing; a known one replaces an unknown one in any case.
     fileprivate mutating func replace(with other: Int?, if isCount: Bool) {
         self = isCount ? other ?? self : self ?? other
     }

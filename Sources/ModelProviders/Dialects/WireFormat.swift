@@ -16,7 +16,7 @@ protocol WireFormat: Sendable {
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
     /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
-    /// Those of them that a server may refuse and that are not needed: `null` in `parameters` leaves them out.
+    /// Reserved members that a server may refuse and that are not needed: `null` in `parameters` leaves them out.
     static var omittable: Set<String> { get }
     /// Whether the member of the body that forbids the provider to keep prompts differs from server to server, so that the provider's entry must
     /// state it in `parameters`. Else the dialect sends it, or has none.
@@ -44,7 +44,7 @@ protocol WireFormat: Sendable {
     /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
     static func isKey(_ key: String) -> Bool
 
-    /// What tells a model's family, on which the reading of its answers may depend: the model's own name, unless the entry says otherwise.
+    /// The text that names a model's family, on which the reading of its answers may depend: the model's own name, unless the entry states another.
     static func family(of model: String, options: [String: JSONValue]) -> String
     static func makeReader(model: String) -> any AnswerReader
     /// What an error response says.

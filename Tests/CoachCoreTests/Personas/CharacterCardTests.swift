@@ -136,7 +136,7 @@ struct CharacterCardTests {
         let plain = try Self.content(["name": "Ada", "description": "A calm coach"])
         let card = CharacterCard.exported(plain, imported: nil)
         #expect(card["data"]?["description"] == "A calm coach" && card["data"]?["personality"] == "")
-        // What was imported is said anew once the persona has changed.
+        // A persona that changed after its import replaces the imported text.
         let imported = try CharacterCard(JSONReader(Self.card))
         let changed = imported.content.json.setting("personality", to: "strict").setting("description", to: "Another coach")
         let again = try #require(CharacterCard.exported(changed, imported: imported.json)["data"])

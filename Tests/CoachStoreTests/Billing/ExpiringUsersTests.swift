@@ -85,14 +85,14 @@ struct ExpiringUsersTests {
                 '80000000-0000-0000-0000-000000000000', 100)
             """
         #expect(try await store.count(Query(unsafeSQL: "select count(*) from \(function)")) == 100)
-        // Of each row its table's and its index's page, and the two levels of an index in which the subscriber is looked for.
+        // Each row costs a page of its table, one of its index, and two levels of the index in which its subscriber is looked up.
         let pages = try await store.pages(of: function)
         #expect(pages < 1_000, "\(pages)")
     }
 }
 
 extension BillingInbox {
-    /// Of all pages.
+    /// The users of all pages.
     func allExpiring(within: Duration, limit: Int = 10) async throws -> Set<UserID> {
         var users: Set<UserID> = []
         var cursor: String?
