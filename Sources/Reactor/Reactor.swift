@@ -10,8 +10,8 @@ import Synchronization
 ///
 /// The order of a wake-up: ready descriptors, due timers, submitted work and jobs in their order, then deferred work. Each of the last
 /// three may use `budget`; the rest is done in the next wake-up, after the descriptors that are ready then. So a descriptor waits at most
-/// for the handlers of the other ready descriptors and three budgets, provided that each handler and submission is short. When `crowd` or
-/// more descriptors were ready, the thread is saturated; it then sleeps for `rest`, so that each read returns more.
+/// for the handlers of the other ready descriptors and three budgets, provided that each handler and submission is short. When
+/// `saturation` or more descriptors were ready, the thread is saturated; it then sleeps for `saturationPause`, so that each read returns more.
 ///
 /// The thread holds a strong reference to the reactor until `stop()`.
 public final class Reactor: SerialExecutor, Sendable {
@@ -24,12 +24,12 @@ public final class Reactor: SerialExecutor, Sendable {
         case stopped
     }
 
-    /// The number of ready descriptors in one wake-up from which the thread sleeps for `rest`. A thousand streams of 20 tokens a second
-    /// make about 6 descriptors ready in that time.
-    static let crowd = 32
+    /// The number of ready descriptors in one wake-up from which the thread sleeps for `saturationPause`. A thousand streams of
+    /// 20 tokens a second make about 6 descriptors ready in that time.
+    static let saturation = 32
     /// Microseconds. Measured at saturation: 300 gave 8 % more tokens with a fifth less CPU for each, and no measurable cost below it;
-    /// 1,000 gave no more tokens, and made more than `crowd` descriptors ready in each sleep.
-    static let rest: UInt32 = 300
+    /// 1,000 gave no more tokens, and made more than `saturation` descriptors ready in each sleep.
+    static let saturationPause: UInt32 = 300
 
     /// How long timers, submitted work and deferred work may each take in one wake-up. A token that arrives meanwhile is delayed by as
     /// much. Beginning a turn takes about 0.1 ms.
@@ -210,7 +210,7 @@ public final class Reactor: SerialExecutor, Sendable {
                 loop.fireTimers()
                 runInbox(&batch)
                 loop.continueDeferred()
-                if count >= Self.crowd { usleep(Self.rest) }
+                if count >= Self.saturation { usleep(Self.saturationPause) }
             }
         }
         loop.clear()

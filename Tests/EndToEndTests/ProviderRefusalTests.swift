@@ -23,8 +23,8 @@ struct ProviderRefusalTests {
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()
         // A refused key, and a model that has asked for a pause, are not asked again for a while, so these scripts have a gateway of their own.
-        let mayRest = ["401", "402", "403", "retry_after"].contains { script.contains($0) }
-        let gateway = mayRest ? try await testBed.anotherGateway() : testBed.gateway
+        let mayCoolDown = ["401", "402", "403", "retry_after"].contains { script.contains($0) }
+        let gateway = mayCoolDown ? try await testBed.anotherGateway() : testBed.gateway
         let testUser = gateway.testUser()
         let message = "Hello [[sim \(script)]]"
         let answer = try await testUser.chat(message)
@@ -45,7 +45,7 @@ struct ProviderRefusalTests {
     }
 
     @Test("and names a later time gets no request before it: turns end at once with EXT_4001, one in danger with the fixed text")
-    func resting() async throws {
+    func cooldown() async throws {
         let testBed = try await TestBed.shared()
         let gateway = try await testBed.anotherGateway()
         let first = try await gateway.testUser().chat("Hello \(sim(["http_error": ["status": 429, "retry_after": 120]]))")

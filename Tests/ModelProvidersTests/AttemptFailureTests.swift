@@ -78,7 +78,7 @@ struct AttemptFailureTests {
         let moderated = failure(403, kind: .moderation)
         #expect(moderated.blamesRequest && failure(400, kind: .moderation).blamesRequest)
         #expect(!moderated.endsCall && !moderated.mayRetry, "another provider may answer")
-        #expect(!moderated.needsOperator && !moderated.blamesProvider && moderated.keyRest == nil)
+        #expect(!moderated.needsOperator && !moderated.blamesProvider && moderated.keyCooldown == nil)
     }
 
     @Test("a model is paused as long as the provider asks for; what only an operator can mend is no pause")
@@ -89,30 +89,30 @@ struct AttemptFailureTests {
         #expect(failure(402, ["retry-after": "90"]).pause == nil && failure(500).pause == nil)
     }
 
-    @Test("the provider's own time with 429, 503 and 529 is a rest of the model, within bounds; no other status and no failure of a key is")
-    func rests() {
+    @Test("the provider's own time with 429, 503 and 529 is the model's cooldown, within bounds; no other status and no key's failure is")
+    func cooldowns() {
         for status in [429, 503, 529] {
-            #expect(failure(status, ["retry-after": "30"]).rest == .seconds(30) && failure(status).rest == nil)
-            #expect(failure(status, ["retry-after": "0"]).rest == .zero && failure(status, ["retry-after": "soon"]).rest == nil)
+            #expect(failure(status, ["retry-after": "30"]).cooldown == .seconds(30) && failure(status).cooldown == nil)
+            #expect(failure(status, ["retry-after": "0"]).cooldown == .zero && failure(status, ["retry-after": "soon"]).cooldown == nil)
         }
-        #expect(failure(429, ["retry-after": "999999"]).rest == .seconds(300))
-        for status in [503, 529] { #expect(failure(status, ["retry-after": "999999"]).rest == .seconds(60)) }
-        for status in [402, 408, 409, 500] { #expect(failure(status, ["retry-after": "30"]).rest == nil) }
-        #expect(failure(429, ["retry-after": "30"], kind: .money).rest == nil)
+        #expect(failure(429, ["retry-after": "999999"]).cooldown == .seconds(300))
+        for status in [503, 529] { #expect(failure(status, ["retry-after": "999999"]).cooldown == .seconds(60)) }
+        for status in [402, 408, 409, 500] { #expect(failure(status, ["retry-after": "30"]).cooldown == nil) }
+        #expect(failure(429, ["retry-after": "30"], kind: .money).cooldown == nil)
     }
 
-    @Test("a key that was refused rests, and money and keys need an operator")
-    func keyRests() {
-        #expect(failure(401).keyRest == .seconds(10) && failure(401).needsOperator && failure(401).refusesKey)
-        #expect(failure(403).keyRest == .seconds(10) && failure(403).needsOperator && !failure(403).refusesKey)
+    @Test("a key that was refused has a cooldown, and money and keys need an operator")
+    func keyCooldowns() {
+        #expect(failure(401).keyCooldown == .seconds(10) && failure(401).needsOperator && failure(401).refusesKey)
+        #expect(failure(403).keyCooldown == .seconds(10) && failure(403).needsOperator && !failure(403).refusesKey)
         // Anthropic's permission_error and Gemini's PERMISSION_DENIED may concern the model alone; Bedrock says of a wrong key that it is one.
         for status in [400, 403] { #expect(failure(status, kind: .key).refusesKey && !failure(status, kind: .access).refusesKey) }
-        #expect(failure(400, kind: .access).keyRest == .seconds(10) && failure(400, kind: .access).needsOperator)
-        #expect(failure(402).refusesKey && !failure(429).refusesKey && failure(429, ["retry-after": "0"]).keyRest == .seconds(1))
-        #expect(failure(429, ["retry-after": "90"]).keyRest == .seconds(90) && !failure(429).needsOperator)
-        #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
-        #expect(failure(400, kind: .key).keyRest != nil && failure(402).needsOperator)
-        #expect(failure(500).keyRest == nil && failure(424, kind: .temporary).mayRetry)
+        #expect(failure(400, kind: .access).keyCooldown == .seconds(10) && failure(400, kind: .access).needsOperator)
+        #expect(failure(402).refusesKey && !failure(429).refusesKey && failure(429, ["retry-after": "0"]).keyCooldown == .seconds(1))
+        #expect(failure(429, ["retry-after": "90"]).keyCooldown == .seconds(90) && !failure(429).needsOperator)
+        #expect(failure(429, ["retry-after": "999999"]).keyCooldown == .seconds(3600))
+        #expect(failure(400, kind: .key).keyCooldown != nil && failure(402).needsOperator)
+        #expect(failure(500).keyCooldown == nil && failure(424, kind: .temporary).mayRetry)
     }
 
     @Test("a pause is told in whole seconds, as far as it is believed; what an operator must mend has none")
@@ -123,7 +123,7 @@ struct AttemptFailureTests {
         #expect(failure(401, ["retry-after": "9"]).fault.retryAfter == nil)
         let gemini = ProviderError(kind: .rateLimit, retryAfter: .seconds(17))
         let named = AttemptFailure(TransferHead(status: 429), gemini, at: "p")
-        #expect(named.retryAfter == .seconds(17) && named.rest == .seconds(17) && named.fault.retryAfter == 17)
+        #expect(named.retryAfter == .seconds(17) && named.cooldown == .seconds(17) && named.fault.retryAfter == 17)
     }
 
     @Test("retry-after-ms wins over retry-after; a date is too far away")
@@ -182,11 +182,11 @@ struct AttemptFailureTests {
             #expect(failure(kind).blamesRequest && !failure(kind).endsCall && !failure(kind).blamesProvider && !failure(kind).needsOperator)
         }
         for kind in [ProviderError.Kind.money, .key, .access] {
-            #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyRest == .seconds(10))
+            #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyCooldown == .seconds(10))
             #expect(failure(kind).refusesKey == (kind != .access))
         }
-        #expect(failure(.rateLimit).keyRest == .seconds(5) && !failure(.rateLimit).needsOperator)
-        #expect(failure(.other).keyRest == nil && failure(.other).blamesProvider == !hasText)
+        #expect(failure(.rateLimit).keyCooldown == .seconds(5) && !failure(.rateLimit).needsOperator)
+        #expect(failure(.other).keyCooldown == nil && failure(.other).blamesProvider == !hasText)
     }
 
     @Test("the detail names provider, status and code")

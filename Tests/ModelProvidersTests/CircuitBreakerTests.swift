@@ -31,8 +31,8 @@ struct CircuitBreakerTests {
     func needsOperator() {
         var breaker = CircuitBreaker()
         breaker.failedForOperator(at: start)
-        #expect(breaker.admits(at: start + CircuitBreaker.rest) == false)
-        #expect(breaker.admits(at: start + CircuitBreaker.restForOperator) == true)
+        #expect(breaker.admits(at: start + CircuitBreaker.cooldown) == false)
+        #expect(breaker.admits(at: start + CircuitBreaker.cooldownForOperator) == true)
     }
 
     @Test("a success in between starts the count anew")
@@ -44,7 +44,7 @@ struct CircuitBreakerTests {
         #expect(breaker.isClosed)
     }
 
-    @Test("after its rest it lets one probe through")
+    @Test("after its cooldown it lets one probe through")
     func probes() {
         var breaker = opened()
         #expect(breaker.admits(at: start + .milliseconds(9999)) == false)
@@ -52,7 +52,7 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: start + .seconds(10)) == false)
     }
 
-    @Test("a probe that succeeds closes it, one that fails opens it for another rest")
+    @Test("a probe that succeeds closes it, one that fails opens it for another cooldown")
     func probeResults() {
         var breaker = opened()
         _ = breaker.admits(at: start + .seconds(10))
@@ -71,7 +71,7 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: start + .seconds(20)) == true)
     }
 
-    @Test("failures while it is open do not prolong its rest")
+    @Test("failures while it is open do not prolong its cooldown")
     func noProlonging() {
         var breaker = opened()
         breaker.failed(at: start + .seconds(9))

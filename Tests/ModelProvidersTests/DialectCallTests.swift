@@ -86,7 +86,7 @@ struct DialectCallTests {
             let answer = try await bench.ask()
             #expect(answer.text == "yes")
             #expect(bench.providers[0].requests().count == 2)
-            // The refused key rests.
+            // The refused key has a cooldown.
             let other = try await bench.ask()
             #expect(other.text == "yes")
             #expect(bench.providers[0].requests().count == 3)
@@ -110,15 +110,15 @@ struct DialectCallTests {
     }
 
     @Test("a key that is refused is not sent again by the next call, whatever the status and wherever it is from", arguments: Dialect.all)
-    func restingKeys(_ dialect: Dialect) async throws {
-        try await CallBench.run(.quick(), key: "good", dialect: dialect, sentKeys: "bad") { try await expectRest($0) }
+    func keysWithCooldown(_ dialect: Dialect) async throws {
+        try await CallBench.run(.quick(), key: "good", dialect: dialect, sentKeys: "bad") { try await expectCooldown($0) }
         guard dialect.name == "bedrock" else { return }
         let fields: [Provider.Field] = [
             .init("region", .constant("us-east-1")), .init("access_key_id", .variable("ID")),
             .init("secret_access_key", .variable("SECRET")),
         ]
         let fromSettings = { (provider: inout Provider) in (provider.keyVariable, provider.settings) = (nil, fields) }
-        try await CallBench.run(.quick(), key: "good", dialect: dialect, prepare: fromSettings) { try await expectRest($0) }
+        try await CallBench.run(.quick(), key: "good", dialect: dialect, prepare: fromSettings) { try await expectCooldown($0) }
         try await CallBench.run(.quick { $0.text = "yes" }, key: "AKID", dialect: dialect, prepare: fromSettings) { bench in
             let answer = try await bench.ask()
             #expect(answer.text == "yes", "\(answer)")
@@ -140,7 +140,7 @@ struct DialectCallTests {
     }
 
     /// Two calls, of which only the first sends its request.
-    private func expectRest(_ bench: CallBench) async throws {
+    private func expectCooldown(_ bench: CallBench) async throws {
         let first = try await bench.ask()
         #expect(first.fault?.detail.contains("HTTP 40") == true && bench.providers[0].requests().count == 1, "\(first)")
         let next = try await bench.ask()
@@ -158,7 +158,7 @@ struct DialectCallTests {
         }
     }
 
-    @Test("a key that is refused inside a 200 is replaced by the next one, and rests", arguments: Dialect.all)
+    @Test("a key that is refused inside a 200 is replaced by the next one, and has a cooldown", arguments: Dialect.all)
     func keysInside(_ dialect: Dialect) async throws {
         let refused = Script.quick { ($0.words, $0.errorAfterTokens, $0.error) = (5, 0, Self.keyError(dialect)) }
         try await CallBench.run(.quick { $0.text = "yes" }, dialect: dialect, sentKeys: "first, second") { bench in

@@ -204,7 +204,7 @@ struct DialectRequestTests {
             return String(value[(value.firstRange(of: "Credential=")?.upperBound ?? value.startIndex)...].prefix { $0 != "/" })
         }
         #expect(try credential() == "AKONE")
-        #expect(keys.reject("AKONE:shh", of: "p", for: .seconds(10), isRefused: true, at: now))
+        #expect(keys.coolDown("AKONE:shh", of: "p", for: .seconds(10), isRefused: true, at: now))
         #expect(try credential() == "AKTWO")
         try write("AKTHREE:shh")
         #expect(keys.reload() == (["p"], []))

@@ -9,31 +9,31 @@ import TokenRelay
 struct KeyRingTests {
     let start = MonotonicInstant.now
 
-    @Test("a key that met a rate limit rests; when all do, the one whose rest ends first is used")
-    func rests() {
+    @Test("a key that met a rate limit has a cooldown; when all have one, the key whose cooldown ends first is used")
+    func cooldowns() {
         var ring = KeyRing(["a", "b"])
         #expect(ring.key(at: start) == "a")
-        #expect(ring.reject("a", until: start + .seconds(60), isRefused: false, at: start) == true)
+        #expect(ring.coolDown("a", until: start + .seconds(60), isRefused: false, at: start) == true)
         #expect(ring.key(at: start) == "b")
-        #expect(ring.reject("b", until: start + .seconds(30), isRefused: false, at: start) == false)
+        #expect(ring.coolDown("b", until: start + .seconds(30), isRefused: false, at: start) == false)
         #expect(ring.key(at: start) == "b" && !ring.areRefused(at: start))
         #expect(ring.key(at: start + .seconds(60)) == "a")
         var single = KeyRing(["a"])
-        #expect(single.reject("a", until: start, isRefused: false, at: start) == false)
+        #expect(single.coolDown("a", until: start, isRefused: false, at: start) == false)
         #expect(KeyRing([]).key(at: start) == nil && !KeyRing([]).areRefused(at: start))
     }
 
-    @Test("a refused key is not used before its rest is over, though no other one is left, unless it is a new one")
+    @Test("a refused key is not used before its cooldown is over, though no other one is left, unless it is a new one")
     func refused() {
         var ring = KeyRing(["a", "b"])
-        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
-        _ = ring.reject("b", until: start + .seconds(90), isRefused: false, at: start)
+        _ = ring.coolDown("a", until: start + .seconds(60), isRefused: true, at: start)
+        _ = ring.coolDown("b", until: start + .seconds(90), isRefused: false, at: start)
         #expect(ring.key(at: start) == "b" && !ring.areRefused(at: start))
-        _ = ring.reject("b", until: start + .seconds(60), isRefused: true, at: start)
+        _ = ring.coolDown("b", until: start + .seconds(60), isRefused: true, at: start)
         #expect(ring.key(at: start) == nil && ring.areRefused(at: start))
         #expect(ring.key(at: start + .seconds(60)) == "a" && !ring.areRefused(at: start + .seconds(60)))
         // A rate limit of a request that was sent before the refusal.
-        _ = ring.reject("b", until: start + .seconds(1), isRefused: false, at: start)
+        _ = ring.coolDown("b", until: start + .seconds(1), isRefused: false, at: start)
         #expect(ring.key(at: start + .seconds(1)) == nil)
         _ = ring.replace(with: ["a", "c"])
         #expect(ring.key(at: start) == "c" && !ring.areRefused(at: start))
@@ -43,17 +43,17 @@ struct KeyRingTests {
     func firstReady() {
         var ring = KeyRing(["a", "b"])
         #expect(ring.firstReady(at: start) == start && KeyRing([]).firstReady(at: start) == nil)
-        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
+        _ = ring.coolDown("a", until: start + .seconds(60), isRefused: true, at: start)
         #expect(ring.firstReady(at: start) == start)
-        _ = ring.reject("b", until: start + .seconds(30), isRefused: false, at: start)
+        _ = ring.coolDown("b", until: start + .seconds(30), isRefused: false, at: start)
         #expect(ring.firstReady(at: start) == start + .seconds(30))
         #expect(ring.firstReady(at: start + .seconds(90)) == start + .seconds(90))
     }
 
-    @Test("new keys replace the old ones; those that stay go on resting")
+    @Test("new keys replace the old ones; those that stay keep their cooldown")
     func replaced() {
         var ring = KeyRing(["a", "b"])
-        _ = ring.reject("a", until: start + .seconds(60), isRefused: true, at: start)
+        _ = ring.coolDown("a", until: start + .seconds(60), isRefused: true, at: start)
         #expect(ring.replace(with: ["a", "b"]) == false)
         #expect(ring.replace(with: ["a", "c"]) == true)
         #expect(ring.key(at: start) == "c")

@@ -76,7 +76,7 @@ struct ModelCallFailoverTests {
     @Test(
         "a model whose provider has named a later time gets no request: the next call asks another, or ends at once",
         arguments: [429, 503, 529])
-    func resting(_ status: Int) async throws {
+    func cooldown(_ status: Int) async throws {
         let refusing = Script.quick { $0.httpError = .init(status: status, retryAfter: 120) }
         try await CallBench.run(refusing) { bench in
             let first = try await bench.ask()

@@ -67,13 +67,13 @@ struct RouteChoiceTests {
         for _ in 0..<CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, late, at: now) }
         health.noteFailure(of: one.name, broke, at: now)
         #expect(alarms() == 1)
-        now = now + CircuitBreaker.restForOperator
+        now = now + CircuitBreaker.cooldownForOperator
         _ = health.order([one], at: now)
         health.noteFailure(of: one.name, broke, at: now)
         #expect(alarms() == 1 && events.all.last == .circuitReopened(one.name))
         health.noteSuccess(of: one.name, after: .seconds(1))
         for _ in 0..<CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, late, at: now) }
-        now = now + CircuitBreaker.rest
+        now = now + CircuitBreaker.cooldown
         _ = health.order([one], at: now)
         health.noteFailure(of: one.name, broke, at: now)
         #expect(alarms() == 2)
@@ -90,43 +90,43 @@ struct RouteChoiceTests {
             at: now)
         #expect(order(after: 29) == ["two", "one"] && order(after: 30) == ["one", "two"])
         health.noteFailure(
-            of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyRest: .seconds(60)),
+            of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyCooldown: .seconds(60)),
             at: now)
         #expect(order(after: 59) == ["two", "one"])
         health.noteSuccess(of: one.name, after: .seconds(1))
         #expect(order(after: 59) == ["one", "two"])
         let other = AttemptFailure(
-            fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyRest: .seconds(60), hasAnotherKey: true)
+            fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true, keyCooldown: .seconds(60), hasAnotherKey: true)
         health.noteFailure(of: one.name, other, at: now)
         #expect(order(after: 1) == ["one", "two"])
     }
 
     @Test(
-        "a model rests as long as its provider wants; neither an earlier call's text nor a shorter wish ends that, and it uses up no probe")
-    func rests() {
+        "a model's cooldown is as long as its provider wants; no earlier call's text nor shorter wish ends it, and it uses up no probe")
+    func cooldown() {
         let health = ProviderHealth()
         let (one, two) = (choice("one"), choice("two"))
         let now = MonotonicInstant.now
         func fail(_ seconds: Int?, after delay: Int = 0) {
-            let rest = seconds.map { Duration.seconds($0) }
+            let cooldown = seconds.map { Duration.seconds($0) }
             health.noteFailure(
-                of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), rest: rest, blamesProvider: true),
+                of: one.name, AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), cooldown: cooldown, blamesProvider: true),
                 at: now + .seconds(delay))
         }
-        func isResting(after seconds: Int) -> Bool { health.isResting(one.name, at: now + .seconds(seconds)) }
+        func isCoolingDown(after seconds: Int) -> Bool { health.isCoolingDown(one.name, at: now + .seconds(seconds)) }
         func order(after seconds: Int) -> [String] { health.order([one, two], at: now + .seconds(seconds)).map(\.name.provider) }
         fail(nil)
-        #expect(!isResting(after: 0))
+        #expect(!isCoolingDown(after: 0))
         for _ in 1..<CircuitBreaker.failuresToOpen { fail(30) }
         fail(5)
         health.noteSuccess(of: two.name, after: .seconds(1))
-        #expect(isResting(after: 29) && !isResting(after: 30) && !health.isResting(two.name, at: now))
-        // The circuit's own rest is over after ten seconds, the provider's is not.
+        #expect(isCoolingDown(after: 29) && !isCoolingDown(after: 30) && !health.isCoolingDown(two.name, at: now))
+        // The circuit's own cooldown is over after ten seconds, the provider's is not.
         #expect(order(after: 29) == ["two", "one"] && order(after: 30) == ["one", "two"])
         #expect(order(after: 31) == ["two", "one"], "one probe is on its way")
         fail(30, after: 31)
         health.noteSuccess(of: one.name, after: .seconds(1))
-        #expect(isResting(after: 60) && order(after: 60) == ["two", "one"] && order(after: 61) == ["one", "two"])
+        #expect(isCoolingDown(after: 60) && order(after: 60) == ["two", "one"] && order(after: 61) == ["one", "two"])
     }
 
     @Test("a circuit reports when it opens, is probed, opens again and closes")
@@ -138,11 +138,11 @@ struct RouteChoiceTests {
         var now = MonotonicInstant.now
         for _ in 0...CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, failure, at: now) }
         _ = health.order([one], at: now)
-        now = now + CircuitBreaker.rest
+        now = now + CircuitBreaker.cooldown
         _ = health.order([one], at: now)
         _ = health.order([one], at: now)
         health.noteFailure(of: one.name, failure, at: now)
-        _ = health.order([one], at: now + CircuitBreaker.rest)
+        _ = health.order([one], at: now + CircuitBreaker.cooldown)
         health.noteSuccess(of: one.name, after: .milliseconds(1))
         let name = one.name
         #expect(
@@ -185,7 +185,7 @@ struct RouteChoiceTests {
                 }
             }
             #expect(await order(after: 9) == ["two", "one"])
-            _ = router.keys.reject("sk-canary", of: "one", for: .seconds(15), isRefused: true, at: now)
+            _ = router.keys.coolDown("sk-canary", of: "one", for: .seconds(15), isRefused: true, at: now)
             for seconds in [10, 14] { #expect(await order(after: seconds) == ["two", "one"]) }
             #expect(await order(after: 15) == ["one", "two"])
             #expect(await order(after: 16) == ["two", "one"], "one probe is on its way")

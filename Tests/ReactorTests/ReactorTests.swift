@@ -67,8 +67,8 @@ import Testing
         }
     }
 
-    @Test("the thread sleeps for `rest` after a wake-up with many ready descriptors", arguments: [(4, false), (64, true)])
-    func rest(descriptors: Int, rests: Bool) async throws {
+    @Test("the thread sleeps for `saturationPause` after a wake-up with many ready descriptors", arguments: [(4, false), (64, true)])
+    func saturationPause(descriptors: Int, pauses: Bool) async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
             let ready = (0..<descriptors).map { _ in dup(pair.near) }
@@ -82,8 +82,8 @@ import Testing
             }
             try await Task.sleep(for: .milliseconds(100))
             let (count, elapsed) = try await reactor.call { (wakeUps.value, ContinuousClock.now - began) }
-            // Without a rest a wake-up takes microseconds.
-            #expect((count <= Int(elapsed / .microseconds(Int(Reactor.rest))) + 2) == rests)
+            // Without a pause a wake-up takes microseconds.
+            #expect((count <= Int(elapsed / .microseconds(Int(Reactor.saturationPause))) + 2) == pauses)
         }
     }
 

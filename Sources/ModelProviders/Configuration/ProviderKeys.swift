@@ -38,9 +38,9 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
     /// Whether the provider has keys, and refused all of them lately.
     func areRefused(of provider: String, at now: MonotonicInstant) -> Bool { rings.withLock { $0[provider]?.areRefused(at: now) ?? false } }
 
-    /// Sets a key aside that the provider refused, or that met a rate limit. Whether another one is ready.
-    func reject(_ key: String, of provider: String, for rest: Duration, isRefused: Bool, at now: MonotonicInstant) -> Bool {
-        rings.withLock { $0[provider]?.reject(key, until: now + rest, isRefused: isRefused, at: now) ?? false }
+    /// Does not use a key for a while that the provider refused, or that met a rate limit. Returns whether another one is ready.
+    func coolDown(_ key: String, of provider: String, for cooldown: Duration, isRefused: Bool, at now: MonotonicInstant) -> Bool {
+        rings.withLock { $0[provider]?.coolDown(key, until: now + cooldown, isRefused: isRefused, at: now) ?? false }
     }
 
     /// How long until a key of this provider is ready; nil when it has none.

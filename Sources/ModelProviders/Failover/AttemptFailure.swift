@@ -10,7 +10,7 @@ struct AttemptFailure: Equatable {
     /// The provider named this pause before the next request.
     var retryAfter: Duration?
     /// The provider named this time with a status that says that it cannot serve the model now: until then it gets no request for it.
-    var rest: Duration?
+    var cooldown: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
     /// The provider found fault with the request, which is counted apart and not held against the provider's health. Another one is asked: what was
@@ -20,9 +20,9 @@ struct AttemptFailure: Equatable {
     var endsCall = false
     /// The provider bills the prompt, although it made no answer.
     var isBilled = false
-    /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
-    var keyRest: Duration?
-    /// The key is of no use for any request, so it is not sent while it rests. A 403 that does not say so may concern the model alone.
+    /// It concerns the key: how long the provider is not called with it.
+    var keyCooldown: Duration?
+    /// The key is of no use for any request, so it is not sent during its cooldown. A 403 that does not say so may concern the model alone.
     var refusesKey = false
     /// The account or the key is of no use: the provider is set aside at once, and an operator is told.
     var needsOperator = false
@@ -30,7 +30,7 @@ struct AttemptFailure: Equatable {
     var hasAnotherKey = false
 
     /// How long its model is tried after the others, because the provider has asked for it.
-    var pause: Duration? { needsOperator ? nil : keyRest ?? retryAfter.map { min($0, Self.longestPause) } }
+    var pause: Duration? { needsOperator ? nil : keyCooldown ?? retryAfter.map { min($0, Self.longestPause) } }
 }
 
 extension AttemptFailure {
@@ -68,14 +68,14 @@ extension AttemptFailure {
             blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
         if !needsOperator, [429, 503, 529].contains(head.status) {
-            rest = pause.map { min($0, head.status == 429 ? Self.longestModelRest : Self.longestPause) }
+            cooldown = pause.map { min($0, head.status == 429 ? Self.longestModelCooldown : Self.longestPause) }
         }
-        if !needsOperator { fault.retryAfter = (rest ?? pause.map { min($0, Self.longestPause) })?.secondsRoundedUp }
+        if !needsOperator { fault.retryAfter = (cooldown ?? pause.map { min($0, Self.longestPause) })?.secondsRoundedUp }
         if isAboutMoney || isAboutKey {
-            keyRest = Self.refusedRest
+            keyCooldown = Self.refusedCooldown
             refusesKey = isAboutMoney || head.status == 401 || error.kind == .key
         } else if head.status == 429 || error.kind == .rateLimit {
-            keyRest = min(max(pause ?? Self.limitedRest, Self.shortestRest), Self.longestRest)
+            keyCooldown = min(max(pause ?? Self.rateLimitCooldown, Self.shortestCooldown), Self.longestCooldown)
         }
     }
 
@@ -88,18 +88,18 @@ extension AttemptFailure {
             fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: isOfRequest,
             needsOperator: needsOperator)
         refusesKey = kind == .money || kind == .key
-        if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
+        if needsOperator { keyCooldown = Self.refusedCooldown } else if kind == .rateLimit { keyCooldown = Self.rateLimitCooldown }
     }
 
-    /// The rest of a key that was refused. Then a call tries it: the refusal may have been an error, or an operator has mended the account ...
-    private static let refusedRest = Duration.seconds(10)
+    /// The cooldown of a key that was refused. Then a call tries it: the refusal may have been an error, or an operator has mended the account ...
+    private static let refusedCooldown = Duration.seconds(10)
     /// ... of one that met a rate limit, unless the provider names a time ...
-    private static let limitedRest = Duration.seconds(5)
+    private static let rateLimitCooldown = Duration.seconds(5)
     /// ... of which at least and at most so much is believed.
-    private static let shortestRest = Duration.seconds(1)
-    private static let longestRest = Duration.seconds(3600)
+    private static let shortestCooldown = Duration.seconds(1)
+    private static let longestCooldown = Duration.seconds(3600)
     /// The longest time without a request to a model that met a rate limit: a wrong value must not silence it for an hour.
-    private static let longestModelRest = Duration.seconds(300)
+    private static let longestModelCooldown = Duration.seconds(300)
     /// The longest pause of a model without a rate limit: one response of an overloaded server says little of the next hour.
     private static let longestPause = Duration.seconds(60)
 

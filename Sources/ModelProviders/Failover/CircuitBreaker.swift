@@ -4,15 +4,15 @@ import TokenRelay
 /// Remembers whether a provider answered lately. Pure.
 ///
 /// It orders: a provider with an open circuit is tried after the others. It forbids no call its only request, so a route of a single provider, or one
-/// where all are down, loses nothing; further requests of a call to providers with open circuits are bounded by `RetryBudget`. Once the rest is over,
-/// one call is let through as a probe.
+/// where all are down, loses nothing; further requests of a call to providers with open circuits are bounded by `RetryBudget`. Once the cooldown is
+/// over, one call is let through as a probe.
 struct CircuitBreaker: Equatable {
     /// So many failures in a row open the circuit ...
     static let failuresToOpen = 5
     /// ... for so long.
-    static let rest = Duration.seconds(10)
+    static let cooldown = Duration.seconds(10)
     /// What only an operator can mend opens it at once, for longer.
-    static let restForOperator = Duration.seconds(60)
+    static let cooldownForOperator = Duration.seconds(60)
 
     private enum State: Equatable {
         case closed(failures: Int)
@@ -42,7 +42,7 @@ struct CircuitBreaker: Equatable {
         case .closed: return true
         case .open(let until), .probing(let until):
             guard now >= until else { return false }
-            state = .probing(until: now + Self.rest)
+            state = .probing(until: now + Self.cooldown)
             return true
         }
     }
@@ -56,7 +56,7 @@ struct CircuitBreaker: Equatable {
     mutating func failed(at now: MonotonicInstant) {
         switch state {
         case .closed(let failures) where failures + 1 < Self.failuresToOpen: state = .closed(failures: failures + 1)
-        case .closed, .probing: state = .open(until: now + Self.rest)
+        case .closed, .probing: state = .open(until: now + Self.cooldown)
         // Calls that began earlier, or that had no other provider left, prolong nothing: else a busy route would never probe.
         case .open: break
         }
@@ -64,6 +64,6 @@ struct CircuitBreaker: Equatable {
 
     /// A call failed for what only an operator can mend: no money, a wrong key.
     mutating func failedForOperator(at now: MonotonicInstant) {
-        state = .open(until: now + Self.restForOperator)
+        state = .open(until: now + Self.cooldownForOperator)
     }
 }

@@ -133,15 +133,15 @@ extension ModelCall {
     private func passesOver(_ choice: ModelChoice) -> Bool {
         let now = MonotonicInstant.now
         let areRefused = router.keys.areRefused(of: choice.name.provider, at: now)
-        let rest = health.rest(of: choice.name, at: now)
-        guard areRefused || rest != nil else { return false }
-        if areRefused { skip(choice, "its keys were refused") } else { skip(choice, "it has asked for a pause", until: rest) }
+        let cooldown = health.remainingCooldown(of: choice.name, at: now)
+        guard areRefused || cooldown != nil else { return false }
+        if areRefused { skip(choice, "its keys were refused") } else { skip(choice, "it has asked for a pause", retryAfter: cooldown) }
         return true
     }
 
     /// Goes on without the request that is due.
-    private func skip(_ choice: ModelChoice, _ reason: String, until rest: Duration? = nil) {
-        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)", retryAfter: rest?.secondsRoundedUp)
+    private func skip(_ choice: ModelChoice, _ reason: String, retryAfter: Duration? = nil) {
+        let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): \(reason)", retryAfter: retryAfter?.secondsRoundedUp)
         perform(machine.failed(AttemptFailure(fault: fault), at: .now))
     }
 
@@ -201,11 +201,13 @@ extension ModelCall {
         let now = MonotonicInstant.now
         let model = machine.current.name
         var failure = failure
-        if let key, let rest = failure.keyRest {
-            failure.hasAnotherKey = router.keys.reject(
-                key, of: model.provider, for: rest, isRefused: failure.refusesKey, at: now)
+        if let key, let cooldown = failure.keyCooldown {
+            failure.hasAnotherKey = router.keys.coolDown(
+                key, of: model.provider, for: cooldown, isRefused: failure.refusesKey, at: now)
             // Another key may be ready before this one.
-            if let rest = failure.rest, let wait = router.keys.wait(of: model.provider, at: now) { failure.rest = min(rest, wait) }
+            if let modelCooldown = failure.cooldown, let wait = router.keys.wait(of: model.provider, at: now) {
+                failure.cooldown = min(modelCooldown, wait)
+            }
         }
         if failure.mayRetry, machine.choices.count == 1 { failure.mayRetry = health.mayRetry() }
         health.noteFailure(of: model, failure, at: now)

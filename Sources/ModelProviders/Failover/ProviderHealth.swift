@@ -14,7 +14,7 @@ public enum ProviderEvent: Sendable, Equatable {
     case hedgeStarted(ModelName)
     /// The second one answers.
     case hedgeWon(ModelName)
-    /// A key was refused and rests; another one is used.
+    /// A key was refused and has a cooldown; another one is used.
     case keyRefused(provider: String, detail: String)
     /// For counters, whoever answers the call at last. One that broke after its first text has both ends.
     case requestEnded(ModelName, RequestOutcome)
@@ -38,7 +38,7 @@ final class ProviderHealth {
     /// Until when a model is tried after the others, because its provider has asked for a pause.
     private var pauses: [ModelName: MonotonicInstant] = [:]
     /// Until when a model gets no request, because its provider has named the time.
-    private var rests: [ModelName: MonotonicInstant] = [:]
+    private var cooldowns: [ModelName: MonotonicInstant] = [:]
     /// Models of whose money or key an operator was told since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
@@ -59,7 +59,7 @@ final class ProviderHealth {
         var last: [ModelChoice] = []
         for choice in choices {
             // Only the first choice uses up a probe: no other is sure to be called.
-            let isPaused = isResting(choice.name, at: now) || pauses[choice.name].map { $0 > now } ?? false
+            let isPaused = isCoolingDown(choice.name, at: now) || pauses[choice.name].map { $0 > now } ?? false
             let isAdmitted =
                 !isPaused && canCall(choice) && (admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true)
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
@@ -68,10 +68,12 @@ final class ProviderHealth {
     }
 
     /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
-    func isResting(_ model: ModelName, at now: MonotonicInstant) -> Bool { rest(of: model, at: now) != nil }
+    func isCoolingDown(_ model: ModelName, at now: MonotonicInstant) -> Bool { remainingCooldown(of: model, at: now) != nil }
 
-    /// For how long.
-    func rest(of model: ModelName, at now: MonotonicInstant) -> Duration? { rests[model].flatMap { $0 > now ? now.duration(to: $0) : nil } }
+    /// How long that lasts from now; nil: no such time is running.
+    func remainingCooldown(of model: ModelName, at now: MonotonicInstant) -> Duration? {
+        cooldowns[model].flatMap { $0 > now ? now.duration(to: $0) : nil }
+    }
 
     /// Whether the model has failed lately, so that a further request of a call to it is bounded like a repetition.
     func isOpen(_ model: ModelName) -> Bool { breakers[model]?.isClosed == false }
@@ -82,7 +84,7 @@ final class ProviderHealth {
         return isAdmitted
     }
 
-    /// A model's answer began to come after this time. It ends no rest: its request left before the provider asked for one.
+    /// A model's answer began to come after this time. It ends no cooldown: its request left before the provider asked for one.
     func noteSuccess(of model: ModelName, after time: Duration) {
         note(time, of: model)
         report(.requestEnded(model, .answered))
@@ -110,7 +112,7 @@ final class ProviderHealth {
         guard failure.blamesProvider else { return }
         if let pause = failure.pause { pauses[model] = now + pause }
         // Responses to concurrent requests come in any order.
-        if let rest = failure.rest { rests[model] = max(now + rest, rests[model] ?? now) }
+        if let cooldown = failure.cooldown { cooldowns[model] = max(now + cooldown, cooldowns[model] ?? now) }
         let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
             breakers[model, default: .init()].failedForOperator(at: now)
