@@ -84,11 +84,11 @@ public final class SimulatorServer: Service {
     }
 
     private func bootstrap() -> ServerBootstrap {
-        let voices = VoiceRoutes(key: configuration.key, scriptQueue: scriptQueue, journal: journal)
-        let dialect = OpenAIDialect(key: configuration.key, scriptQueue: scriptQueue, journal: journal)
+        let dialects = DialectRoutes(key: configuration.key, scriptQueue: scriptQueue, journal: journal)
+        let openAI = OpenAIDialect(key: configuration.key, scriptQueue: scriptQueue, journal: journal)
         let control = ControlRoutes(scriptQueue: scriptQueue, journal: journal)
         @Sendable func route(_ request: ReceivedRequest) -> Reply {
-            voices.reply(to: request) ?? dialect.reply(to: request) ?? control.reply(to: request)
+            dialects.reply(to: request) ?? openAI.reply(to: request) ?? control.reply(to: request)
                 ?? .fixed(FixedResponse(status: 404, headers: [("content-type", "text/plain")], body: Array("not found\n".utf8)))
         }
         return ServerBootstrap(group: group)

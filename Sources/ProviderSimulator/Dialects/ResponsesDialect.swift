@@ -3,14 +3,14 @@ import NIOCore
 import NIOHTTP1
 
 /// OpenAI Responses.
-enum ResponsesVoice: Voice {
+enum ResponsesDialect: SimulatedDialect {
     static let contentType = "text/event-stream; charset=utf-8"
 
     static func matches(_ request: ReceivedRequest) -> Bool { request.path == "/v1/responses" }
 
     static func key(_ headers: HTTPHeaders) -> String? { headers.bearerToken }
 
-    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest {
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(DialectFault) -> ChatRequest {
         guard let model = json["model"]?.string else { throw .invalid("Missing required parameter: 'model'.") }
         guard json["stream"] == true else { throw .invalid("this simulator only streams") }
         var turns = json["instructions"]?.string.map { [ChatRequest.Turn(role: "system", text: $0)] } ?? []
@@ -26,14 +26,14 @@ enum ResponsesVoice: Voice {
         return parsed
     }
 
-    static func response(to fault: VoiceFault) -> FixedResponse {
+    static func response(to fault: DialectFault) -> FixedResponse {
         var error = OpenAIFault(
             Script.HTTPError(status: fault.status, code: fault.code, message: fault.message), model: "")
         if fault.status == 404 { error.code = "model_not_found" }
         return FixedResponse(status: fault.status, headers: [("content-type", "application/json")], body: error.body)
     }
 
-    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer) {
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: DialectAnswer, into buffer: inout ByteBuffer) {
         let item = #""item_id":"msg_\#(answer.id)","output_index":0,"content_index":0"#
         func write(_ type: String, _ members: String) {
             buffer.writeEvent(type, #"{"type":"\#(type)",\#(members),"sequence_number":\#(answer.nextNumber())}"#)
@@ -74,16 +74,16 @@ enum ResponsesVoice: Voice {
         }
     }
 
-    private static func part(_ answer: VoiceAnswer) -> String {
+    private static func part(_ answer: DialectAnswer) -> String {
         #"{"type":"output_text","text":\#(jsonString(answer.text)),"annotations":[]}"#
     }
 
-    private static func message(_ answer: VoiceAnswer, status: String, content: String) -> String {
+    private static func message(_ answer: DialectAnswer, status: String, content: String) -> String {
         #"{"id":"msg_\#(answer.id)","type":"message","role":"assistant","status":"\#(status)","content":\#(content)}"#
     }
 
     private static func response(
-        _ answer: VoiceAnswer, status: String, output: String, usage: String, incomplete: String = "null"
+        _ answer: DialectAnswer, status: String, output: String, usage: String, incomplete: String = "null"
     ) -> String {
         #""response":{"id":"resp_\#(answer.id)","object":"response","created_at":1,"status":"\#(status)","error":null,"#
             + #""incomplete_details":\#(incomplete),"instructions":null,"metadata":{},"model":\#(jsonString(answer.model)),"#

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Anthropic Messages.
-enum AnthropicVoice: Voice {
+enum AnthropicDialect: SimulatedDialect {
     static let contentType = "text/event-stream; charset=utf-8"
 
     static func matches(_ request: ReceivedRequest) -> Bool { request.path == "/v1/messages" }
@@ -11,7 +11,7 @@ enum AnthropicVoice: Voice {
     /// The official package sends a bearer token since its second version; the field is the older way.
     static func key(_ headers: HTTPHeaders) -> String? { headers.first(name: "x-api-key") ?? headers.bearerToken }
 
-    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest {
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(DialectFault) -> ChatRequest {
         guard request.headers.first(name: "anthropic-version") != nil else { throw .invalid("anthropic-version: header is required") }
         guard let model = json["model"]?.string else { throw .invalid("model: Field required") }
         guard let limit = json["max_tokens"]?.integer, limit > 0 else { throw .invalid("max_tokens: Field required") }
@@ -35,7 +35,7 @@ enum AnthropicVoice: Voice {
         return parsed
     }
 
-    private static func texts(_ content: JSONValue?) throws(VoiceFault) -> [String] {
+    private static func texts(_ content: JSONValue?) throws(DialectFault) -> [String] {
         switch content {
         case nil, .null?: return []
         case .string(let text)?: return [text]
@@ -46,7 +46,7 @@ enum AnthropicVoice: Voice {
         }
     }
 
-    static func response(to fault: VoiceFault) -> FixedResponse {
+    static func response(to fault: DialectFault) -> FixedResponse {
         let type = fault.code ?? type(of: fault.status)
         let body: JSONValue = [
             "type": "error", "error": ["type": .string(type), "message": .string(fault.message)], "request_id": "req_sim",
@@ -68,7 +68,7 @@ enum AnthropicVoice: Voice {
         }
     }
 
-    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer) {
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: DialectAnswer, into buffer: inout ByteBuffer) {
         let textIndex = answer.thinking == nil ? 0 : 1
         switch content {
         case .opening:

@@ -3,30 +3,30 @@ import NIOCore
 import NIOHTTP1
 
 /// How one provider beside OpenAI's chat completions is simulated: its addresses, requests, errors and streamed answers.
-protocol Voice: Sendable {
+protocol SimulatedDialect: Sendable {
     /// Whether the address belongs to it.
     static func matches(_ request: ReceivedRequest) -> Bool
     /// The key that a request carries; nil when there is none.
     static func key(_ headers: HTTPHeaders) -> String?
-    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(DialectFault) -> ChatRequest
     static var contentType: String { get }
     /// The provider's own error response.
-    static func response(to fault: VoiceFault) -> FixedResponse
-    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer)
+    static func response(to fault: DialectFault) -> FixedResponse
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: DialectAnswer, into buffer: inout ByteBuffer)
 }
 
 /// Why a request is refused.
-struct VoiceFault: Error {
+struct DialectFault: Error {
     var status: Int
     /// nil: the provider's usual one for the status.
     var code: String?
     var message: String
 
-    static func invalid(_ message: String) -> VoiceFault { VoiceFault(status: 400, message: message) }
+    static func invalid(_ message: String) -> DialectFault { DialectFault(status: 400, message: message) }
 }
 
 /// What the frames of one answer have in common.
-final class VoiceAnswer: Sendable {
+final class DialectAnswer: Sendable {
     let id: String
     let model: String
     let text: String
@@ -48,14 +48,14 @@ final class VoiceAnswer: Sendable {
     func nextNumber() -> Int { sequence.next() }
 }
 
-/// Encodes with a voice.
-struct VoiceEncoder<V: Voice>: ResponseEncoder {
+/// Encodes an answer in a dialect.
+struct DialectEncoder<D: SimulatedDialect>: ResponseEncoder {
     var status = 200
     var headers: [(name: String, value: String)]
-    var answer: VoiceAnswer
+    var answer: DialectAnswer
 
     func encode(_ content: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
-        V.encode(content, of: answer, into: &buffer)
+        D.encode(content, of: answer, into: &buffer)
     }
 }
 

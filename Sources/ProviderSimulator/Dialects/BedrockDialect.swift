@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 
 /// AWS Bedrock's `converse-stream`. The signature of a request is not verified, only that it is one.
-enum BedrockVoice: Voice {
+enum BedrockDialect: SimulatedDialect {
     static let contentType = "application/vnd.amazon.eventstream"
 
     static func matches(_ request: ReceivedRequest) -> Bool {
@@ -23,7 +23,7 @@ enum BedrockVoice: Voice {
         return String(scope[0])
     }
 
-    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest {
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(DialectFault) -> ChatRequest {
         let name = request.path.dropFirst("/model/".count).dropLast("/converse-stream".count)
         guard let model = String(name).removingPercentEncoding else { throw .invalid("malformed model id") }
         var turns: [ChatRequest.Turn] = []
@@ -51,7 +51,7 @@ enum BedrockVoice: Voice {
 
     private static func isCachePoint(_ block: JSONValue) -> Bool { block["cachePoint"]?["type"] == "default" }
 
-    static func response(to fault: VoiceFault) -> FixedResponse {
+    static func response(to fault: DialectFault) -> FixedResponse {
         // Bedrock has no 401: a wrong key is a 403, too.
         let (status, code) = fault.status == 401 ? (403, "UnrecognizedClientException") : (fault.status, name(of: fault.status))
         let body: JSONValue = ["message": .string(fault.message)]
@@ -73,7 +73,7 @@ enum BedrockVoice: Voice {
         }
     }
 
-    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer) {
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: DialectAnswer, into buffer: inout ByteBuffer) {
         let index = answer.thinking == nil ? 0 : 1
         switch content {
         case .opening: write("messageStart", #"{"role":"assistant"}"#, into: &buffer)

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Gemini's `streamGenerateContent` as server-sent events, their lines ended by CRLF.
-enum GeminiVoice: Voice {
+enum GeminiDialect: SimulatedDialect {
     static let contentType = "text/event-stream"
     private static let method = ":streamGenerateContent"
 
@@ -19,7 +19,7 @@ enum GeminiVoice: Voice {
 
     static func key(_ headers: HTTPHeaders) -> String? { headers.first(name: "x-goog-api-key") }
 
-    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest {
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(DialectFault) -> ChatRequest {
         guard request.query["alt"] == "sse" else { throw .invalid("this simulator only streams server-sent events") }
         let model = String(request.path.dropFirst(prefix(of: request)?.count ?? 0).dropLast(method.count))
         var turns = texts(json["systemInstruction"]).map { ChatRequest.Turn(role: "system", text: $0) }
@@ -36,7 +36,7 @@ enum GeminiVoice: Voice {
 
     private static func texts(_ content: JSONValue?) -> [String] { (content?["parts"]?.elements ?? []).compactMap { $0["text"]?.string } }
 
-    static func response(to fault: VoiceFault) -> FixedResponse {
+    static func response(to fault: DialectFault) -> FixedResponse {
         // A wrong key is a bad request, as Google has it.
         let status = fault.status == 401 ? 400 : fault.status
         var error: [JSONMember] = [
@@ -70,7 +70,7 @@ enum GeminiVoice: Voice {
         }
     }
 
-    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer) {
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: DialectAnswer, into buffer: inout ByteBuffer) {
         switch content {
         case .thinking(let text): write(parts: #"[{"text":\#(jsonString(text)),"thought":true}]"#, of: answer, into: &buffer)
         case .token(let text): write(parts: #"[{"text":\#(jsonString(text))}]"#, of: answer, into: &buffer)
@@ -83,7 +83,7 @@ enum GeminiVoice: Voice {
         }
     }
 
-    private static func write(parts: String, finish: String? = nil, of answer: VoiceAnswer, into buffer: inout ByteBuffer) {
+    private static func write(parts: String, finish: String? = nil, of answer: DialectAnswer, into buffer: inout ByteBuffer) {
         let usage = answer.usage
         let output = finish == nil ? "" : #","candidatesTokenCount":\#(usage.completion - usage.reasoning)"#
         let thoughts = usage.reasoning > 0 ? #","thoughtsTokenCount":\#(usage.reasoning)"# : ""
