@@ -80,7 +80,7 @@ public final class KeySet: Sendable {
     private func reload(_ decide: (inout ReloadGate) -> ReloadGate.Decision) async -> Bool {
         let loading: Task<Bool, Never>? = state.withLock { state in
             switch decide(&state.gate) {
-            case .refuse: return nil
+            case .skip: return nil
             case .join: return state.loading
             case .start:
                 // Not cancelled, because several callers share it; the time limit of the source ends it.

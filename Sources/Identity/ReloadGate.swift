@@ -7,7 +7,7 @@ struct ReloadGate {
         /// Wait for the reload that is in progress.
         case join
         /// Do not reload.
-        case refuse
+        case skip
     }
 
     /// The shortest interval between two reloads for unknown key ids.
@@ -20,7 +20,7 @@ struct ReloadGate {
     /// A token has a key id that is not in the set.
     mutating func unknownKey(at now: ContinuousClock.Instant) -> Decision {
         if loading { return .join }
-        if let lastForUnknownKey, now < lastForUnknownKey + unknownKeyPause { return .refuse }
+        if let lastForUnknownKey, now < lastForUnknownKey + unknownKeyPause { return .skip }
         lastForUnknownKey = now
         loading = true
         return .start

@@ -40,7 +40,7 @@ public struct ServiceAccountFile: Sendable {
 /// Obtains access tokens for Google APIs with a service account's key (OAuth 2 JWT bearer grant, RFC 7523), and caches the current one.
 public actor ServiceAccount {
     /// The token server gave no access token.
-    public struct Refused: Error, CustomStringConvertible {
+    public struct NoToken: Error, CustomStringConvertible {
         public let description: String
     }
 
@@ -62,7 +62,7 @@ public actor ServiceAccount {
         self.now = now
     }
 
-    /// A token that is valid for at least another minute; requests a new one if the cached one is not. Throws `Refused` or `OutboundError`.
+    /// A token that is valid for at least another minute; requests a new one if the cached one is not. Throws `NoToken` or `OutboundError`.
     public func accessToken() async throws -> String {
         if let current, now() < current.expiresAt { return current.token }
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(try assertion())"
@@ -72,7 +72,7 @@ public actor ServiceAccount {
         let response = try await client.send(request)
         guard response.status == 200, let json = try? JSONReader(parsing: response.body),
             let token = try? json.required("access_token", as: String.self), !token.utf8.contains(where: { $0 < 0x21 || $0 > 0x7E })
-        else { throw Refused(description: "the token server answered \(response.status) without a usable token") }
+        else { throw NoToken(description: "the token server answered \(response.status) without a usable token") }
         let seconds = (try? json.required("expires_in", as: Int.self)) ?? 0
         current = (token, now().addingTimeInterval(TimeInterval(seconds) - Self.margin))
         return token
@@ -99,7 +99,7 @@ public actor ServiceAccount {
         }
         let text = Base64URL.encode(header) + "." + Base64URL.encode(claims)
         guard let signature = file.key.sign(Array(text.utf8)) else {
-            throw Refused(description: "the key of the account made no signature")
+            throw NoToken(description: "the key of the account made no signature")
         }
         return text + "." + Base64URL.encode(signature)
     }

@@ -29,8 +29,8 @@ final class Listener {
     private var listeningSince: ContinuousClock.Instant?
     private var isStopped = false
     private var backoff = Backoff()
-    /// Why the server refused a statement, after which the connection is closed.
-    private var refusal: PostgresError?
+    /// Why the server rejected a statement, after which the connection is closed.
+    private var rejection: PostgresError?
     /// The kinds of failure that were reported since the last `connected`.
     private var reported: Set<ConnectionFailure?> = []
     private var timer: TimerHandle?
@@ -93,7 +93,7 @@ final class Listener {
         connection?.send(
             Probe(queries) { [weak self] error in
                 guard let error else { return whenDone() }
-                self?.refusal = error as? PostgresError
+                self?.rejection = error as? PostgresError
                 self?.connection?.close()
             })
     }
@@ -107,7 +107,7 @@ final class Listener {
 
     private func ended(_ error: PostgresError) {
         connection = nil
-        let reason = refusal.take() ?? error
+        let reason = rejection.take() ?? error
         timer?.cancel()
         guard !isStopped else { return }
         if let since = listeningSince {

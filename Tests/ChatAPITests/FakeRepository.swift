@@ -11,7 +11,7 @@ final class FakeRepository: Sendable {
     struct State {
         var failuresLeft: Int
         /// Rejects receipts that are not of failures.
-        var refuses = false
+        var rejects = false
         /// Of the receipts of failures, how many more are rejected.
         var rejectionsLeft = 0
         var failure: TurnReceipt?
@@ -46,9 +46,9 @@ final class FakeRepository: Sendable {
     }
 
     /// Rejects receipts, and so many of the failures that are written in their place.
-    func refuse(failures: Int = 0) { state.withLock { ($0.refuses, $0.rejectionsLeft) = (true, failures) } }
+    func reject(failures: Int = 0) { state.withLock { ($0.rejects, $0.rejectionsLeft) = (true, failures) } }
     var failure: TurnReceipt? { state.withLock { $0.failure } }
-    func refuseToAbandon() { state.withLock { $0.canAbandon = false } }
+    func rejectAbandoning() { state.withLock { $0.canAbandon = false } }
     func letAbandon() { state.withLock { $0.canAbandon = true } }
     var abandoned: [TurnIdentity] { state.withLock { $0.abandoned } }
     var abandonments: Int { state.withLock { $0.abandonments } }
@@ -70,7 +70,7 @@ final class FakeRepository: Sendable {
             finish: { [self] receipt in
                 try state.withLock { state in
                     state.attempts += 1
-                    if state.refuses {
+                    if state.rejects {
                         guard receipt.status == .failed else { throw StoreFault.unexpected("no such column") }
                         guard state.rejectionsLeft == 0 else {
                             state.rejectionsLeft -= 1

@@ -56,9 +56,9 @@ struct OrphanCollectorTests {
     }
 
     @Test("an orphan whose receipt is rejected ends as failed")
-    func refused() async throws {
+    func rejected() async throws {
         let orphans = Orphans(1, FakeRepository(failures: 0))
-        orphans.repository.refuse()
+        orphans.repository.reject()
         try await orphans.collect { orphans.repository.receipt != nil }
         #expect(orphans.repository.receipt?.status == .failed && orphans.repository.receipt?.errorCode == "SYS_5000")
         #expect(orphans.repository.receipt?.identity == orphans.turns[0].facts.identity && orphans.repository.attempts == 2)
@@ -68,8 +68,8 @@ struct OrphanCollectorTests {
     @Test("an orphan whose failures are rejected, too, is abandoned; it stays for the next round until that succeeds")
     func abandoned() async throws {
         let orphans = Orphans(1, FakeRepository(failures: 0))
-        orphans.repository.refuse(failures: .max)
-        orphans.repository.refuseToAbandon()
+        orphans.repository.reject(failures: .max)
+        orphans.repository.rejectAbandoning()
         try await orphans.collect {
             if orphans.repository.abandonments >= 3 { orphans.repository.letAbandon() }
             return !orphans.repository.abandoned.isEmpty

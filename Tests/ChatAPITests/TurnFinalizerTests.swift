@@ -98,29 +98,29 @@ struct TurnFinalizerTests {
     }
 
     @Test("a receipt that the database rejects ends its turn as failed, is not reported as saved, and stays on disk")
-    func refused() async throws {
+    func rejected() async throws {
         let repository = FakeRepository(failures: 0)
-        repository.refuse()
+        repository.reject()
         let model = FakeModel()
         let turn = model.turn()
         repository.registry.insert(turn)
         model.emit("hello")
         model.end(.stop)
         await repository.finalize(turn)
-        #expect(turn.ending == .refused && repository.registry.count == 0)
+        #expect(turn.ending == .rejected && repository.registry.count == 0)
         #expect(repository.kept == 1 && repository.discarded == 0)
         let failure = try #require(repository.failure)
         #expect(failure.status == .failed && failure.content.isEmpty && failure.bill == nil && failure.errorCode == "SYS_5000")
         var encoded: [UInt8] = []
-        TerminalEvents(facts: turn.facts, ending: .refused, keptBytes: 5, cursor: 5).encode(into: &encoded)
+        TerminalEvents(facts: turn.facts, ending: .rejected, keptBytes: 5, cursor: 5).encode(into: &encoded)
         let text = String(decoding: encoded, as: UTF8.self)
         #expect(text.contains(#""code":"SYS_5000""#) && text.contains(#""partial":true"#) && text.contains(#""kept_bytes":0"#))
     }
 
     @Test("when the failure is rejected too, the turn ends without its risk, which may be what the database rejects")
-    func refusedFailure() async throws {
+    func rejectedFailure() async throws {
         let repository = FakeRepository(failures: 0)
-        repository.refuse(failures: 5)
+        repository.reject(failures: 5)
         let model = FakeModel()
         var facts = TurnFacts.sample
         facts.risk = RiskAssessment(tier: .imminent, categories: [.suicide], subject: .user, patterns: [])
@@ -129,7 +129,7 @@ struct TurnFinalizerTests {
         model.emit("hello")
         model.end(.stop)
         await repository.finalize(turn)
-        #expect(turn.ending == .refused && repository.registry.count == 0 && repository.attempts == 11)
+        #expect(turn.ending == .rejected && repository.registry.count == 0 && repository.attempts == 11)
         let failure = try #require(repository.failure)
         #expect(failure.status == .failed && failure.risk == nil && failure.crisis == nil)
     }
@@ -137,15 +137,15 @@ struct TurnFinalizerTests {
     @Test("when every failure is rejected, the turn is abandoned; its client does not wait until the database accepts that")
     func abandoned() async throws {
         let repository = FakeRepository(failures: 0)
-        repository.refuse(failures: .max)
-        repository.refuseToAbandon()
+        repository.reject(failures: .max)
+        repository.rejectAbandoning()
         let model = FakeModel()
         let turn = model.turn()
         repository.registry.insert(turn)
         model.emit("hello")
         model.end(.stop)
         await repository.finalize(turn)
-        #expect(turn.ending == .refused && repository.registry.count == 0 && repository.attempts == 15 && repository.discarded == 0)
+        #expect(turn.ending == .rejected && repository.registry.count == 0 && repository.attempts == 15 && repository.discarded == 0)
         try await eventually("the next attempts") { repository.abandonments >= 10 }
         #expect(repository.abandoned.isEmpty)
         repository.letAbandon()

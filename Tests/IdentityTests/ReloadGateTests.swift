@@ -20,7 +20,7 @@ struct ReloadGateTests {
         var gate = gate()
         #expect(gate.unknownKey(at: start) == .start)
         gate.finished()
-        #expect(gate.unknownKey(at: start + .milliseconds(9_999)) == .refuse)
+        #expect(gate.unknownKey(at: start + .milliseconds(9_999)) == .skip)
         #expect(gate.due() == .start)
         gate.finished()
         #expect(gate.unknownKey(at: start + .seconds(10)) == .start)

@@ -89,7 +89,7 @@ struct ServiceAccountTests {
         let account = ServiceAccount(
             file: try ServiceAccountFile(parsing: file(tokenURL: server.url + "/token")), scope: "scope-1", client: client,
             now: { clock.withLock(\.self) })
-        await #expect(throws: ServiceAccount.Refused.self) { try await account.accessToken() }
+        await #expect(throws: ServiceAccount.NoToken.self) { try await account.accessToken() }
         try await server.answer("/token", #"{"access_token":"one","expires_in":3599,"token_type":"Bearer"}"#)
         #expect(try await account.accessToken() == "one")
         try await server.answer("/token", #"{"access_token":"two","expires_in":3599}"#)

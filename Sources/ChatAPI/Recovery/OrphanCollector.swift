@@ -65,7 +65,7 @@ public struct OrphanCollector: Service {
             logger.critical(
                 "a receipt is rejected by the database: its turn fails",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(reason)"])
-            TurnMetrics.refusedReceipts.increment()
+            TurnMetrics.rejectedReceipts.increment()
             await fail(receipt)
         } catch {
             logger.error(

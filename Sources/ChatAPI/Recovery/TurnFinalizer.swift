@@ -70,8 +70,8 @@ public struct TurnFinalizer: Sendable {
             // The lease expired, and another instance has begun the next attempt. Subscribers must resume there.
             registry.remove(turn)
             turn.handOver()
-        case .refused:
-            turn.close(.refused)
+        case .rejected:
+            turn.close(.rejected)
             registry.remove(turn)
         case .written, .leftOnDisk:
             turn.close(ending)
@@ -101,7 +101,7 @@ public struct TurnFinalizer: Sendable {
         /// The process ends; the next one delivers the receipt from disk.
         case leftOnDisk
         /// The database rejected the receipt; the turn was ended as failed.
-        case refused
+        case rejected
     }
 
     /// Retries until the receipt is in the database. After the first failure it writes the receipt to disk, where it survives the process,
@@ -140,13 +140,13 @@ public struct TurnFinalizer: Sendable {
     /// deliver it. When the failures are rejected, too, the turn is abandoned in the background.
     private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> SaveResult {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
-        TurnMetrics.refusedReceipts.increment()
+        TurnMetrics.rejectedReceipts.increment()
         var failures = receipt.failures[...]
         var attempts = ReceiptAttempts(pauses: pauses)
         while let failure = failures.first {
             do {
                 _ = try await repository.finish(failure)
-                return .refused
+                return .rejected
             } catch {
                 if attempts.failed(error), attempts.rejections.isMultiple(of: ReceiptAttempts.maximumRejections) {
                     logger.critical("a turn cannot be saved as failed", metadata: naming(receipt, requestID, error))
@@ -158,7 +158,7 @@ public struct TurnFinalizer: Sendable {
         }
         // Not awaited: clients are told of the failure, however long this takes. Ends by itself, and is never cancelled.
         Task { await abandon(receipt, requestID) }
-        return .refused
+        return .rejected
     }
 
     /// Retries until the turn no longer runs, or the process is shutting down: then recovery finds the turn and does the same.

@@ -90,7 +90,7 @@ struct TerminalEvents: Sendable {
 
     /// The `error` event of a turn that ended without a finish reason.
     var failure: StreamFailure {
-        if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
+        if !ending.isSaved { return ending.status == .failed ? rejected : unsaved }
         let code = ending.errorCode.flatMap(ErrorCode.init(rawValue:)) ?? .providersUnavailable
         let row = ErrorMapping.row(code)
         // `partial` also if the client has text that is not kept, which it must drop.
@@ -108,7 +108,7 @@ struct TerminalEvents: Sendable {
     }
 
     /// The error when the database rejected the answer: nothing is kept, and the same request begins the next attempt.
-    private var refused: StreamFailure {
+    private var rejected: StreamFailure {
         let row = ErrorMapping.row(.unforeseen)
         return StreamFailure(
             code: .unforeseen, message: "the answer could not be saved", userMessage: row.userMessage, action: row.action, retryable: true,

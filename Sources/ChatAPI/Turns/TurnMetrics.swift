@@ -73,7 +73,7 @@ enum TurnMetrics {
     static func stream(_ end: StreamResult) { streams[end].increment() }
 
     /// Counts turns that failed because the database rejected their receipt. Operators should be alerted to each.
-    static let refusedReceipts = Counter(label: "coach_refused_receipts")
+    static let rejectedReceipts = Counter(label: "coach_refused_receipts")
 
     // MARK: Handles
 

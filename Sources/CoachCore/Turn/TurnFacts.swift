@@ -70,8 +70,8 @@ public struct TurnEnding: Sendable, Equatable {
         self.bill = bill
     }
 
-    /// The database refuses the receipt for good: the text is not kept, and the same request begins the next attempt.
-    public static let refused = TurnEnding(status: .failed, finishReason: nil, bill: nil, isSaved: false)
+    /// The database rejects the receipt for good: the text is not kept, and the same request begins the next attempt.
+    public static let rejected = TurnEnding(status: .failed, finishReason: nil, bill: nil, isSaved: false)
 
     /// The text can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)

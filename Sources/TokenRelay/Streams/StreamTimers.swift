@@ -29,7 +29,7 @@ struct StreamTimers {
     }
 
     /// The client's socket took no bytes.
-    mutating func refused(at now: MonotonicInstant) {
+    mutating func tookNothing(at now: MonotonicInstant) {
         if stuckSince == nil { stuckSince = now }
     }
 

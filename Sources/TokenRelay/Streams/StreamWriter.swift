@@ -123,7 +123,7 @@ extension StreamWriter {
 
     private func settle(_ sent: Int, _ action: StreamWriterMachine.Action) {
         let isBlocked = machine.isBlocked
-        if sent > 0 { timers.wrote(isWaiting: isBlocked, at: .now) } else { timers.refused(at: .now) }
+        if sent > 0 { timers.wrote(isWaiting: isBlocked, at: .now) } else { timers.tookNothing(at: .now) }
         // Runs for each token, so the watch is updated only on a change.
         if isWaitingForSocket != isBlocked {
             isWaitingForSocket = isBlocked

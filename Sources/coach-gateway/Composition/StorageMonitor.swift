@@ -5,13 +5,13 @@ import Synchronization
 /// notices the recovery.
 final class StorageMonitor: Sendable {
     private struct State {
-        var databaseRefuses = false
-        var diskRefuses = false
+        var databaseFails = false
+        var diskFails = false
     }
     private let state = Mutex(State())
 
     /// False when the last attempts at both database and disk have failed.
-    var takesAnswers: Bool { state.withLock { !($0.databaseRefuses && $0.diskRefuses) } }
+    var takesAnswers: Bool { state.withLock { !($0.databaseFails && $0.diskFails) } }
 
     /// The same repository, whose results are observed.
     func watch(_ repository: TurnRepository) -> TurnRepository {
@@ -19,11 +19,11 @@ final class StorageMonitor: Sendable {
         watched.finish = { [self] receipt in
             do {
                 let outcome = try await repository.finish(receipt)
-                state.withLock { $0.databaseRefuses = false }
+                state.withLock { $0.databaseFails = false }
                 return outcome
             } catch {
-                // A receipt that is refused for its content does not affect the next.
-                if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
+                // A receipt that is rejected for its content does not affect the next.
+                if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseFails = true } }
                 throw error
             }
         }
@@ -36,10 +36,10 @@ final class StorageMonitor: Sendable {
             keep: { [self] receipt in
                 do {
                     let handle = try spool.keep(receipt)
-                    state.withLock { $0.diskRefuses = false }
+                    state.withLock { $0.diskFails = false }
                     return handle
                 } catch {
-                    state.withLock { $0.diskRefuses = true }
+                    state.withLock { $0.diskFails = true }
                     throw error
                 }
             }, discard: spool.discard, pending: spool.pending)

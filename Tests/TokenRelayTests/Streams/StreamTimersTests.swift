@@ -21,7 +21,7 @@ struct StreamTimersTests {
     func stall() {
         var timers = StreamTimers(limits, now: start)
         timers.wrote(isWaiting: true, at: start + .seconds(1))
-        timers.refused(at: start + .seconds(50))
+        timers.tookNothing(at: start + .seconds(50))
         #expect(timers.due(at: start + .seconds(75)) == .none)
         #expect(timers.due(at: start + .seconds(76)) == .cutOff)
     }

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-@Suite("A receipt that the database refuses for good", .paced)
-struct RefusedReceiptTests {
+@Suite("A receipt that the database rejects for good", .paced)
+struct RejectedReceiptTests {
     @Test("fails its turn, is counted, and leaves the conversation free")
-    func refused() async throws {
+    func rejected() async throws {
         let database = try await Database.ofItsOwn()
         try await database.fresh.psql(
             """
