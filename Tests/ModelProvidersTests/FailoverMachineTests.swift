@@ -162,7 +162,7 @@ struct FailoverMachineTests {
         var machine = Bench.at("refusing", choices: 2)
         #expect(machine.deadline == start + .milliseconds(500))
         #expect(machine.clock(at: start + .milliseconds(499)) == .none)
-        #expect(machine.clock(at: start + .milliseconds(500)) == .judgeErrorResponse)
+        #expect(machine.clock(at: start + .milliseconds(500)) == .classifyErrorResponse)
         #expect(machine.failed(Bench.refusal(), at: start + .milliseconds(500)) == .attempt(1))
     }
 

@@ -94,7 +94,7 @@ struct ModelCallMachineTests {
         #expect(machine.received(head, at: start) == .none)
         #expect(Self.body(&machine, [1, 2]) == .none)
         #expect(Self.body(&machine, [3]) == .none)
-        #expect(machine.transferEnded(.complete) == .judge(head, body: [1, 2, 3], of: Self.choices[0]))
+        #expect(machine.transferEnded(.complete) == .classifyError(head, body: [1, 2, 3], of: Self.choices[0]))
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
         // The next attempt has no error response yet.
         #expect(Self.body(&machine, [4]) == .none)
@@ -108,13 +108,13 @@ struct ModelCallMachineTests {
         _ = long.received(head, at: start)
         let half = [UInt8](repeating: 7, count: 5 << 10)
         #expect(Self.body(&long, half) == .none)
-        #expect(Self.body(&long, half) == .judge(head, body: [UInt8](repeating: 7, count: 8 << 10), of: Self.choices[0]))
+        #expect(Self.body(&long, half) == .classifyError(head, body: [UInt8](repeating: 7, count: 8 << 10), of: Self.choices[0]))
 
         var slow = Self.calling()
         _ = slow.received(head, at: start)
         _ = Self.body(&slow, [1])
         let result = slow.clock(at: start + CallLimits().refusalBody)
-        #expect(result.action == .judge(head, body: [1], of: Self.choices[0]) && result.late == nil)
+        #expect(result.action == .classifyError(head, body: [1], of: Self.choices[0]) && result.late == nil)
     }
 
     @Test("a transfer that failed without a response is the attempt's failure")

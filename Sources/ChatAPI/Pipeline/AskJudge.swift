@@ -6,7 +6,7 @@ extension TurnPipeline {
     func askJudge(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ recorder: CallRecorder, _ trace: TurnTrace
     ) async -> (assessment: MessageAssessment, calls: [BilledCall]) {
-        guard let judge, context.callsModel, judge.looks(at: assessment.risk) else { return (assessment, []) }
+        guard let judge, context.callsModel, judge.shouldJudge(assessment.risk) else { return (assessment, []) }
         let start = ContinuousClock.now
         let call = await trace.step("judge") { tracing in
             var prompt = coaching.prompts.judgePrompt(message: request.message, after: history(before: request, context))

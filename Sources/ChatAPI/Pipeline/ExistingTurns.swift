@@ -33,7 +33,7 @@ extension TurnPipeline {
             return turn
         }
         // Begun here, and not generating yet.
-        if registry.expects(turnID, of: http.caller.userID) {
+        if registry.isAnnounced(turnID, of: http.caller.userID) {
             registry.stop(turnID)
             if let turn = await registry.turn(turnID, within: .seconds(2)) { return turn }
         }
@@ -101,7 +101,7 @@ extension TurnPipeline {
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
         // Another request may have just begun it here and not inserted it into the registry yet: before that the judge may be asked, and what the
         // database has of the turn does not tell of the card.
-        let isBeginningHere = registry.expects(known.identity.turnID, of: known.userID)
+        let isBeginningHere = registry.isAnnounced(known.identity.turnID, of: known.userID)
         if let turn = await registry.turn(known.identity.turnID, within: isBeginningHere ? .seconds(2) : .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt
         {

@@ -20,7 +20,7 @@ extension TurnPipeline {
             if let reservation = try await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
         } catch {
             if mayProceedWithout { return nil }
-            registry.unexpect(context.identity.turnID)
+            registry.withdraw(context.identity.turnID)
             // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
             Task { [finalizer] in
                 await finalizer.reject(
@@ -32,7 +32,7 @@ extension TurnPipeline {
             throw failure
         }
         if mayProceedWithout { return nil }
-        registry.unexpect(context.identity.turnID)
+        registry.withdraw(context.identity.turnID)
         await finalizer.reject(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
         let exhausted = Set(budgets.exhausted(on: context.day))
         let midnight = (context.day.daysSinceEpoch + 1) * 86_400

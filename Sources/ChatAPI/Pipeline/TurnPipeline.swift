@@ -56,14 +56,14 @@ struct TurnPipeline: Sendable {
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
         // From here on a stop reaches it without the database.
-        registry.expect(context.identity.turnID, of: http.caller.userID)
+        registry.announce(context.identity.turnID, of: http.caller.userID)
         let assessment = await assessInContext(request, pending, savedTier: savedTier, context, http)
         let reservation = try await reserve(request, assessment, context, http)
         let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
         return TurnSubscription(turn: turn, request: .began)
     }
 
-    /// Runs a turn that has begun and is expected by the registry: the result is generating and will be saved. `savedTier`: at most that of the
+    /// Runs a turn that has begun and is announced to the registry: the result is generating and will be saved. `savedTier`: at most that of the
     /// message in the database.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,

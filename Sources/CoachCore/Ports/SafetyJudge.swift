@@ -1,10 +1,10 @@
-/// The second look at messages whose score is below the card's threshold: a model that may raise the tier, and lowers nothing.
+/// A second assessment of messages whose score is below the card's threshold: a model that may raise the tier, and lowers nothing.
 public struct SafetyJudge: Sendable {
     /// Prefix of the pattern ids that mark an assessment as raised by the judge.
     static let patternPrefix = "judge."
 
     public var model: LanguageModel
-    /// Messages with a lower score are not looked at.
+    /// Messages with a lower score are not judged.
     public var lowestScore: Float
     /// How long a turn waits for the verdict.
     public var timeLimit: Duration
@@ -16,5 +16,5 @@ public struct SafetyJudge: Sendable {
     }
 
     /// Whether a message is in the grey zone: no card by itself, and a score that does not rule danger out.
-    public func looks(at risk: RiskAssessment) -> Bool { risk.tier < .crisis && (risk.score ?? 0) >= lowestScore }
+    public func shouldJudge(_ risk: RiskAssessment) -> Bool { risk.tier < .crisis && (risk.score ?? 0) >= lowestScore }
 }

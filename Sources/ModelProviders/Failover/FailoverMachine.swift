@@ -14,7 +14,7 @@ struct FailoverMachine: Equatable {
         /// Give up the transfer that runs, and wait for the deadline.
         case pause
         /// The body of an error response takes too long: call `failed` with what is known.
-        case judgeErrorResponse
+        case classifyErrorResponse
         /// No text came for a second: text that waits is to be released.
         case releaseHeld
         /// The finish reason is known and the end mark does not come: end the answer as if the connection had ended.
@@ -258,7 +258,7 @@ extension FailoverMachine {
         case .requesting(let attempt), .accepted(let attempt, _):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .refusing(let attempt, _):
-            if now < min(attempt.since + limits.firstToken, firstTokenDeadline) { return .judgeErrorResponse }
+            if now < min(attempt.since + limits.firstToken, firstTokenDeadline) { return .classifyErrorResponse }
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .pausing: return request(Attempt(choice: 0, since: now, isRetry: true))
         }

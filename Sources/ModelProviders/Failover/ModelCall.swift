@@ -97,7 +97,7 @@ extension ModelCall {
             letTransferEnd()
         case .readAnswer(let choice):
             reader = router.provider(of: choice)?.dialect.makeReader(for: choice.name.model, options: choice.options)
-        case .judge(let head, let body, let choice):
+        case .classifyError(let head, let body, let choice):
             let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
             fail(AttemptFailure(head, error, at: choice.name.provider))
         case .finishAnswer: finishAnswer()

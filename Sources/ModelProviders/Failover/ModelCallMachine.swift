@@ -18,7 +18,7 @@ struct ModelCallMachine {
         /// Read what follows as an answer of this choice.
         case readAnswer(ModelChoice)
         /// Call `failed` with what the dialect of this choice makes of an error response.
-        case judge(TransferHead, body: [UInt8], of: ModelChoice)
+        case classifyError(TransferHead, body: [UInt8], of: ModelChoice)
         /// Let the reader finish, as when the transfer has ended.
         case finishAnswer
         /// The attempt failed: deliver, because the receiver decides whether another provider may still answer; then call `failed`.
@@ -157,7 +157,7 @@ extension ModelCallMachine {
         errorResponse = nil
         response.body.append(contentsOf: bytes.prefix(Self.longestErrorBody - response.body.count))
         errorResponse = response
-        return response.body.count == Self.longestErrorBody ? judgeErrorResponse() : .none
+        return response.body.count == Self.longestErrorBody ? classifyErrorResponse() : .none
     }
 
     /// A part of the answer, as the reader gives it. Text beyond the answer's bound is not delivered.
@@ -199,7 +199,7 @@ extension ModelCallMachine {
 
     /// The transfer ended before it brought an answer.
     mutating func transferEnded(_ end: TransferEnd) -> Action {
-        if errorResponse != nil { return judgeErrorResponse() }
+        if errorResponse != nil { return classifyErrorResponse() }
         switch end {
         case .failed(let failure): return .fail(AttemptFailure(failure, at: current.name.provider))
         case .cancelled: return .fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "shut down")))
@@ -221,7 +221,7 @@ extension ModelCallMachine {
     mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
         let next = failover.clock(at: now)
-        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld, .finishAnswer].contains(next)
+        let isLate = wasWaiting && ![.none, .classifyErrorResponse, .releaseHeld, .finishAnswer].contains(next)
         let fault = ModelFault(kind: .noFirstToken, detail: "\(current.name.provider): no text in time")
         return (action(next), isLate ? AttemptFailure(fault: fault, blamesProvider: true) : nil)
     }
@@ -242,7 +242,7 @@ extension ModelCallMachine {
         case .pause:
             endAttempt()
             return .cancelTransfer
-        case .judgeErrorResponse: return judgeErrorResponse()
+        case .classifyErrorResponse: return classifyErrorResponse()
         case .releaseHeld:
             pendingFields = pendingFields ?? Fields()
             pendingFields?.isSilent = true
@@ -276,8 +276,8 @@ extension ModelCallMachine {
         return Array(choices[(choice + 1)...])
     }
 
-    private func judgeErrorResponse() -> Action {
+    private func classifyErrorResponse() -> Action {
         guard let errorResponse else { return .none }
-        return .judge(errorResponse.head, body: errorResponse.body, of: current)
+        return .classifyError(errorResponse.head, body: errorResponse.body, of: current)
     }
 }

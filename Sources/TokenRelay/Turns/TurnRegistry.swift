@@ -4,7 +4,7 @@ import Synchronization
 /// The turns that run in this process, by id. It keeps a turn until the turn is saved, whether or not clients are connected. Any thread.
 public final class TurnRegistry: Sendable {
     /// A turn that has begun and is not inserted yet; keeps a stop for it.
-    private struct Expected {
+    private struct Announced {
         var userID: UserID
         var isStopped = false
         var onStop: (@Sendable () -> Void)?
@@ -16,7 +16,7 @@ public final class TurnRegistry: Sendable {
         var waiters: [TurnID: [Int: AsyncStream<LiveTurn>.Continuation]] = [:]
         var lastWaiter = 0
         /// Turns that have begun and are not inserted yet.
-        var expected: [TurnID: Expected] = [:]
+        var announced: [TurnID: Announced] = [:]
     }
 
     private let state = Mutex(State())
@@ -25,19 +25,19 @@ public final class TurnRegistry: Sendable {
     public init() {}
 
     /// Announces a turn that will be inserted: `stop` reaches it already.
-    public func expect(_ id: TurnID, of userID: UserID) { state.withLock { $0.expected[id] = Expected(userID: userID) } }
+    public func announce(_ id: TurnID, of userID: UserID) { state.withLock { $0.announced[id] = Announced(userID: userID) } }
 
     /// Takes back the announcement of a turn that ends without being inserted.
-    public func unexpect(_ id: TurnID) { state.withLock { $0.expected[id] = nil } }
+    public func withdraw(_ id: TurnID) { state.withLock { $0.announced[id] = nil } }
 
     /// Whether a turn of this user has begun here and is not inserted yet.
-    public func expects(_ id: TurnID, of userID: UserID) -> Bool { state.withLock { $0.expected[id]?.userID == userID } }
+    public func isAnnounced(_ id: TurnID, of userID: UserID) -> Bool { state.withLock { $0.announced[id]?.userID == userID } }
 
-    /// Calls `body` once when an expected turn is stopped before it is inserted; at once when it was stopped already.
+    /// Calls `body` once when an announced turn is stopped before it is inserted; at once when it was stopped already.
     public func onStop(of id: TurnID, _ body: @escaping @Sendable () -> Void) {
         let isStopped = state.withLock { state in
-            state.expected[id]?.onStop = body
-            return state.expected[id]?.isStopped == true
+            state.announced[id]?.onStop = body
+            return state.announced[id]?.isStopped == true
         }
         if isStopped { body() }
     }
@@ -48,7 +48,7 @@ public final class TurnRegistry: Sendable {
         let (isNew, waiters, isStopped) = state.withLock { state in
             (
                 state.turns.updateValue(turn, forKey: id) == nil, state.waiters.removeValue(forKey: id) ?? [:],
-                state.expected.removeValue(forKey: id)?.isStopped ?? false
+                state.announced.removeValue(forKey: id)?.isStopped ?? false
             )
         }
         if isStopped { turn.stop() }
@@ -59,9 +59,9 @@ public final class TurnRegistry: Sendable {
     /// Stops a turn that runs here, or is about to.
     public func stop(_ id: TurnID) {
         let (turn, onStop) = state.withLock { state in
-            let isFirst = state.expected[id]?.isStopped == false
-            state.expected[id]?.isStopped = true
-            return (state.turns[id], isFirst ? state.expected[id]?.onStop : nil)
+            let isFirst = state.announced[id]?.isStopped == false
+            state.announced[id]?.isStopped = true
+            return (state.turns[id], isFirst ? state.announced[id]?.onStop : nil)
         }
         onStop?()
         turn?.stop()

@@ -37,9 +37,9 @@ struct JudgeVerdictTests {
         let judge = SafetyJudge(
             model: LanguageModel(firstChoice: ModelName(provider: "p", model: "m")) { _, _, _ in Generation {} }, lowestScore: 0.1,
             timeLimit: .seconds(1))
-        func looks(_ tier: RiskTier, _ score: Float?) -> Bool {
-            judge.looks(at: RiskAssessment(tier: tier, categories: [], subject: .unclear, patterns: [], score: score))
+        func judged(_ tier: RiskTier, _ score: Float?) -> Bool {
+            judge.shouldJudge(RiskAssessment(tier: tier, categories: [], subject: .unclear, patterns: [], score: score))
         }
-        #expect(looks(.none, 0.1) && looks(.concern, 0.5) && !looks(.none, 0.09) && !looks(.none, nil) && !looks(.crisis, 0.5))
+        #expect(judged(.none, 0.1) && judged(.concern, 0.5) && !judged(.none, 0.09) && !judged(.none, nil) && !judged(.crisis, 0.5))
     }
 }

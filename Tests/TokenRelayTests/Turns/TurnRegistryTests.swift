@@ -36,7 +36,7 @@ struct TurnRegistryTests {
     func stoppedBefore() {
         let registry = TurnRegistry()
         let (stopped, other, late) = (LiveTurn(facts: .sample), LiveTurn(facts: .sample), LiveTurn(facts: .sample))
-        for turn in [stopped, other] { registry.expect(turn.facts.identity.turnID, of: turn.facts.userID) }
+        for turn in [stopped, other] { registry.announce(turn.facts.identity.turnID, of: turn.facts.userID) }
         registry.stop(stopped.facts.identity.turnID)
         registry.stop(late.facts.identity.turnID)
         for turn in [stopped, other, late] { registry.insert(turn) }
@@ -50,8 +50,9 @@ struct TurnRegistryTests {
         let registry = TurnRegistry()
         let (early, late) = (LiveTurn(facts: .sample).facts, LiveTurn(facts: .sample).facts)
         let stops = Mutex<[TurnID]>([])
-        for facts in [early, late] { registry.expect(facts.identity.turnID, of: facts.userID) }
-        #expect(registry.expects(early.identity.turnID, of: early.userID) && !registry.expects(early.identity.turnID, of: late.userID))
+        for facts in [early, late] { registry.announce(facts.identity.turnID, of: facts.userID) }
+        #expect(registry.isAnnounced(early.identity.turnID, of: early.userID))
+        #expect(!registry.isAnnounced(early.identity.turnID, of: late.userID))
         registry.onStop(of: late.identity.turnID) { stops.withLock { $0.append(late.identity.turnID) } }
         for _ in 1...2 { for facts in [early, late] { registry.stop(facts.identity.turnID) } }
         #expect(stops.withLock { $0 } == [late.identity.turnID])
