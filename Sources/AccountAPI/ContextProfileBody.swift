@@ -7,14 +7,14 @@ struct ContextProfileBody: Sendable {
     /// The fields to replace.
     private(set) var fields: [ContextProfileField: [JSONValue]] = [:]
 
-    /// Of a replacement: fields that are absent become empty.
+    /// The body of a replacement: fields that are absent become empty.
     static let replacement = body(isPatch: false)
-    /// Of a merge patch (RFC 7396): fields that are absent stay as they are.
+    /// The body of a merge patch (RFC 7396): fields that are absent stay as they are.
     static let patch = body(isPatch: true)
 
-    /// Of a field. With the longest statements the length below is reached earlier.
+    /// Statements of a field. With the longest statements the length below is reached earlier.
     private static let maximumStatements = 50
-    /// Of a field as JSON, in bytes. The database's limit, 16,000, is that of its own form, which has more spaces.
+    /// Bytes of a field as JSON. The database's limit, 16,000, is that of its own form, which has more spaces.
     private static let maximumBytes = 15_000
 
     private static func body(isPatch: Bool) -> JSONBody<ContextProfileBody> {

@@ -4,7 +4,7 @@ struct DeflateError: Error {}
 /// Decompresses blocks up to the last one. The section numbers are those of RFC 1951.
 struct Inflater {
     private(set) var bits: BitReader
-    /// Of the length that is expected. What is not written yet is zero.
+    /// The output, of the expected length. The part that is not written yet is zero.
     private(set) var output: [UInt8]
     private(set) var written = 0
 

@@ -127,7 +127,7 @@ public struct CrisisTrainer {
         return (model.replacing(outputs), merged(scores, calibrated))
     }
 
-    /// Of each row the probability of a crisis by a model that has not seen its brief.
+    /// For each row the probability of a crisis by a model that has not seen its brief.
     public func crisisScores() -> [Float] {
         let scores = trainer.outOfFold(folds(.briefs))
         guard let index = CrisisClassifier.outputNames.firstIndex(of: CrisisClassifier.Label.crisis.rawValue) else { return [] }

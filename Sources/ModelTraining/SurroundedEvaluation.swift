@@ -13,7 +13,7 @@ public struct SurroundedEvaluation: Sendable {
         }
     }
 
-    /// Of crises that have a card by themselves, only these.
+    /// Crises, only those that have a card by themselves.
     public private(set) var cards = Stratum()
     public private(set) var ordinary = Stratum()
     public private(set) var hardNegatives = Stratum()

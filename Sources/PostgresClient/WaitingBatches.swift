@@ -5,9 +5,9 @@ struct WaitingBatches {
 
     private let slots: Int
     private var queues: [Queue]
-    /// Of the waiting batches that have one.
+    /// The affinities of the waiting batches that have one.
     private var affinities: [PoolMachine.RequestID: UInt64] = [:]
-    /// Of the affinities with waiting batches; none is 0.
+    /// The number of waiting batches by affinity; none is 0.
     private(set) var counts: [UInt64: Int] = [:]
 
     /// - Parameter slots: 0 or more.

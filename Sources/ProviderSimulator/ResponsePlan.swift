@@ -47,7 +47,7 @@ struct TokenUsage: Sendable, Equatable {
     var prompt: Int
     var completion: Int
     var cached: Int
-    /// Of the prompt, written to the cache.
+    /// Tokens of the prompt that were written to the cache.
     var cacheWrite = 0
     var reasoning: Int
 }

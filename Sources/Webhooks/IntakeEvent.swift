@@ -66,7 +66,7 @@ public enum IgnoredReason: Error, Hashable, Sendable, CustomStringConvertible {
     case notUnderstood
     /// Absent or null.
     case missing(String)
-    /// Of the wrong type or out of range.
+    /// A field of the wrong type or out of range.
     case invalid(String)
     /// A type that the gateway does not know.
     case unknownType

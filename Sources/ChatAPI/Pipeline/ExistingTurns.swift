@@ -110,7 +110,7 @@ extension TurnPipeline {
         return await tail(known)
     }
 
-    /// Of the route by which the turn was begun, as it is configured now.
+    /// The first choice of the route by which the turn was begun, as it is configured now.
     private func firstChoice(of known: KnownTurn) -> ModelName {
         models.model(tiers.current.tier(named: known.tier), known.domain.domain, known.personaID).firstChoice
     }

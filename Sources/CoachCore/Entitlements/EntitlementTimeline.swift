@@ -40,7 +40,7 @@ public struct FoldedEntitlements: Equatable, Sendable {
 }
 
 extension EntitlementFold {
-    /// Of each of these ids that is a user's: what to store. Users who lost everything are included, so that their rows are overwritten.
+    /// What to store for each of these ids that is a user's. Users who lost everything are included, so that their rows are overwritten.
     public func entitlements(of ids: some Sequence<SubscriberID>, includingSandbox: Bool) -> [FoldedEntitlements] {
         ids.compactMap { id in
             id.userID.map {

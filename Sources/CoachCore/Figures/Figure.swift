@@ -22,7 +22,7 @@ public struct Figure: Sendable {
     public var paging: @Sendable (_ groups: [String]) -> Paging
     /// The list of what is behind a row, below `/api/v1/operator`; nil: there is none.
     public var traceList: String?
-    /// Of that list: what is behind all rows, where a row is not of all calls.
+    /// The filter with which that list has what is behind all rows, where a row is not of all calls.
     public var traceFilter: [String: String]
     /// Whether it is of billing events and not of the ledger: their rollups are folded apart.
     public var isOfBillingEvents: Bool
@@ -75,7 +75,7 @@ public struct FigureColumn: Sendable, Equatable {
         case number
         /// In the database nanodollars.
         case money
-        /// Of the measure of alerts that the row names: a decimal number, US dollars as text.
+        /// A value of the alerts' measure that the row names: a decimal number, US dollars as text.
         case measured
         case flag
     }

@@ -32,7 +32,7 @@ public struct TierBook: Sendable, Equatable {
     /// How long an entitlement counts after its access has ended, beside `EntitlementFold.renewalDelay`: billing events may be late, and clocks
     /// differ.
     public var graceSeconds: Int
-    /// Of one address, without a valid token; nil does not limit.
+    /// Requests of one address without a valid token; nil does not limit.
     public var unauthenticatedRequestsPerMinute: Int?
     /// Positions in `tiers` by entitlement.
     public let paidTiers: [String: Int]

@@ -27,8 +27,8 @@ public struct AvatarImage: Sendable, Equatable {
 
     public static let maximumBytes = 512 * 1024
     public static let maximumSide = 2_048
-    /// Of the decoded pixels, by what the header declares: a small file cannot make a client allocate more. 32 bits for each pixel of the largest
-    /// picture.
+    /// Bytes of the decoded pixels, by what the header declares: a small file cannot make a client allocate more. 32 bits for each pixel of the
+    /// largest picture.
     static let maximumDecodedBytes = 16 * 1024 * 1024
 
     public let format: Format

@@ -12,7 +12,7 @@ public struct CharacterCard: Sendable, Equatable {
     /// Name of our member of `data.extensions`: the content of a persona that was exported from here.
     private static let extensionName = "coach_gateway"
 
-    /// Of an imported card (CONTRACT §2).
+    /// The largest imported card (CONTRACT §2).
     public static let maximumBytes = 512 * 1024
 
     /// As it was imported.

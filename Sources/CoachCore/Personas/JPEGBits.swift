@@ -1,10 +1,10 @@
 /// The bits of entropy-coded data: of a byte the highest first; a zero follows a byte of ones, and is no data (§B.1.1.5).
 struct JPEGBits {
     private let bytes: [UInt8]
-    /// Of the next byte that is not begun.
+    /// The offset of the next byte that is not begun.
     private(set) var offset: Int
     private var byte: UInt8 = 0
-    /// Of `byte`, those not taken.
+    /// The number of bits of `byte` that are not taken.
     private var left = 0
 
     init(_ bytes: [UInt8], at offset: Int) {

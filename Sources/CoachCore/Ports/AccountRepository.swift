@@ -72,10 +72,10 @@ public struct AccountUsage: Sendable, Equatable {
     /// UTC.
     public var day: CalendarDay
     public var messagesToday: Int
-    /// Of the month of `day`, as all that follows.
+    /// Turns in the month of `day`; all that follows is of that month, too.
     public var turns: Int
     public var usage: TokenUsage
-    /// Of the calls with a known price.
+    /// The cost of the calls with a known price.
     public var cost: Nanodollars
     public var unpricedCalls: Int
 

@@ -20,7 +20,7 @@ public struct PendingCall: Sendable, Equatable {
     /// Its number among the calls of the attempt.
     public var number: Int
     public var purpose: CallPurpose
-    /// Of its row in the ledger (UTC).
+    /// The day of its row in the ledger (UTC).
     public var day: CalendarDay
 
     public init(userID: UserID, turnID: TurnID, attempt: Int, number: Int, purpose: CallPurpose, day: CalendarDay) {
@@ -40,7 +40,7 @@ public enum CallPurpose: String, Sendable, CaseIterable {
 
 /// A model call of a turn or summary beside the one that answered.
 public struct BilledCall: Sendable, Equatable {
-    /// Of an attempt's first call: the one of its answer, or the last one.
+    /// The number of an attempt's first call: the one of its answer, or the last one.
     public static let answerNumber = 1
     public static let judgeNumber = 2
 

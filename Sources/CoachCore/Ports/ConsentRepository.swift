@@ -29,7 +29,7 @@ public enum ConsentKind: String, Sendable, CaseIterable {
 /// A decision.
 public struct ConsentRecord: Sendable, Equatable {
     public var kind: ConsentKind
-    /// Of the text that the user saw.
+    /// The version of the text that the user saw.
     public var version: String
     public var isGranted: Bool
     public var decidedAt: Date

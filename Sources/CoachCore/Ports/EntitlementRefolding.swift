@@ -5,7 +5,7 @@ import Foundation
 public struct EntitlementRefolding: Sendable {
     public static let kind = JobKind(rawValue: "refold_subscribers")
 
-    /// Of a subscriber among those whose results are outdated: by the version that wrote them, then by id.
+    /// A subscriber's place among those whose results are outdated: by the version that wrote them, then by id.
     public struct Place: Sendable {
         public let version: Int
         public let subscriber: Int64
@@ -19,7 +19,7 @@ public struct EntitlementRefolding: Sendable {
         }
     }
 
-    /// Of the results that this release stores.
+    /// The version of the results that this release stores.
     private let version: Int
     /// Computes the results of a page of subscribers after the given place. Returns the place of the last of them, nil when none was left, and how many
     /// have an event that cannot be read: their results stay as they are. Throws `StoreFault` or `CancellationError`.

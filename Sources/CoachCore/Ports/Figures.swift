@@ -49,12 +49,12 @@ public struct FigureQuery: Sendable, Hashable {
     /// Names of groups of the figure.
     public var groups: [String]
     public var grain: Grain
-    /// Of days and weeks; IANA.
+    /// The time zone of days and weeks; IANA.
     public var timeZone: String
     public var limit: Int
     /// Names the last row of the page before; nil for the first page.
     public var cursor: String?
-    /// Of a figure by user: these users' rows alone, nil among them for rows without a user; nil: all rows.
+    /// The rows of a figure by user are these users' alone, nil among them for rows without a user; nil: all rows.
     public var users: Set<String?>?
 
     public init(
@@ -73,7 +73,7 @@ public struct FigureQuery: Sendable, Hashable {
 public struct CallQuery: Sendable, Equatable {
     /// As in `FigureQuery`.
     public var period: Range<Date>
-    /// Of `error_code`: any.
+    /// The value of `error_code` that stands for any.
     public static let anyError = "*"
 
     /// Values of keys of `Figure.costs`, of `error_code` and of `error`; nil: none.

@@ -44,7 +44,7 @@ public struct TierModels: Sendable {
         self.model = model
     }
 
-    /// What a turn may take after that: a judge's call before it, and the attempts to save its end.
+    /// How long a turn may take beside its call: a judge's call before it, and the attempts to save its end.
     private static let besides = Duration.seconds(20)
 
     /// A turn that runs is over after that.

@@ -45,11 +45,11 @@ public struct SummaryTask: Sendable, Equatable {
     /// The places of messages in the conversation: those after `from`, up to `through`.
     public var from: Int
     public var through: Int
-    /// Of the messages up to `from`.
+    /// The summary of the messages up to `from`.
     public var summary: String?
     /// Oldest first.
     public var messages: [HistoryMessage]
-    /// Of the turn, whose route is used.
+    /// The tier of the turn, whose route is used.
     public var tier: String
     public var domain: Domain?
     public var personaID: PersonaID?

@@ -37,7 +37,7 @@ public struct AccountStatus: Sendable, Equatable {
     public var accessUntil: Date?
     public var lastTurnAt: Date?
     public var runningTurns: Int
-    /// Of the UTC day, as the next two.
+    /// Messages of the UTC day; the next two are of the same day.
     public var messagesToday: Int
     public var spentToday: Nanodollars
     /// Turns whose cost is unknown and not in `spentToday`.

@@ -14,7 +14,7 @@ enum DelimitedData {
         return "<\(tag)>\n\(lines.joined(separator: "\n"))\n</\(tag)>"
     }
 
-    /// Of a conversation the end of each message, of at most `limit` Unicode scalars: what it asks stands there. Each is an element of its own that its
+    /// The end of each message of a conversation, of at most `limit` Unicode scalars: what it asks stands there. Each is an element of its own that its
     /// text cannot close: a line break must not begin a message of somebody else's.
     static func messages(_ messages: [HistoryMessage], tag: String, limit: Int) -> String {
         let elements = messages.map { message in

@@ -110,7 +110,7 @@ public struct PromptBuilder: Sendable {
             ])
     }
 
-    /// Of the last system message, so that nothing later overrides it.
+    /// The end of the last system message, so that nothing later overrides it.
     private func addendum(_ safety: SafetyDecision, card: SafetyCard?) -> String? {
         switch safety.promptTier {
         case .none: return nil

@@ -35,6 +35,6 @@ public struct DomainClassifier: Sendable {
             minimumProbability: Double(outputs.first?.threshold ?? 1))
     }
 
-    /// Of a term's weight. As where terms alone decide, so that an edited term has the effect that its editor expects.
+    /// The factor of a term's weight. The same as where terms alone decide, so that an edited term has the effect that its editor expects.
     public static let termWeight: Float = 1
 }

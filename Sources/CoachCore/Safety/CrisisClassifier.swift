@@ -38,7 +38,7 @@ public struct CrisisClassifier: Sendable {
         }
     }
 
-    /// Of a form's windows the first words, the window that most resembles a crisis first.
+    /// The first words of a form's windows, the window that most resembles a crisis first.
     func windows(_ features: MessageFeatures) -> [Int] {
         let crisis = Label.allCases.firstIndex(of: .crisis) ?? 0
         return classifier.ranked(features, by: crisis).map(MessageFeatures.firstWord(ofWindow:))

@@ -11,8 +11,8 @@ extension MessageAssessor {
     private static let earlierMessages = 4
     private static let earlierCharacters = 200
 
-    /// Of a fragment what the grammar finds in it, which is less than a crisis. nil for other messages: all but a few words that the models alone take
-    /// for a crisis.
+    /// What the grammar finds in a fragment, which is less than a crisis. nil for other messages: all but a few words that the models alone take for
+    /// a crisis.
     public func fragment(_ message: String, _ assessment: MessageAssessment) -> MessageAssessment? {
         guard assessment.risk.tier >= .crisis, message.utf8.count <= Self.fragmentBytes else { return nil }
         let found = search(message)
@@ -42,8 +42,8 @@ extension MessageAssessor {
         return ends[first...].joined(separator: "\n")
     }
 
-    /// Of the message together with its user's last one of more than two words and those after that, by the last encoder that reads them. nil where
-    /// none of the last four messages is as long, the large encoder is missing or has no time, a word was not read, or the grammar finds a crisis.
+    /// The probability of a crisis in the message, read with its user's last one of more than two words and those after that, by the last encoder that
+    /// reads them. nil where none of the last four is as long, the large encoder is missing or has no time, a word was not read, or the grammar finds a crisis.
     public func crisisProbability(
         _ message: String, after earlier: [String], usesLargeEncoder: () -> Bool = { true }
     ) -> Float? {

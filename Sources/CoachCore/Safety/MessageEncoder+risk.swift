@@ -42,7 +42,7 @@ extension MessageEncoder {
 }
 
 extension Float {
-    /// Of a probability, which counts as at least 0.0001 and at most 0.9999, as in training (`heads.py`).
+    /// The log odds of a probability, which counts as at least 0.0001 and at most 0.9999, as in training (`heads.py`).
     fileprivate var logOdds: Float {
         let probability = min(max(self, 1e-4), 1 - 1e-4)
         return log(probability / (1 - probability))

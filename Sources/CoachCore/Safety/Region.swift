@@ -7,7 +7,7 @@ public struct Region: Sendable, Hashable {
 
     public static let unknown = Region()
 
-    /// What is no country or locale is ignored, so that it is neither stored nor hides what another source has.
+    /// Ignores a text that is no country or locale, so that it is neither stored nor hides what another source has.
     public init(country: String? = nil, locale: String? = nil) {
         self.country = country.flatMap(Self.code)
         self.locale = locale.flatMap { Self.language(of: $0) != nil || Self.country(of: $0) != nil ? $0 : nil }

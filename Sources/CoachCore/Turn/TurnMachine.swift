@@ -18,7 +18,7 @@ public struct TurnMachine: Sendable {
     }
 
     private var phase = Phase.running
-    /// Of the model's text.
+    /// UTF-8 bytes of the model's text that were released.
     private var releasedBytes = 0
     /// UTF-8 bytes that were released before the model's text (CONTRACT §4). They do not count as an answer.
     private let openingBytes: Int

@@ -1,6 +1,6 @@
 /// The validated body of a turn's request (CONTRACT §4).
 public struct TurnRequest: Sendable, Equatable {
-    /// Of a message, in Unicode scalars (CONTRACT §2).
+    /// The longest message, in Unicode scalars (CONTRACT §2).
     public static let maximumMessageScalars = 8_000
 
     /// 1…`maximumMessageScalars`.

@@ -99,9 +99,9 @@ extension BillingDelivery {
 /// A row of `gateway.read_subscribers`. Its JSON is kept as text, to be parsed in the caller's task and not on the reactor's thread.
 struct StoredSubscriber: Sendable {
     fileprivate let isKnown: Bool
-    /// Of the event's ids that are of removed users: what stands for them.
+    /// The pseudonyms of those of the event's ids that are of removed users.
     fileprivate let pseudonyms: [SubscriberID: SubscriberID]
-    /// Of the subscribers that the event's ids connect, with their revisions.
+    /// The ids of the subscribers that the event's ids connect, with their revisions.
     let ids: [Int64]
     let revisions: [Int]
     fileprivate let state: String?

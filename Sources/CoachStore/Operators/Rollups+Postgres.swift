@@ -21,7 +21,7 @@ extension Rollups {
     }
 }
 
-/// Of one statement.
+/// The longest time of one statement.
 private let timeLimit = Duration.seconds(60)
 
 extension PostgresClient {

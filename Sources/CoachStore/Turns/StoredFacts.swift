@@ -26,7 +26,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
     var risk: RiskAssessment
     var region: Region
     var earlierCalls: [BilledCall]
-    /// Of the turn's progress.
+    /// The numbers of the calls that the turn's progress has recorded.
     var recordedCalls: [Int]
 
     init(_ facts: TurnFacts, recordedCalls: [Int]) {

@@ -122,7 +122,7 @@ private struct CheckpointPieces {
     /// Bytes of the answer.
     var from: [Int32] = []
     var to: [Int32] = []
-    /// Of each turn's piece in `text`.
+    /// Where each turn's piece begins in `text`, in bytes.
     var offsets: [Int32] = []
     var text: [UInt8] = []
 

@@ -49,6 +49,6 @@ struct ChangeCounter: Sendable {
         return SyncPosition(next: next.text, hasMore: true)
     }
 
-    /// What a list from the beginning does not have because it was removed before.
+    /// The number up to which rows were removed before a list from the beginning was begun, so that it does not have them.
     private func removed(after token: ChangeToken?) -> Int64? { token == nil && removedThrough > 0 ? removedThrough : token?.removed }
 }

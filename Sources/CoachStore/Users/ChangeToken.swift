@@ -8,10 +8,10 @@ struct ChangeToken: Equatable {
     var epoch: UUID
     /// The client has all changes below this number.
     var number: Int64
-    /// Of the changes with this number, the client has the rows up to this id; nil: all of them.
+    /// The client has the rows up to this id of the changes with this number; nil: all of them.
     var row: UUID?
-    /// Of a list from the beginning that has more pages: it was begun after the rows up to this number were removed, so it lacks none of them. nil when
-    /// none had been removed.
+    /// For a list from the beginning that has more pages: it was begun after the rows up to this number were removed, so it lacks none of them. nil
+    /// when none had been removed.
     var removed: Int64?
 
     init(epoch: UUID, number: Int64, row: UUID? = nil, removed: Int64? = nil) {

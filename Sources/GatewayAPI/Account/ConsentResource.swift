@@ -8,7 +8,7 @@ public struct ConsentResource: Sendable, Equatable {
     public var required: Bool
     /// nil before the first decision, as the next two.
     public var granted: Bool?
-    /// Of the text that the user saw.
+    /// The version of the text that the user saw.
     public var version: String?
     public var decidedAt: Timestamp?
 

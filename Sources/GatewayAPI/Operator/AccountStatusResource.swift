@@ -18,7 +18,7 @@ public struct AccountStatusResource: Sendable, Equatable {
     public var accessUntil: Timestamp?
     public var lastTurnAt: Timestamp?
     public var runningTurns: Int
-    /// Of the UTC day, as the next three.
+    /// Messages of the UTC day; the next two are of the same day.
     public var messagesToday: Int
     /// US dollars.
     public var spentToday: String

@@ -78,7 +78,7 @@ public struct DocumentDifferenceResource: Sendable, Equatable {
     /// nil for a body that is not saved.
     public var to: Int?
     public var operations: [JSONValue]
-    /// Of a dry run of a domain configuration; nil of others.
+    /// What a dry run of a domain configuration has found; nil for other documents.
     public var decisions: RoutingReplayResource?
 
     public init(from: Int, to: Int?, operations: [JSONValue], decisions: RoutingReplayResource? = nil) {

@@ -45,7 +45,7 @@ extension GatewayError {
         return (status, fields, bytes)
     }
 
-    /// What its answer says in the head, whatever its body is: `Retry-After`, the limit of a caller who was rejected by it, and headers of its own.
+    /// Writes the header fields of its answer, whatever the body is: `Retry-After`, the limit of a caller who was rejected by it, and its own.
     public func write(to fields: inout HTTPFields, status: Int) {
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
         if let seconds = retryAfterHeader(status: status) { fields[.retryAfter] = String(seconds) }

@@ -29,8 +29,8 @@ public struct GatewayError: Error, Sendable {
     public var safetyByProfile: (@Sendable (SafetyLevel, Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false
-    /// Of a request that was rejected when it was counted: the state of the caller's limit, for the response's headers. After a request was counted
-    /// its context has it.
+    /// The state of the caller's limit, for the response's headers, of a request that was rejected when it was counted. After a request was
+    /// counted its context has it.
     var rate: RateLimit?
     /// The limit that rejected the request, for metrics.
     public var limit: RequestLimit?

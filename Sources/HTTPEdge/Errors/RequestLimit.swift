@@ -3,13 +3,13 @@ import CoreMetrics
 
 /// The limits that reject requests. Raw values are those of the label `limit` of `coach_refused_requests_total`.
 public enum RequestLimit: String, Sendable {
-    /// Of a user in a minute.
+    /// Requests of a user in a minute.
     case requests
-    /// Of messages of a tier.
+    /// The tier's quota of messages.
     case quota
     /// A fixed number of rows of an account.
     case items
-    /// Of money: a user's, or one that users share.
+    /// A budget of money: a user's, or one that users share.
     case budget
     /// Turns of one user at once.
     case userTurns = "user_turns"

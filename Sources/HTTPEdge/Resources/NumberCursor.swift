@@ -19,7 +19,7 @@ extension Page {
         self.init(items: items, nextCursor: found.count > limit ? items.last.map { "\(number($0))" } : nil)
     }
 
-    /// Of a short list that is at hand as a whole, by its items' positions. Throws `InvalidCursor`.
+    /// A page of a short list that is at hand as a whole, by its items' positions. Throws `InvalidCursor`.
     public init(of all: [Element], _ request: PageRequest) throws(InvalidCursor) {
         let start = Int(min(try request.numberCursor ?? 0, Int64(all.count)))
         let end = min(start + request.limit, all.count)

@@ -4,7 +4,7 @@ import TokenRelay
 /// What an error response or an error frame says about the next step.
 package struct ProviderError: Equatable {
     package enum Kind: Equatable, Sendable {
-        /// What the status says.
+        /// The error means what the status says.
         case other
         /// The account has no money left: neither a repetition nor a pause helps.
         case money

@@ -64,7 +64,7 @@ struct FailoverMachine: Equatable {
     private var isHeld = false
     /// The finish reason of the attempt is known, which is then at an answer.
     private var isFinishing = false
-    /// Of the attempts that failed, for the log.
+    /// The faults of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
     /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
@@ -77,7 +77,7 @@ struct FailoverMachine: Equatable {
 
     @inline(__always) var isEnded: Bool { state == .ended }
 
-    /// Of the attempt that failed last while the call went on.
+    /// The fault of the attempt that failed last while the call went on.
     var lastFault: ModelFault? { faults.last }
 
     /// Whether text came.
@@ -191,7 +191,7 @@ extension FailoverMachine {
         }
     }
 
-    /// What has become of the text. True when that is new.
+    /// The receiver reports which text it has released. Returns true when that is new.
     @discardableResult
     @inline(__always) mutating func released(_ release: ReleaseState) -> Bool {
         guard hasText, release.isHeld != isHeld || release.isReleased && !hasReleased else { return false }

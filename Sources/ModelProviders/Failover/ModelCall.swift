@@ -29,7 +29,7 @@ final class ModelCall {
     private var announces = false
     private let tracing: RequestTracing?
     private var isHedge = false
-    /// Of the request that is out, and the status of its response.
+    /// The trace of the request that is out, and the status of its response.
     private var trace: RequestTrace?
     private var status: Int?
 

@@ -51,7 +51,7 @@ struct ModelCallMachine {
     /// nil mostly.
     private var pendingFields: Fields?
     private var failover: FailoverMachine
-    /// Of the text of the request that is out.
+    /// Bytes of the text of the request that is out.
     private var sentBytes = 0
     private var sentReasoningBytes = 0
     /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the unused calls.

@@ -12,7 +12,7 @@ struct FigurePeriod {
     private static let quarter = 900.0
     /// Days before the last one in the default period.
     private static let daysBefore = 30
-    /// Of a longer period the database would not answer in time.
+    /// The longest period, in seconds: the database would not answer for a longer one in time.
     private static let longest = 367 * day
 
     static let parameters: [RouteParameter] = [

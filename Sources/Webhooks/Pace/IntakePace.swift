@@ -32,7 +32,7 @@ struct IntakePace {
     private let burst: Duration
     /// When the next event is due at even intervals.
     private var due: Instant
-    /// Of more events than this some wait for others to be stored: those that come while `TurnGate` is closed are a hundredth of a second's.
+    /// When more events than this are unanswered, some wait for others to be stored: as many as come in a hundredth of a second, while `TurnGate` is closed.
     private let mostAtOnce: Int
     /// Events that came and are not answered.
     private var unanswered = 0

@@ -47,7 +47,7 @@ enum RevenueCatSnapshot {
             return products.contains { $0 == product || $0.hasPrefix("\(product):") }
         }
 
-        /// Of one whose purchase is not listed, such as a temporary grant's. It is no sandbox's: those are listed.
+        /// The purchase of an entitlement whose purchase is not listed, such as a temporary grant's. It is no sandbox's: those are listed.
         var observation: PurchaseObservation {
             let period = BillingPeriod(product: product, entitlements: [name], renews: false, purchasedAt: purchasedAt, expiry: expiry)
             return PurchaseObservation(

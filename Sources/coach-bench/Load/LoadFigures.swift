@@ -81,7 +81,7 @@ extension JSONWriter {
         member(name, (value * 1000).rounded() / 1000)
     }
 
-    /// Of nanoseconds, in microseconds.
+    /// Writes a histogram of nanoseconds in microseconds.
     fileprivate mutating func member(_ name: StaticString, _ histogram: borrowing Histogram) {
         key(literal: name)
         beginObject()

@@ -16,7 +16,7 @@ struct AssessCommand: ParsableCommand {
         while let line = readLine() { Console.writeLine(Self.answer(to: line, by: assessor)) }
     }
 
-    /// Of a line of the input: the last of its messages is assessed.
+    /// The answer to a line of the input, of which the last message is assessed.
     static func answer(to line: String, by assessor: MessageAssessor) -> String {
         let messages = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         return Self.line(messages[messages.count - 1], after: messages.dropLast(), by: assessor)

@@ -81,7 +81,7 @@ struct EvaluateCommand: ParsableCommand {
         return ["encoder, left out": columns[2].cards.mapValues(\.share)]
     }
 
-    /// What each stage adds.
+    /// The results with each further stage of the detection.
     private func looks(
         _ rows: [TrainingRow], _ files: TrainingFiles, _ shipped: MessageAssessor
     ) -> (names: [String], columns: [CrisisEvaluation]) {

@@ -4,7 +4,7 @@ import ArgumentParser
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
 
-    /// Of the product; the interface has its own (`X-API-Version`).
+    /// The product's version; the interface has its own (`X-API-Version`).
     static let current = "0.1.0"
 
     func run() { Console.writeLine("coach-gateway \(Self.current)") }

@@ -67,10 +67,10 @@ struct Databases {
     private static let resourceConnections = 4
     /// So that a slow statement does not stop the others.
     private static let longConnections = 4
-    /// Of the three readers of such text, the first two: turns that are read already, those that are new, and orphans, of which there are few.
+    /// For the first two of the three readers of such text: turns that are read already, and new ones. The third reads orphans, of which there are few.
     private static let textConnections = 2
-    /// Of billing events. One is taken by those that are stored together (`BillingInbox`), the others are for those that are stored by themselves: with
-    /// two for all, a second in which the disk stands still delays the events of the next ones (p99 0.6 s at 500/s).
+    /// For billing events. One is taken by those that are stored together (`BillingInbox`), the others are for those that are stored by themselves:
+    /// with two for all, a second in which the disk stands still delays the events of the next ones (p99 0.6 s at 500/s).
     private static let intakeConnections = 4
 
     /// By the names of their metrics.

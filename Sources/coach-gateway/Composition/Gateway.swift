@@ -17,7 +17,7 @@ struct Gateway {
     private let databases: Databases
     private let outbound: OutboundHTTPClient
     private let local: LocalInstance
-    /// What a drain may take after its grace period.
+    /// How long a drain may take after its grace period.
     private let longestTurn: Duration
     private let services: [any Service]
 

@@ -8,7 +8,7 @@ struct HeapSlack {
     struct Reading {
         /// Pages of no file that are in memory.
         var resident: Int
-        /// Of them, what malloc has given out.
+        /// The part of `resident` that malloc has given out.
         var used: Int
 
         var slack: Int { resident - used }

@@ -34,7 +34,7 @@ struct HeapTrimming: Sendable {
         }
     }
 
-    /// Of this process.
+    /// The reading of this process.
     static func reading() -> HeapSlack.Reading {
         HeapSlack.Reading(resident: anonymousBytes(), used: gateway_heap_in_use())
     }

@@ -1,9 +1,9 @@
 /// What one encoder finds in a message, in each of its forms: plain and, where it differs, deobfuscated.
 struct EncoderReading: Sendable {
     let encoder: MessageEncoder
-    /// Of each form.
+    /// The passages of each form.
     private let forms: [MessageEncoder.Passages]
-    /// Of each form the probabilities of the outputs for danger, in the order of `CrisisClassifier.outputNames`.
+    /// For each form the probabilities of the outputs for danger, in the order of `CrisisClassifier.outputNames`.
     private(set) var probabilities: [[Float]]
     /// Those without `add(sentences:)`.
     private let ofForms: [[Float]]
@@ -25,7 +25,7 @@ struct EncoderReading: Sendable {
     /// The highest of all forms.
     var crisisProbability: Float { probabilities.map { $0[MessageEncoder.crisis] }.max() ?? 0 }
 
-    /// Of the plain form, which decides on the domain; nil when it was not read at once.
+    /// The passage of the plain form, which decides on the domain; nil when it was not read at once.
     var whole: MessageEncoder.Passage? { forms.first?.whole }
 
     /// Of each form that was read in several passages, and to its end, the words that most resemble a crisis; nil for others.
@@ -45,7 +45,7 @@ struct EncoderReading: Sendable {
         }
     }
 
-    /// Of the sentences. Chosen by left-out rows: among 500 characters of others 0.806 of the cards are kept at 0.052 of hard
+    /// The share of the sentences. Chosen by left-out rows: among 500 characters of others 0.806 of the cards are kept at 0.052 of hard
     /// negatives (0.750 at 0.043 without; 0.824 at 0.065 with a half). Of messages that are not read to their end there were too few.
     private static let sentenceShare: Float = 1 / 3
 }

@@ -11,12 +11,12 @@ public struct MessageEncoder: Sendable {
         var lowestScore: Float
         /// Minimum probability of a crisis, by the encoder, at which a hit of the grammar at tier 2 stands.
         var lowestConfirmed: Float
-        /// Of the previous model's score for a crisis, beside the encoder's.
+        /// The weight of the previous model's score for a crisis, beside the encoder's.
         var previousWeight: Float
-        /// Of the scores for domains by the previous model and the terms, beside the encoder's.
+        /// The weight of the scores for domains by the previous model and the terms, beside the encoder's.
         var previousDomainWeight: Float
         var termWeight: Float
-        /// Of the large encoder: the probability of the best domain, by the small one, at which the domain is sure.
+        /// For the large encoder: the probability of the best domain, by the small one, at which the domain is sure.
         var sureDomain: Float
 
         static let count = 6

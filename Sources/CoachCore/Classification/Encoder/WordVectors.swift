@@ -1,7 +1,7 @@
 /// A word of another language that is read as what it means in that of the base.
 struct GlossedWord: Sendable {
     var name: [UInt8]
-    /// Of each gloss the numbers of its pieces.
+    /// The numbers of the pieces of each gloss.
     var glosses: [[Int]]
 }
 

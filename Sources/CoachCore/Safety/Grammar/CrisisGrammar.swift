@@ -72,7 +72,7 @@ public struct CrisisGrammar: Sendable, Equatable {
         /// Has no other meaning ("I want to kill myself"): no model lowers it, whatever its tier.
         public var certain: Bool
         var patterns: [WordPattern]
-        /// Of the same danger, but also found in harmless sentences: of tier 2 at most, so that the encoder may lower them.
+        /// Patterns of the same danger that are also found in harmless sentences: of tier 2 at most, so that the encoder may lower them.
         var unclear: [WordPattern]
     }
 

@@ -2,7 +2,7 @@
 struct AccessKey: Equatable {
     var id: String
     var secret: String
-    /// Of temporary credentials.
+    /// The session token of temporary credentials.
     var sessionToken: String?
 
     init(id: String, secret: String, sessionToken: String? = nil) {
