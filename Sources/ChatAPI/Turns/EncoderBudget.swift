@@ -1,0 +1,68 @@
+import CoachCore
+
+/// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
+/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many, because
+/// messages come here before `begin_turn` counts them against the rate limit. Pure.
+struct EncoderBudget {
+    /// Why a message is not encoded.
+    enum Rejection: String, Sendable {
+        /// Too many are pending, of all users or of the message's.
+        case full
+        /// The encoder has used its share of the machine for ordinary messages.
+        case overBudget = "over_budget"
+        /// It waited too long.
+        case late
+    }
+
+    static let maximumPending = 16
+    static let maximumPendingOrdinary = 3
+    /// Half of the places: with any number of messages at once a user leaves the others as many.
+    static let maximumPendingOfUser = maximumPending / 2
+    /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
+    static let largeEncoderFactor = 6
+    /// The share of the machine's time for ordinary messages; and at most this share of the one processor that encodes.
+    static let share = 0.05
+    static let maximumShareOfProcessor = 0.5
+    /// The time saved up while there are few messages; so much may also be owed.
+    static let burst = Duration.milliseconds(500)
+
+    /// Time that accrues per second.
+    private let rate: Double
+    private var credit = EncoderBudget.burst
+    private var updated: ContinuousClock.Instant?
+    private var pending = 0
+    /// The number of pending messages by user; none is 0.
+    private(set) var pendingOfUsers: [UserID: Int] = [:]
+
+    init(processors: Int) { rate = min(EncoderBudget.share * Double(processors), EncoderBudget.maximumShareOfProcessor) }
+
+    /// Counts a message as pending; nil when it may be encoded.
+    mutating func admit(_ need: MessageAssessor.EncodingNeed, of userID: UserID, at now: ContinuousClock.Instant) -> Rejection? {
+        credit = min(EncoderBudget.burst, credit + (updated.map { $0.duration(to: now) } ?? .zero) * rate)
+        updated = now
+        let pendingOfUser = pendingOfUsers[userID] ?? 0
+        guard pendingOfUser < EncoderBudget.maximumPendingOfUser else { return .full }
+        switch need {
+        case .danger: guard pending < EncoderBudget.maximumPending else { return .full }
+        case .ordinary:
+            guard pending < EncoderBudget.maximumPendingOrdinary else { return .full }
+            guard credit > .zero else { return .overBudget }
+        }
+        pending += 1
+        pendingOfUsers[userID] = pendingOfUser + 1
+        return nil
+    }
+
+    /// Whether the large encoder may read a message, too, for which the small one took `time`: not when those behind, if it read each of them as
+    /// long, would be late, and an ordinary message only by time that is saved up. By the time, because processors differ tenfold.
+    func hasTimeForLargeEncoder(_ need: MessageAssessor.EncodingNeed, after time: Duration) -> Bool {
+        let expected = time * EncoderBudget.largeEncoderFactor
+        return expected * pending <= EncoderQueue.longestWait && (need == .danger || expected <= credit)
+    }
+
+    mutating func finish(_ need: MessageAssessor.EncodingNeed, of userID: UserID, after time: Duration) {
+        pending -= 1
+        if let count = pendingOfUsers[userID] { pendingOfUsers[userID] = count > 1 ? count - 1 : nil }
+        if need == .ordinary { credit = max(.zero - EncoderBudget.burst, credit - time) }
+    }
+}
