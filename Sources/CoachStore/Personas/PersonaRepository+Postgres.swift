@@ -20,73 +20,24 @@ extension PersonaRepository {
                 }
             },
             restore: { caller, id, version, expected in
-                guard try await client.personaVersion(id, version, of: caller) != nil else { throw UnknownVersion() }
-                return try await client.changePersona(id, of: caller, expected) {
-                    """
-                    update public.coaching_personas p
-                    set name = v.name, description = v.description, domain = v.domain, tone = v.tone, methodology = v.methodology,
-                        personality = v.personality, starters = v.starters, languages = v.languages
-                    from public.persona_versions v where v.persona_id = p.id and v.version = \(version) and p.user_id = \(caller.userID)
-                    """
-                }
+                try await client.restorePersona(id, of: caller, to: version, expected)
             },
-            card: { caller, id in
-                let query: Query = """
-                    select card from public.coaching_personas
-                    where user_id = \(caller.userID) and id = \(id) and deleted_at is null
-                    """
-                guard let found = try await client.userRows(query, for: caller, decode: { try $0.value(0, as: String?.self) }).first else {
-                    throw Rejection(reason: .notFound)
-                }
-                return try found.map { try .stored($0) }
-            },
-            importCard: { caller, id, card, expected in
-                let json = String(decoding: card.json.bytes, as: UTF8.self)
-                do {
-                    return try await client.changePersona(id, of: caller, expected) {
-                        """
-                        update public.coaching_personas p set \(PersonaRecord.assignments), card = \(json)::jsonb \(card.content.source)
-                        where p.user_id = \(caller.userID)
-                        """
-                    }
-                } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
-                    // Longer than the request's JSON, because jsonb writes all digits of a number: 1e308 has 309.
-                    throw JSONFinding("data", .invalid("is too long"))
-                }
-            },
+            card: { caller, id in try await client.personaCard(id, of: caller) },
+            importCard: { caller, id, card, expected in try await client.importCard(card, into: id, of: caller, expected) },
             delete: { caller, id, expected in
                 try await client.updatePersona(id, of: caller, expected) {
                     "update public.coaching_personas p set deleted_at = now() where p.user_id = \(caller.userID)"
                 }
             },
             publish: { caller, id, revision, visibility, requestID in
-                let tiers = tiers()
-                let call: Query = """
-                    gateway.publish_within_tier(
-                        \(caller.userID), \(id), \(revision)::integer, \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
-                        \(tiers.maximumPersonas)::integer[], \(requestID))
-                    """
-                do {
-                    let answer = try await client.call(call, for: caller, except: [SQLState.checkViolation], as: String.self)
-                    return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
-                } catch let error as PostgresError where error.constraint == "persona_versions_quota" {
-                    throw Rejection(reason: .tooManyItems)
-                }
+                try await client.publishPersona(id, of: caller, revision, visibility, within: tiers(), requestID)
             },
             unpublish: { caller, id, expected, requestID in
-                let call: Query = "gateway.end_publication(\(caller.userID), \(id), \(expected)::bigint[], \(requestID))"
-                if try await client.call(call, for: caller, as: Bool.self) { return }
-                let current = Int64(try await client.persona(id, of: caller).revision)
-                if let expected, !expected.contains(current) { throw StaleVersion() }
-                throw Rejection(reason: .notFound)
+                try await client.endPublication(of: id, by: caller, expected, requestID)
             },
             versions: { caller, id, request in try await client.personaVersions(id, of: caller, request) },
             version: { caller, id, version in try await client.personaVersion(id, version, of: caller) },
-            statistics: { caller, id in
-                let call: Query = "gateway.persona_stats(\(caller.userID), \(id))"
-                guard let text = try await client.call(call, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
-                return try StoredJSON.decode(PersonaStatistics.self, from: text)
-            })
+            statistics: { caller, id in try await client.personaStatistics(id, of: caller) })
     }
 }
 
@@ -196,6 +147,82 @@ extension PostgresClient {
             select \(PersonaVersion.columns) from public.persona_versions where persona_id = \(id) and version::bigint = \(version)
             """, for: caller
         ) { try PersonaVersion(row: $0) }.first
+    }
+
+    fileprivate func restorePersona(
+        _ id: PersonaID, of caller: Caller, to version: Int, _ expected: [Int64]?
+    ) async throws -> PersonaRecord {
+        guard try await personaVersion(id, version, of: caller) != nil else { throw UnknownVersion() }
+        return try await changePersona(id, of: caller, expected) {
+            """
+            update public.coaching_personas p
+            set name = v.name, description = v.description, domain = v.domain, tone = v.tone, methodology = v.methodology,
+                personality = v.personality, starters = v.starters, languages = v.languages
+            from public.persona_versions v where v.persona_id = p.id and v.version = \(version) and p.user_id = \(caller.userID)
+            """
+        }
+    }
+
+    fileprivate func personaCard(_ id: PersonaID, of caller: Caller) async throws -> JSONValue? {
+        let query: Query = """
+            select card from public.coaching_personas
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            """
+        guard let found = try await userRows(query, for: caller, decode: { try $0.value(0, as: String?.self) }).first else {
+            throw Rejection(reason: .notFound)
+        }
+        return try found.map { try .stored($0) }
+    }
+
+    fileprivate func importCard(
+        _ card: CharacterCard, into id: PersonaID, of caller: Caller, _ expected: [Int64]?
+    ) async throws -> PersonaRecord {
+        let json = String(decoding: card.json.bytes, as: UTF8.self)
+        do {
+            return try await changePersona(id, of: caller, expected) {
+                """
+                update public.coaching_personas p set \(PersonaRecord.assignments), card = \(json)::jsonb \(card.content.source)
+                where p.user_id = \(caller.userID)
+                """
+            }
+        } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
+            // Longer than the request's JSON, because jsonb writes all digits of a number: 1e308 has 309.
+            throw JSONFinding("data", .invalid("is too long"))
+        }
+    }
+
+    /// Returns false for a persona that an operator has withdrawn.
+    fileprivate func publishPersona(
+        _ id: PersonaID, of caller: Caller, _ revision: Int?, _ visibility: PersonaVisibility?, within tiers: TierBook,
+        _ requestID: String
+    ) async throws -> Bool {
+        let query: Query = """
+            gateway.publish_within_tier(
+                \(caller.userID), \(id), \(revision)::integer, \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
+                \(tiers.maximumPersonas)::integer[], \(requestID))
+            """
+        do {
+            let answer = try await call(query, for: caller, except: [SQLState.checkViolation], as: String.self)
+            return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
+        } catch let error as PostgresError where error.constraint == "persona_versions_quota" {
+            throw Rejection(reason: .tooManyItems)
+        }
+    }
+
+    fileprivate func endPublication(
+        of id: PersonaID, by caller: Caller, _ expected: [Int64]?, _ requestID: String
+    ) async throws {
+        let query: Query = "gateway.end_publication(\(caller.userID), \(id), \(expected)::bigint[], \(requestID))"
+        if try await call(query, for: caller, as: Bool.self) { return }
+        let current = Int64(try await persona(id, of: caller).revision)
+        if let expected, !expected.contains(current) { throw StaleVersion() }
+        throw Rejection(reason: .notFound)
+    }
+
+    fileprivate func personaStatistics(_ id: PersonaID, of caller: Caller) async throws -> PersonaStatistics {
+        let query: Query = "gateway.persona_stats(\(caller.userID), \(id))"
+        guard let text = try await call(query, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
+        return try StoredJSON.decode(PersonaStatistics.self, from: text)
     }
 }
 
