@@ -43,7 +43,7 @@ struct AccountExport: Sendable {
     private let account: AccountRecord
     private var archive = ZIPStream()
     private var stage = Stage.account
-    /// Of the current list: more than one when it is too large for one.
+    /// The number of files of the current list: more than one when it is too large for one.
     private var files = 1
 
     init(_ sources: Sources, _ caller: Caller, _ account: AccountRecord) {
@@ -60,58 +60,41 @@ struct AccountExport: Sendable {
             return file("account.jsonl", [MeResource(account)])
         case .profile(let last):
             let versions = try await sources.profiles.history(caller, last, Self.profileLimit)
-            let isLast = versions.count < Self.profileLimit
-            stage = isLast ? .consents(nil) : .profile(versions.last?.version)
-            return page("context-profile", versions.map { ContextProfileResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page(
+                "context-profile", versions, limit: Self.profileLimit, isFirst: last == nil, next: { .profile($0.version) },
+                end: .consents(nil)
+            ) { ContextProfileResource($0) }
         case .consents(let last):
             let rows = try await sources.contents.consents(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .reports(nil) : .consents(rows.last?.sequence)
-            return page("consents", rows.map { ConsentResource($0.decision) }, isFirst: last == nil, isLast: isLast)
+            return page("consents", rows, isFirst: last == nil, next: { .consents($0.sequence) }, end: .reports(nil)) {
+                ConsentResource($0.decision)
+            }
         case .reports(let last):
             let rows = try await sources.contents.reports(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .redemptions(nil) : .reports(rows.last?.id)
-            return page("reports", rows.map { ReportResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page("reports", rows, isFirst: last == nil, next: { .reports($0.id) }, end: .redemptions(nil)) { ReportResource($0) }
         case .redemptions(let last):
             let rows = try await sources.contents.redemptions(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .personas(nil) : .redemptions(rows.last?.personaID)
-            return page("redemptions", rows.map { RedemptionResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page("redemptions", rows, isFirst: last == nil, next: { .redemptions($0.personaID) }, end: .personas(nil)) {
+                RedemptionResource($0)
+            }
         case .personas(let last):
             let rows = try await sources.contents.personas(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .messages(nil) : .personas(rows.last?.id)
-            return page("personas", rows.map { PersonaResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page("personas", rows, isFirst: last == nil, next: { .personas($0.id) }, end: .messages(nil)) { PersonaResource($0) }
         case .messages(let last):
             let rows = try await sources.contents.messages(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .conversations(nil) : .messages(rows.last?.message.id)
-            return page("messages", rows.map { FoundMessageResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page("messages", rows, isFirst: last == nil, next: { .messages($0.message.id) }, end: .conversations(nil)) {
+                FoundMessageResource($0)
+            }
         case .conversations(let last):
             let rows = try await sources.contents.conversations(caller, last, Self.pageLimit)
-            let isLast = rows.count < Self.pageLimit
-            stage = isLast ? .subscription : .conversations(rows.last?.id)
-            return page("conversations", rows.map { ConversationResource($0) }, isFirst: last == nil, isLast: isLast)
+            return page("conversations", rows, isFirst: last == nil, next: { .conversations($0.id) }, end: .subscription) {
+                ConversationResource($0)
+            }
         case .subscription:
             stage = .rows(ExportedList.allCases[...], nil)
             return file("subscription.jsonl", [try await sources.subscription(caller)])
-        case .rows(let lists, let last):
-            guard let list = lists.first else {
-                stage = .avatars(nil)
-                return try await next()
-            }
-            let rows = try await sources.contents.rows(caller, list, last, list.pageLimit)
-            let isLast = rows.count < list.pageLimit
-            stage = isLast ? .rows(lists.dropFirst(), nil) : .rows(lists, rows.last?.key)
-            return page(list.rawValue, lines: rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }, isFirst: last == nil, isLast: isLast)
-        case .avatars(let last):
-            guard let avatar = try await sources.contents.avatar(caller, last) else {
-                stage = .directory
-                return try await next()
-            }
-            stage = .avatars(avatar.personaID)
-            return file("avatars/\(avatar.personaID).\(avatar.image.format.fileExtension)", bytes: avatar.image.bytes)
+        case .rows(let lists, let last): return try await nextRows(of: lists, after: last)
+        case .avatars(let last): return try await nextAvatar(after: last)
         case .directory:
             // A removal refuses the user before it takes the first row: without this an archive that lacks rows would look whole.
             guard try await sources.contents.isUserActive(caller) else { throw Rejection(reason: .suspended) }
@@ -122,6 +105,26 @@ struct AccountExport: Sendable {
         }
     }
 
+    private mutating func nextRows(of lists: ArraySlice<ExportedList>, after last: String?) async throws -> [UInt8]? {
+        guard let list = lists.first else {
+            stage = .avatars(nil)
+            return try await next()
+        }
+        let rows = try await sources.contents.rows(caller, list, last, list.pageLimit)
+        let isLast = rows.count < list.pageLimit
+        stage = isLast ? .rows(lists.dropFirst(), nil) : .rows(lists, rows.last?.key)
+        return page(list.rawValue, lines: rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }, isFirst: last == nil, isLast: isLast)
+    }
+
+    private mutating func nextAvatar(after last: PersonaID?) async throws -> [UInt8]? {
+        guard let avatar = try await sources.contents.avatar(caller, last) else {
+            stage = .directory
+            return try await next()
+        }
+        stage = .avatars(avatar.personaID)
+        return file("avatars/\(avatar.personaID).\(avatar.image.format.fileExtension)", bytes: avatar.image.bytes)
+    }
+
     /// A whole file.
     private mutating func file(_ name: String, _ resources: [some WireResource]) -> [UInt8] {
         file(name, bytes: Self.lines(resources))
@@ -129,8 +132,14 @@ struct AccountExport: Sendable {
 
     private mutating func file(_ name: String, bytes: [UInt8]) -> [UInt8] { archive.begin(name) + archive.write(bytes) + archive.end() }
 
-    private mutating func page(_ name: String, _ resources: [some WireResource], isFirst: Bool, isLast: Bool) -> [UInt8] {
-        page(name, lines: Self.lines(resources), isFirst: isFirst, isLast: isLast)
+    /// A page of a list. The stage after a full page is the next page after its last row, else `end`.
+    private mutating func page<Element, Resource: WireResource>(
+        _ name: String, _ rows: [Element], limit: Int = AccountExport.pageLimit, isFirst: Bool, next: (Element) -> Stage, end: Stage,
+        _ resource: (Element) -> Resource
+    ) -> [UInt8] {
+        let isLast = rows.count < limit
+        stage = isLast ? end : rows.last.map(next) ?? end
+        return page(name, lines: Self.lines(rows.map(resource)), isFirst: isFirst, isLast: isLast)
     }
 
     /// A page of a list, in a file of its own when it does not fit into the current one.
