@@ -19,6 +19,12 @@ public struct PersonaRoutes: Feature {
     public func register(on routes: RouteTable) {
         let users = routes.authenticated("Personas")
         let creators = users.require(.creator)
+        registerLists(on: users, creators)
+        registerDrafts(on: creators)
+        registerPublication(on: creators)
+    }
+
+    private func registerLists(on users: RouteGroup<AuthenticatedContext>, _ creators: RouteGroup<AuthenticatedContext>) {
         users.get(
             Self.path,
             .init(
@@ -34,6 +40,9 @@ public struct PersonaRoutes: Feature {
         ) { request, context in
             .list(request, context, try await personas.own(context.caller, try PageQuery.read(request)), PersonaResource.init)
         }
+    }
+
+    private func registerDrafts(on creators: RouteGroup<AuthenticatedContext>) {
         creators.create(
             Self.path, "Create a persona as a draft", body: Self.draft, versioned: PersonaRecord.versioned
         ) { content, id, context in try await personas.create(context.caller, PersonaID(id), content) }
@@ -62,6 +71,9 @@ public struct PersonaRoutes: Feature {
                 return .envelope(context) { $0.null() }
             }
         }
+    }
+
+    private func registerPublication(on creators: RouteGroup<AuthenticatedContext>) {
         creators.post(
             "\(Self.path)/{id}/publish",
             .init(

@@ -13,20 +13,7 @@ extension ExportRepository {
                     limit)
                 return try await client.userRows(page, for: caller) { try ConversationRecord(row: $0, at: 0) }
             },
-            messages: { caller, last, limit in
-                // With limits, because they are otherwise joined from the conversations on, and a user's messages sorted again for every page.
-                let messages: Query = """
-                    select m.conversation_id, \(MessageRecord.columns) from public.messages m
-                    cross join lateral (
-                        select from public.conversations c where c.user_id = m.user_id and c.id = m.conversation_id limit 1) c
-                    left join lateral (
-                        select t.domain from public.turns t where t.user_id = m.user_id and t.id = m.turn_id limit 1) t on true
-                    where m.user_id = \(caller.userID)
-                    """
-                return try await client.userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { row in
-                    ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
-                }
-            },
+            messages: { caller, last, limit in try await client.exportedMessages(of: caller, after: last, limit) },
             consents: { caller, last, limit in
                 let consents: Query = """
                     select sequence::bigint, \(ConsentRecord.columns) from public.consents where user_id = \(caller.userID)
@@ -54,28 +41,51 @@ extension ExportRepository {
                 let personas: Query = "select \(PersonaRecord.columns) from public.coaching_personas where user_id = \(caller.userID)"
                 return try await client.userRows(.page(personas, by: "id", after: last, limit), for: caller) { try PersonaRecord(row: $0) }
             },
-            rows: { caller, list, last, limit in
-                let query: Query = """
-                    select k.key, k.json::text from (\(list.query(of: caller))) k
-                    where \(last)::text is null or k.key > \(last)::text collate "C" order by k.key collate "C" limit \(limit)
-                    """
-                // Users read share links through the gateway only.
-                guard list == .shareLinks else { return try await client.userRows(query, for: caller) { try ExportedRow(row: $0) } }
-                return try await client.gatewayRows(query, for: caller) { try ExportedRow(row: $0) }
-            },
-            avatar: { caller, last in
-                let avatars: Query = """
-                    select a.persona_id, a.format, a.content from public.coaching_personas p
-                    join public.persona_avatars a on a.persona_id = p.id where p.user_id = \(caller.userID)
-                    """
-                return try await client.gatewayRows(.page(avatars, by: "a.persona_id", after: last, 1), for: caller) { row in
-                    ExportedAvatar(personaID: PersonaID(try row.value(0)), image: try AvatarImage(row: row, at: 1))
-                }.first
-            },
+            rows: { caller, list, last, limit in try await client.exportedRows(of: caller, list, after: last, limit) },
+            avatar: { caller, last in try await client.exportedAvatar(of: caller, after: last) },
             isUserActive: { caller in
                 let row: Query = "select 1 from public.users where id = \(caller.userID) and suspended_at is null"
                 return try await !client.userRows(row, for: caller) { try $0.value(0, as: Int.self) }.isEmpty
             })
+    }
+}
+
+extension PostgresClient {
+    fileprivate func exportedMessages(of caller: Caller, after last: MessageID?, _ limit: Int) async throws -> [ExportedMessage] {
+        // With limits, because they are otherwise joined from the conversations on, and a user's messages sorted again for every page.
+        let messages: Query = """
+            select m.conversation_id, \(MessageRecord.columns) from public.messages m
+            cross join lateral (
+                select from public.conversations c where c.user_id = m.user_id and c.id = m.conversation_id limit 1) c
+            left join lateral (
+                select t.domain from public.turns t where t.user_id = m.user_id and t.id = m.turn_id limit 1) t on true
+            where m.user_id = \(caller.userID)
+            """
+        return try await userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { row in
+            ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
+        }
+    }
+
+    fileprivate func exportedRows(
+        of caller: Caller, _ list: ExportedList, after last: String?, _ limit: Int
+    ) async throws -> [ExportedRow] {
+        let query: Query = """
+            select k.key, k.json::text from (\(list.query(of: caller))) k
+            where \(last)::text is null or k.key > \(last)::text collate "C" order by k.key collate "C" limit \(limit)
+            """
+        // Users read share links through the gateway only.
+        guard list == .shareLinks else { return try await userRows(query, for: caller) { try ExportedRow(row: $0) } }
+        return try await gatewayRows(query, for: caller) { try ExportedRow(row: $0) }
+    }
+
+    fileprivate func exportedAvatar(of caller: Caller, after last: PersonaID?) async throws -> ExportedAvatar? {
+        let avatars: Query = """
+            select a.persona_id, a.format, a.content from public.coaching_personas p
+            join public.persona_avatars a on a.persona_id = p.id where p.user_id = \(caller.userID)
+            """
+        return try await gatewayRows(.page(avatars, by: "a.persona_id", after: last, 1), for: caller) { row in
+            ExportedAvatar(personaID: PersonaID(try row.value(0)), image: try AvatarImage(row: row, at: 1))
+        }.first
     }
 }
 

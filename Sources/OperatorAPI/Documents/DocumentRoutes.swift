@@ -60,6 +60,10 @@ public struct DocumentRoutes: Feature {
                 "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch, Self.dryRun],
                 body: DocumentRollback.body, response: Self.changed)
         ) { try await rollBack($0, $1) }
+        registerVersions(of: item, on: operators)
+    }
+
+    private func registerVersions(of item: String, on operators: RouteGroup<AuthenticatedContext>) {
         operators.get(
             "\(item)/diff",
             .init(

@@ -30,6 +30,12 @@ public struct FigureRoutes: Feature {
                     "\(figure.summary); the last 30 days by default", parameters: figure.parameters, response: .list(figure.schema).figures)
             ) { try await table(figure, $0, $1) }
         }
+        registerTraces(on: operators)
+        registerReports(on: operators)
+    }
+
+    /// The calls and users behind figures.
+    private func registerTraces(on operators: RouteGroup<AuthenticatedContext>) {
         operators.get(
             "/api/v1/operator/calls",
             .init(
@@ -52,6 +58,10 @@ public struct FigureRoutes: Feature {
             let table = try await figures.retentionUsers(context.caller, query, try PageQuery.read(request))
             return respond(request, context, table, Figure.retentionUsers.columns)
         }
+    }
+
+    /// Users' reports, the health of providers, what alerts measure, and the alerts.
+    private func registerReports(on operators: RouteGroup<AuthenticatedContext>) {
         operators.get(
             "/api/v1/operator/reports",
             .init(Figure.reports.summary, parameters: PageQuery.cursorParameters, response: .list(Figure.reports.schema).figures)

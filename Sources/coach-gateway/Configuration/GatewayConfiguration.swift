@@ -86,27 +86,7 @@ struct GatewayConfiguration: Sendable {
         for text in proxies where AddressBlock(text) == nil {
             settings.complain(.trustedProxies, "\"\(text)\" is neither an address nor a network")
         }
-        for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
-            if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
-                settings.complain(key, "is no connection string that libpq understands")
-            }
-        }
-        do {
-            if let url = settings.text(.jwksURL) { try KeySource.check(url: url) }
-        } catch {
-            settings.complain(.jwksURL, "\(error)")
-        }
-        if let file = settings.text(.jwksFile), !FileManager.default.isReadableFile(atPath: file) {
-            settings.complain(.jwksFile, "\(file) cannot be read")
-        }
-        // Those of model providers are checked with their configuration.
-        settings.checkProxies(
-            for: [
-                (.jwksURL, settings.text(.jwksURL)), (.alertWebhookURL, alertWebhook?.url), (.tracesEndpoint, traces.endpoint),
-                (.revenueCatAPI, webhooks.revenueCatAPI?.url), (.playKeys, webhooks.play?.keys),
-                (.playAPI, webhooks.play.flatMap { $0.serviceAccount == nil ? nil : $0.api }),
-                (.playServiceAccount, webhooks.play?.serviceAccount?.tokenURL),
-            ], environment: environment)
+        Self.check(&settings, alertWebhook, traces, webhooks, environment)
         guard settings.findings.isEmpty, let deployment, let host, let port, let level, let connections, let statements, let drain,
             let notice,
             let turns, let deletedDays, let ledgerDays, let root
@@ -128,6 +108,34 @@ struct GatewayConfiguration: Sendable {
             requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces, alertWebhook: alertWebhook,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
+    }
+
+    /// Reports addresses, keys' files and proxies that cannot be used.
+    private static func check(
+        _ settings: inout Settings, _ alertWebhook: AlertWebhookSettings?, _ traces: TraceSettings, _ webhooks: WebhookSettings,
+        _ environment: [String: String]
+    ) {
+        for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
+            if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
+                settings.complain(key, "is no connection string that libpq understands")
+            }
+        }
+        do {
+            if let url = settings.text(.jwksURL) { try KeySource.check(url: url) }
+        } catch {
+            settings.complain(.jwksURL, "\(error)")
+        }
+        if let file = settings.text(.jwksFile), !FileManager.default.isReadableFile(atPath: file) {
+            settings.complain(.jwksFile, "\(file) cannot be read")
+        }
+        // Those of model providers are checked with their configuration.
+        settings.checkProxies(
+            for: [
+                (.jwksURL, settings.text(.jwksURL)), (.alertWebhookURL, alertWebhook?.url), (.tracesEndpoint, traces.endpoint),
+                (.revenueCatAPI, webhooks.revenueCatAPI?.url), (.playKeys, webhooks.play?.keys),
+                (.playAPI, webhooks.play.flatMap { $0.serviceAccount == nil ? nil : $0.api }),
+                (.playServiceAccount, webhooks.play?.serviceAccount?.tokenURL),
+            ], environment: environment)
     }
 
     private static func requiredConsents(_ settings: inout Settings) -> RequiredConsents {
