@@ -29,10 +29,9 @@ public struct SessionToken: Sendable, Equatable {
     /// 32 random bytes.
     public let secret: [UInt8]
 
-    /// A new one, from the system's cryptographic generator.
+    /// A new one with a random secret.
     public static func random(for userID: UserID) -> SessionToken {
-        var generator = SystemRandomNumberGenerator()
-        return SessionToken(userID: userID, secret: (0..<secretByteCount).map { _ in generator.next() })
+        SessionToken(userID: userID, secret: .random(count: secretByteCount))
     }
 
     private init(userID: UserID, secret: [UInt8]) {

@@ -57,10 +57,7 @@ extension PersonaSharing {
 
 extension ShareLink {
     /// A new token: 192 random bits in base64url, so that it cannot be guessed.
-    public static func randomToken() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return Base64URL.encode((0..<24).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-    }
+    public static func randomToken() -> String { Base64URL.encode([UInt8].random(count: 24)) }
 
     fileprivate static let columns: Query = """
         l.id, l.token, l.label, l.max_uses, (extract(epoch from l.expires_at) * 1000000)::bigint, l.uses, \
