@@ -25,8 +25,8 @@ struct CallBench: Sendable {
     /// Limits that no busy machine reaches, for tests that are not about them.
     static let patient = CallLimits(connect: .seconds(30), firstToken: .seconds(30), firstTokenOverall: .seconds(60), silence: .seconds(60))
 
-    /// Runs `body` with one provider for each script; nil: nobody listens at its port. The route has each provider's models. Each run has threads of its own, so that a crowd in
-    /// one test does not keep another waiting.
+    /// Runs `body` with one provider for each script; nil: nobody listens at its port. The route has each provider's models. Each run has threads of
+    /// its own, so that a crowd in one test does not keep another waiting.
     static func run(
         _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil, dialect: Dialect = .openAI, sentKeys: String = "sk-canary",
         isHedged: Bool = false, models: [String] = ["sim-coach-1"], prepare: (inout Provider) -> Void = { _ in },

@@ -8,9 +8,9 @@ import NIOCore
 import Synchronization
 import TokenRelay
 
-/// Makes the HTTP response that streams a turn to one client. NIO writes the response's head; then the socket is detached and given to the stream loop, which writes the
-/// events and closes the connection. This saves memory: NIO and Hummingbird need more of it for a connection than a stream needs here, and
-/// a stream may last for minutes.
+/// Makes the HTTP response that streams a turn to one client. NIO writes the response's head; then the socket is detached and given to the stream
+/// loop, which writes the events and closes the connection. This saves memory: NIO and Hummingbird need more of it for a connection than a stream
+/// needs here, and a stream may last for minutes.
 struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor

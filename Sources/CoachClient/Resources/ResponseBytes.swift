@@ -1,5 +1,5 @@
-/// The body of a response, in pieces as they arrive. What the app has not read yet waits in memory. Throws `CoachError` when the connection is lost; a piece that is
-/// missing is not sent again. Releasing it, or cancelling the task that reads it, closes the connection.
+/// The body of a response, in pieces as they arrive. What the app has not read yet waits in memory. Throws `CoachError` when the connection is lost;
+/// a piece that is missing is not sent again. Releasing it, or cancelling the task that reads it, closes the connection.
 public struct ResponseBytes: AsyncSequence, Sendable {
     let body: AsyncThrowingStream<[UInt8], any Error>
 

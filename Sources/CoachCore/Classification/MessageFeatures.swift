@@ -1,5 +1,6 @@
-/// The features of a message for linear classifiers: folded words, pairs of words, character n-grams, concepts, pairs of concepts, and
-/// what the grammar and the routing terms find, each hashed to one of `bucketCount` buckets. Training and the server use this type, so both see the same features.
+/// The features of a message for linear classifiers: folded words, pairs of words, character n-grams, concepts, pairs of concepts, and what the
+/// grammar and the routing terms find, each hashed to one of `bucketCount` buckets. Training and the server use this type, so both see the same
+/// features.
 ///
 /// A long message is read in overlapping windows, so that danger anywhere in it counts as much as in a short message.
 public struct MessageFeatures: Sendable {

@@ -52,7 +52,8 @@ extension Figure {
 
     static let latency = Figure(
         "latency",
-        "Milliseconds to the first token, per further token and of complete turns, by group; domain with provider or model for UTC days only",
+        "Milliseconds to the first token, per further token and of complete turns, by group; "
+            + "domain with provider or model for UTC days only",
         groups: ["day", "provider", "model", "domain"], traceList: calls.path,
         needsUTCDays: { $0.contains("domain") && ($0.contains("provider") || $0.contains("model")) }, paging: pagesOfBuckets,
         columns: joined(
@@ -81,7 +82,8 @@ extension Figure {
     /// hour of another time zone, would show one event.
     public static let safety = Figure(
         "safety",
-        "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; by whole UTC days; counts under 5 are \"<5\"",
+        "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; by whole UTC days; "
+            + "counts under 5 are \"<5\"",
         groups: ["day", "tier", "category", "jurisdiction"], by: ["day", "tier", "category", "jurisdiction"],
         needsUTCDays: { _ in true }, paging: pagesOfBuckets,
         columns: [
@@ -112,7 +114,8 @@ extension Figure {
     /// Users behind a row of `retention`, but for those who had no answer that a provider was paid for. Without `user_id`: removed since.
     public static let retentionUsers = Figure(
         "usage/retention/users",
-        "List the users behind usage/retention: on which days of the week they had answers; users without one are counted there and not listed",
+        "List the users behind usage/retention: on which days of the week they had answers; "
+            + "users without one are counted there and not listed",
         columns: [
             .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("user_id", .id, isNullable: true),
             .measure("days", .text), .measure("active_days"), .measure("turns"),
@@ -121,8 +124,8 @@ extension Figure {
     /// Calls behind a row: ids, times and counts. Nothing tells who may be in danger (CONTRACT §5). `error`: they count as errors of their provider.
     public static let calls = Figure(
         "calls",
-        "List the model calls behind a figure, newest day first; summaries have no turn; calls of the safety judge, and those that failed before a fixed "
-            + "text, are sums of a day, without user and turn",
+        "List the model calls behind a figure, newest day first; summaries have no turn; calls of the safety judge, and those that "
+            + "failed before a fixed text, are sums of a day, without user and turn",
         columns: [
             .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
             .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),

@@ -1,7 +1,8 @@
 import Foundation
 import JSON
 
-/// Port to what a user has in lists, in an order that does not change. Deleted conversations and messages are there as long as they are kept. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
+/// Port to what a user has in lists, in an order that does not change. Deleted conversations and messages are there as long as they are kept.
+/// `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
 public struct ExportRepository: Sendable {
     /// Those after an id; nil: from the first.
     public var conversations: @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord]

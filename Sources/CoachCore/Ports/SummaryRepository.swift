@@ -6,7 +6,8 @@ public struct SummaryRepository: Sendable {
     /// Saves what is billed for the task when this process ends before `finish`. Call it before the request leaves; false: the task has been ended
     /// meanwhile, because the lease of this process expired, and no request may leave.
     public var estimate: @Sendable (UserID, SummaryRequest, SummaryTask, TurnBill) async throws -> Bool
-    /// Gives back the reserve, books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
+    /// Gives back the reserve, books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it
+    /// was replaced. Idempotent.
     public var finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
 
     public init(

@@ -68,8 +68,10 @@ public struct Repricing: Sendable {
             """
         if let last {
             query.append(
-                " and (l.account_id, l.turn_id, l.attempt, l.call) > (\(last.account), \(last.turn), \(last.attempt)::integer, \(last.call)::integer)"
-            )
+                """
+                 and (l.account_id, l.turn_id, l.attempt, l.call)
+                    > (\(last.account), \(last.turn), \(last.attempt)::integer, \(last.call)::integer)
+                """)
         }
         query.append(
             """

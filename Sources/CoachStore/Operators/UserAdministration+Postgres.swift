@@ -28,8 +28,9 @@ extension UserAdministration {
 extension AccountStatus {
     fileprivate static let columns: Query = """
         (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from suspended_at) * 1000000)::bigint, suspended_reason, \
-        entitlements, (extract(epoch from nullif(access_until, 'infinity')) * 1000000)::bigint, (extract(epoch from last_turn_at) * 1000000)::bigint, running_turns, \
-        messages_today, gateway.to_nanodollars(spent_today_usd), unpriced_turns_today
+        entitlements, (extract(epoch from nullif(access_until, 'infinity')) * 1000000)::bigint, \
+        (extract(epoch from last_turn_at) * 1000000)::bigint, running_turns, messages_today, \
+        gateway.to_nanodollars(spent_today_usd), unpriced_turns_today
         """
 
     fileprivate init(row: borrowing Row) throws {

@@ -14,7 +14,8 @@ public enum RequestCounting: Sendable {
     /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
     /// handler runs without counting.
     case beforeHandlerIfPossible
-    /// For a request that begins a turn: the handler, in its own round trip to the database. The middleware counts only requests that the handler rejects before that.
+    /// For a request that begins a turn: the handler, in its own round trip to the database. The middleware counts only requests that the handler
+    /// rejects before that.
     case byHandler
 }
 

@@ -24,8 +24,8 @@ extension Figure {
             .init(
                 "compare", in: .query,
                 .values(["previous"]).described(
-                    "adds previous_… of the period before, of at most \(FigureRoutes.longestTable) rows, to each measure; groups that only it has are in "
-                        + "answers of one page")),
+                    "adds previous_… of the period before, of at most \(FigureRoutes.longestTable) rows, to each measure; "
+                        + "groups that only it has are in answers of one page")),
             .init(
                 "limit", in: .query,
                 .integer(1...FigureRoutes.longestTable).described("\(FigureRoutes.usualTable) unless given")),

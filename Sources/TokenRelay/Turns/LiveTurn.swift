@@ -22,7 +22,8 @@ public final class LiveTurn: Sendable {
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
         /// The opening is the whole answer so far.
         var hasOpening = false
-        /// After `madeAt`; the opening does not count, because a time of nothing would tell of a crisis. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
+        /// After `madeAt`; the opening does not count, because a time of nothing would tell of a crisis. Not a `ContinuousClock.Instant`: a state
+        /// that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
         var machine: TurnMachine
         var outcome: TurnOutcome?

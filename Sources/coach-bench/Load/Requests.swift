@@ -6,8 +6,8 @@ enum Requests {
     /// A request to a provider, or to a proxy in front of one.
     static func openAI(host: String, path: String, key: String) -> [UInt8] {
         let system =
-            "You are a warm, practical coach. Ask one question at a time, name what the person already does well, and suggest one small step. "
-            + "Never diagnose. Keep answers short enough to read on a phone."
+            "You are a warm, practical coach. Ask one question at a time, name what the person already does well, and suggest one "
+            + "small step. Never diagnose. Keep answers short enough to read on a phone."
         let body =
             #"{"model":"gpt-4.1-mini","stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"max_completion_tokens":1024,"#
             + #""messages":[{"role":"system","content":"\#(system)"},{"role":"user","content":"\#(message)"}]}"#

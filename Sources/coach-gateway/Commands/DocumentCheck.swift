@@ -23,8 +23,8 @@ struct DocumentCheck {
                 let paths = JSONPatch.difference(from: shipped, to: body).map(\.path)
                 if !paths.isEmpty {
                     notes.append(
-                        "database: \(version.name) version \(version.version) differs from the shipped file in \(paths.joined(separator: ", "))"
-                    )
+                        "database: \(version.name) version \(version.version) differs from the shipped file in "
+                            + paths.joined(separator: ", "))
                 }
                 findings += type.findings(version.name.id, body).map { "database: \(version.name) version \(version.version): \($0)" }
             }

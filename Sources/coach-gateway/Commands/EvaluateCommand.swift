@@ -8,8 +8,8 @@ struct EvaluateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evaluate",
         abstract:
-            "Measure crisis detection and routing on rows that they have not seen; fail when a figure is outside domains/safety/floors.json."
-    )
+            "Measure crisis detection and routing on rows that they have not seen; "
+            + "fail when a figure is outside domains/safety/floors.json.")
 
     @OptionGroup var options: TrainingOptions
 

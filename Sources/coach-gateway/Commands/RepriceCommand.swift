@@ -64,7 +64,8 @@ struct RepriceCommand: AsyncParsableCommand {
     private static func text(_ result: Repricing.Result) -> String {
         let dollars = MoneyText.format(nanodollars: abs(result.difference.raw))
         return
-            "\(result.changed) of \(result.calls) calls, by \(result.difference.raw < 0 ? "-" : "")\(dollars) USD; \(result.unpriced) lost their price"
+            "\(result.changed) of \(result.calls) calls, by \(result.difference.raw < 0 ? "-" : "")\(dollars) USD; "
+            + "\(result.unpriced) lost their price"
     }
 
     private static func day(_ text: String) throws -> CalendarDay {

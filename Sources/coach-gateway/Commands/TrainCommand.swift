@@ -35,8 +35,8 @@ struct TrainCommand: ParsableCommand {
         try Data(model.file).write(to: root.appendingPathComponent(TrainingFiles.model), options: .atomic)
         let evaluations = [true, false].map { isPlain in CrisisEvaluation(trainer.rows, risks) { $0.isPlain == isPlain } }
         Console.writeLine(
-            "\(TrainingFiles.model): trained on \(files.rows.count) rows\n| left-out briefs | plain rows | plain | oblique |\n\(CrisisEvaluation.table(evaluations))"
-        )
+            "\(TrainingFiles.model): trained on \(files.rows.count) rows\n| left-out briefs | plain rows | plain | oblique |\n"
+                + CrisisEvaluation.table(evaluations))
     }
 
     private func writeExamples(_ file: String, _ root: URL, _ files: TrainingFiles) throws {

@@ -5,16 +5,17 @@ enum MetricHelp {
             "1 while the model is tried after the others: five failures in a row, no money, or no key that is accepted",
         "coach_provider_probes_total": "calls that tried a model whose circuit was open",
         "coach_provider_requests_total":
-            "requests that were answered (the first text came), have failed, or were rejected for a fault that the provider finds in them; also "
-            + "those that another provider's answer healed",
+            "requests that were answered (the first text came), have failed, or were rejected for a fault that the provider finds in them; "
+            + "also those that another provider's answer healed",
         "coach_provider_keys_refused_total": "keys that were refused: an operator has to look",
         "coach_hedges_started_total": "second calls that began because this model was late",
         "coach_hedges_won_total": "second calls that this model answered, the first having failed or been slower",
         "gen_ai_client_token_usage":
             "tokens of all billed calls (answers, judges, summaries, failed-over ones), input and output; its _sum is the total",
         "gen_ai_client_operation_duration_seconds":
-            "from a request to a model to the end of its answer, also of those that failed, were cancelled, or that another provider's answer healed; of "
-            + "answers, judges and summaries. error_type is the kind of the fault: refused, no_first_token, stalled, cut, error_frame, time_limit or too_long",
+            "from a request to a model to the end of its answer, also of those that failed, were cancelled, or that another provider's "
+            + "answer healed; of answers, judges and summaries. error_type is the kind of the fault: refused, no_first_token, stalled, "
+            + "cut, error_frame, time_limit or too_long",
         "gen_ai_server_time_to_first_token_seconds": "from a turn's request to the model's first released text",
         "gen_ai_server_time_per_output_token_seconds":
             "from a model's first released text to the end of its answer, by the tokens after the first",
@@ -33,11 +34,11 @@ enum MetricHelp {
             + "max_output_tokens of the model, or than the prompt's bytes and 8,192 tokens; or 0",
         "coach_refused_receipts_total": "turns that failed because the database refused their receipt for good",
         "coach_refused_requests_total":
-            "requests refused by a limit: requests of a user in a minute, quota of messages, items (a fixed number of rows of an account), budget, user_turns "
-            + "and instance_turns at once, streams, personas, address (without a token)",
+            "requests refused by a limit: requests of a user in a minute, quota of messages, items (a fixed number of rows of an account), "
+            + "budget, user_turns and instance_turns at once, streams, personas, address (without a token)",
         "coach_database_connections":
-            "open connections; short for turns, checkpoints for theirs and leases, resources for what is read and edited, long for figures and "
-            + "maintenance, texts for text of other instances' turns, intake for webhooks",
+            "open connections; short for turns, checkpoints for theirs and leases, resources for what is read and edited, "
+            + "long for figures and maintenance, texts for text of other instances' turns, intake for webhooks",
         "coach_database_connections_in_use": "connections with work",
         "coach_database_waiting_requests": "requests that wait for a connection",
         "coach_reactor_lag_seconds":

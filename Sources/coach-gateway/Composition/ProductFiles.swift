@@ -66,8 +66,8 @@ struct ProductFiles {
             .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
         let outdated = coachingParts.resources.outdated(on: today).map { "domains/safety/resources.json: \($0)" }
         let underreserved = TierModels.underreserved(tiers, at: prices, in: models, on: today).map { name, cost in
-            "tiers: usd_reserved_per_turn is less than a turn of \(name.provider) \(name.model) can cost (\(MoneyText.format(nanodollars: cost.raw))): "
-                + "turns that run at the same time may exceed a budget"
+            "tiers: usd_reserved_per_turn is less than a turn of \(name.provider) \(name.model) can cost "
+                + "(\(MoneyText.format(nanodollars: cost.raw))): turns that run at the same time may exceed a budget"
         }
         return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers, in: models) + underreserved
     }

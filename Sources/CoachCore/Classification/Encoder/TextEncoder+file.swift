@@ -1,11 +1,12 @@
-/// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats
-/// for the caller; the checksum of the encoder's file behind which this one was calibrated (8 bytes, zeros without one); six sizes (2 bytes each: width, inner width, heads, positions, length and stride of windows), number of layers; number
-/// of pieces (4 bytes), per piece its length and UTF-8; in the same form the words that mistyped ones are corrected to, most frequent first, and those that are only
-/// known; then the network: table of pieces, words with glosses, table of positions, the largest distance of the relative position bias (2 bytes, 0
-/// without one) and its floats, head after head, normalisation, the layers (attention, attended, normalisation, up, down, normalisation), head; FNV-1a (64 bits) of
-/// all bytes before it. A table is a float scale per row and its signed bytes; a projection a float scale per output, its signed bytes (input after
-/// input) and a float bias per output; a normalisation its weights and its biases. Words with glosses: their number (4 bytes), per word its length and
-/// UTF-8 and the number of its glosses, per gloss the number of its pieces, per piece its number (4 bytes).
+/// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats for the caller; the checksum
+/// of the encoder's file behind which this one was calibrated (8 bytes, zeros without one); six sizes (2 bytes each: width, inner width, heads,
+/// positions, length and stride of windows), number of layers; number of pieces (4 bytes), per piece its length and UTF-8; in the same form the words
+/// that mistyped ones are corrected to, most frequent first, and those that are only known; then the network: table of pieces, words with glosses,
+/// table of positions, the largest distance of the relative position bias (2 bytes, 0 without one) and its floats, head after head, normalisation,
+/// the layers (attention, attended, normalisation, up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale
+/// per row and its signed bytes; a projection a float scale per output, its signed bytes (input after input) and a float bias per output; a
+/// normalisation its weights and its biases. Words with glosses: their number (4 bytes), per word its length and UTF-8 and the number of its glosses,
+/// per gloss the number of its pieces, per piece its number (4 bytes).
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
     private static let formatVersion = 7
