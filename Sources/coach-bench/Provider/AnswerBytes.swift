@@ -25,7 +25,7 @@ struct AnswerBytes: ~Copyable {
         opening = Array(
             ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n"
                 + "Transfer-Encoding: chunked\r\n\r\n"
-                + choice(#"{"role":"assistant","content":"","rejection":null}"#, finish: "null")).utf8)
+                + choice(#"{"role":"assistant","content":"","refusal":null}"#, finish: "null")).utf8)
         let usage = #"],"usage":{"prompt_tokens":900,"completion_tokens":400,"total_tokens":1300}}"#
         closing = Array((choice("{}", finish: #""stop""#) + event(prefix + usage) + event("[DONE]") + "0\r\n\r\n").utf8)
 
