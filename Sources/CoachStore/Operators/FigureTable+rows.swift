@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 import PostgresClient
 
 extension FigureValue {
