@@ -116,6 +116,26 @@ struct IdempotencyTests {
         #expect(try await store.value("select status from public.messages where id = \(first.userMessageID.uuid)") == "complete")
     }
 
+    @Test("the next attempt of a turn before the end of the conversation's summary gets the messages before its own, and no summary")
+    func attemptBeforeSummary() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let conversation = try await turns.talk(caller, "Before").conversationID
+        var request = request
+        request.conversationID = conversation
+        try await turns.finish(.failed(try await turns.begin(caller, request, risk: .calm).begun.identity, of: caller))
+        try await turns.talk(caller, "After", in: conversation)
+        try await store.admin.execute(
+            "update public.conversations set summary = 'They talked.', summarised_through_seq = 6 where id = \(conversation.uuid)")
+
+        let attempt = try await turns.begin(caller, request, risk: .calm).begun
+        #expect(attempt.identity.attempt == 2 && attempt.history.map(\.content) == ["Before", "Good question."])
+        #expect(attempt.summary == nil && !attempt.needsSummary)
+        try await turns.finish(.complete(attempt.identity, of: caller))
+        let next = try await turns.begin(caller, TurnRequest(message: "Next", conversationID: conversation), risk: .calm).begun
+        #expect(next.summary == "They talked." && next.history.isEmpty)
+    }
+
     @Test("a repeated request for a deleted conversation is not found")
     func deleted() async throws {
         let store = try await StoreFixture.shared()
