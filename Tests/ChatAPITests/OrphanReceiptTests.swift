@@ -73,6 +73,16 @@ struct OrphanReceiptTests {
         #expect(receipt(nil, recordedAs: []).otherCalls?.map(\.number) == [2], "crashed before a request followed the first")
     }
 
+    @Test("a requested stop ends it as stopped, also without text", arguments: ["Half", ""])
+    func stopRequested(content: String) {
+        let receipt = OrphanCollector.receipt(
+            for: OrphanedTurn(
+                facts: .sample, content: content, answeredBy: sim, promptTokens: 40, durationMilliseconds: 9, isStopRequested: true),
+            prices: PriceBook([]))
+        #expect(receipt.status == .stopped && receipt.finishReason == .stopped && receipt.errorCode == nil)
+        #expect(receipt.content == content && receipt.bill?.estimated == true && receipt.finalizedBy == .recovery)
+    }
+
     @Test("without text the turn has failed; without a model nothing is billed")
     func withoutText() {
         #expect(receipt("", answeredBy: sim).status == .failed)

@@ -5,8 +5,8 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// Ends turns whose instance has crashed (its lease expired): saves their checkpointed text as `interrupted` and bills an estimate. If the
-/// owner delivers its receipt later, from its spool, that replaces the estimate.
+/// Ends turns whose instance has crashed (its lease expired): saves their checkpointed text as `interrupted`, or as `stopped` when a stop was
+/// requested, and bills an estimate. If the owner delivers its receipt later, from its spool, that replaces the estimate.
 public struct OrphanCollector: Service {
     let recovery: TurnRecovery
     let repository: TurnRepository
@@ -109,10 +109,13 @@ public struct OrphanCollector: Service {
             orphan.facts.earlierCalls
             + billing.bills(
                 numbered, orphan.promptTokens, on: day, recordedAs: orphan.recordedCalls, numberedFrom: orphan.facts.nextCallNumber)
+        // The owner crashed before it saw the stop; the turn ends as if it had (CONTRACT §4).
+        let isStopped = orphan.isStopRequested
         return TurnReceipt(
-            userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
-            finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
-            region: orphan.facts.region, errorCode: ErrorCode.providersUnavailable.rawValue, timeToFirstTokenMilliseconds: nil,
+            userID: orphan.facts.userID, identity: orphan.facts.identity,
+            status: isStopped ? .stopped : orphan.content.isEmpty ? .failed : .interrupted, finishReason: isStopped ? .stopped : nil,
+            content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk, region: orphan.facts.region,
+            errorCode: isStopped ? nil : ErrorCode.providersUnavailable.rawValue, timeToFirstTokenMilliseconds: nil,
             durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery,
             crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil),
             otherCalls: otherCalls)

@@ -14,7 +14,8 @@ public struct TurnRecovery: Sendable {
     /// Checkpointed text of turns on other instances after a read position. Omits ended turns, which `load` returns. A turn of an expired owner
     /// counts as running until it is finalized. The caller bounds the turns: each may have 64 KiB.
     public var tail: @Sendable ([TurnCursor]) async throws -> [TurnTail]
-    /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
+    /// Asks the instance that runs a turn to stop it; when that has crashed, the turn ends as stopped once it is an orphan. No effect on an ended
+    /// turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
     /// Turns of expired owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
     /// shortly after an outage of the database, when running owners cannot have renewed their leases. The caller finalizes them; concurrent
@@ -171,10 +172,12 @@ public struct OrphanedTurn: Sendable, Equatable {
     public var promptTokens: Int
     /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
+    /// Whether `requestStop` was called while it ran.
+    public var isStopRequested: Bool
 
     public init(
         facts: TurnFacts, content: String, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [], recordedCalls: [Int] = [],
-        promptTokens: Int, durationMilliseconds: Int
+        promptTokens: Int, durationMilliseconds: Int, isStopRequested: Bool = false
     ) {
         self.facts = facts
         self.content = content
@@ -183,5 +186,6 @@ public struct OrphanedTurn: Sendable, Equatable {
         self.recordedCalls = recordedCalls
         self.promptTokens = promptTokens
         self.durationMilliseconds = durationMilliseconds
+        self.isStopRequested = isStopRequested
     }
 }

@@ -92,6 +92,6 @@ extension OrphanedTurn: JSONReadable {
             facts: facts, content: try json.required("content"), answeredBy: try ModelName.stored(json),
             unusedCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? [],
             promptTokens: try json.required("prompt_tokens"),
-            durationMilliseconds: try json.required("duration_ms"))
+            durationMilliseconds: try json.required("duration_ms"), isStopRequested: try json.required("is_stop_requested"))
     }
 }

@@ -181,6 +181,31 @@ struct OrphanTests {
         #expect(try await turns.begin(caller, request, risk: .danger(.concern)).begun.earlierRisk == nil)
     }
 
+    @Test("an orphan has the stop that was requested; the answer of a stopped retry, delivered late, supersedes the restored one")
+    func stopRequested() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, earlier) = (Caller.someone(), try await TestInstance(store))
+        let first = try await earlier.turns.talk(caller, "Hello", answer: "First")
+        let retry = try await earlier.turns.retry(caller, first.turnID).begun.context.identity
+        let peer = try await TestInstance(store, of: earlier.instance)
+        #expect(try await orphan(of: retry, peer).isStopRequested == false)
+        #expect(try await peer.turns.requestStop(caller, retry.turnID))
+        let orphan = try await orphan(of: retry, peer)
+        #expect(orphan.isStopRequested && orphan.content == "")
+
+        func answers() async throws -> [String] {
+            let messages = try await store.conversations.messages(caller, first.conversationID, limit: 20).items
+            return messages.filter { $0.role == .assistant }.map { "\($0.content) \($0.status.rawValue)" }
+        }
+        var receipt = estimate(orphan)
+        (receipt.status, receipt.finishReason) = (.stopped, .stopped)
+        #expect(try await peer.turns.finish(receipt) == .finalized)
+        #expect(try await answers() == ["First complete"])
+        #expect(try await peer.turns.load(retry.turnID, for: caller)?.finishReason == .stopped)
+        #expect(try await peer.turns.finish(.complete(retry, of: caller, "Second")) == .finalized)
+        #expect(try await answers() == ["First superseded", "Second complete"])
+    }
+
     @Test("the crashed owner's receipt, delivered late, replaces the estimate")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()
