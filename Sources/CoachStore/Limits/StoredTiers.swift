@@ -35,7 +35,7 @@ struct RequestLimits: StoredWritable {
     }
 }
 
-/// The argument `limits` of `gateway.begin_summary`.
+/// The argument `limits` of `gateway.begin_summary_2`.
 struct SummaryLimits: StoredWritable {
     let tiers: TierBook
 

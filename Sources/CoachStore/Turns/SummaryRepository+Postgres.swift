@@ -3,18 +3,19 @@ import JSON
 import PostgresClient
 
 extension SummaryRepository {
-    /// Summaries in PostgreSQL. `requiresConsent`: whether the consent `memory` must have been given.
+    /// Summaries in PostgreSQL. None begins for a user who has not given `consents`.
     /// `tiers`: called for every summary, so that a change of the tiers takes effect at once.
     public static func postgres(
         client: PostgresClient, consents: RequiredConsents, tiers: @escaping @Sendable () -> TierBook
     ) -> SummaryRepository {
+        let beforeTurn = consents.beforeTurn.map(\.rawValue).sorted()
         let requiresConsent = consents.kinds.contains(.memory)
         return SummaryRepository(
             begin: { userID, request in
                 let limits = StoredJSON.encode(SummaryLimits(tiers: tiers()))
                 let call: Query = """
-                    gateway.begin_summary(\(userID), \(request.conversationID), \(request.turnID), \(request.attempt)::integer, \
-                    \(request.tokens)::integer, \(requiresConsent), \(limits)::jsonb)
+                    gateway.begin_summary_2(\(userID), \(request.conversationID), \(request.turnID), \(request.attempt)::integer, \
+                    \(request.tokens)::integer, \(beforeTurn), \(requiresConsent), \(limits)::jsonb)
                     """
                 let text: String? = try await client.call(call, boundTo: userID)
                 return try text.map { try StoredJSON.decode(SummaryTask.self, from: $0) }

@@ -71,6 +71,7 @@ enum FunctionExpectation {
         "gateway.request_summary(uuid, uuid, uuid, integer, integer)",
         "gateway.allows_summaries(uuid, boolean)",
         "gateway.begin_summary(uuid, uuid, uuid, integer, integer, boolean, jsonb)",
+        "gateway.begin_summary_2(uuid, uuid, uuid, integer, integer, text[], boolean, jsonb)",
         "gateway.estimate_summary(uuid, uuid, integer, date, integer, jsonb)",
         "gateway.finish_summary(uuid, jsonb, boolean)",
         "gateway.finalize_late(uuid, public.turns, integer, jsonb, jsonb, public.finalizer)",

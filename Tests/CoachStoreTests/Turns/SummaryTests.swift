@@ -260,6 +260,17 @@ struct SummaryTests {
         #expect(context.unsummarised == nil && !context.needsSummary)
     }
 
+    @Test("no summary begins while a consent is missing without which no model is called")
+    func modelConsent() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), summaries(store, consents: RequiredConsents([.aiProcessing])))
+        let request = try await conversation(store, caller)
+        for (given, begins) in [("{}", false), (#"{"ai_processing": false}"#, false), (#"{"ai_processing": true}"#, true)] {
+            try await store.admin.execute("update public.users set consents = \(given)::jsonb where id = \(caller.userID.uuid)")
+            #expect(try await (summaries.begin(caller.userID, request) != nil) == begins, "\(given)")
+        }
+    }
+
     @Test("an ephemeral conversation is never summarised")
     func ephemeral() async throws {
         let store = try await StoreFixture.shared()
