@@ -29,8 +29,8 @@ extension EntitlementFold {
         }
     }
 
-    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store, if it
-    /// is not known to have been paid otherwise.
+    /// The purchase that an event concerns which names none, such as the refund of a payment (Stripe's charges): the only one that runs at the store, if
+    /// it is not known to have been paid otherwise.
     func onlyRunning(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
         guard reference.originalTransaction == nil, product == nil else { return nil }
         let running = purchases.indices.filter {
@@ -40,6 +40,19 @@ extension EntitlementFold {
         guard running.count == 1 else { return nil }
         let paid = purchases[running[0]].reference.transaction
         return paid == nil || reference.transaction == nil ? running[0] : nil
+    }
+
+    /// The purchase of an event that names neither a transaction nor a product: the only one of the owner that runs at the store, else the latest one
+    /// without a product.
+    func unnamed(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
+        guard reference.originalTransaction == nil, reference.transaction == nil, reference.invoice == nil, product == nil,
+            reference.store != .manual
+        else { return nil }
+        return onlyRunning(reference, product: product, owner: owner)
+            ?? purchases.indices.last {
+                purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
+                    && purchases[$0].period.product == nil && !purchases[$0].isTemporary && isSame(purchases[$0].owner, owner)
+            }
     }
 
     /// The reference with the payment of its invoice, by which a refund names the purchase.

@@ -118,6 +118,7 @@ extension EntitlementFold {
         var match = index(of: reference, product: period.product, owner: owner)
         // A purchase that a store could not validate yet is not the one that was revoked.
         if event == .temporaryGrant, let revoked = match, purchases[revoked].end(of: nil)?.reason == .revoked { match = nil }
+        if match == nil, event != .temporaryGrant { match = unnamed(reference, product: period.product, owner: owner) }
         guard let index = match ?? (event == .refunded ? onlyRunning(reference, product: period.product, owner: owner) : nil) else {
             let index = create(event, period, reference, owner: owner, at: instant)
             if let index { settleChanges(event, of: index, at: instant) }

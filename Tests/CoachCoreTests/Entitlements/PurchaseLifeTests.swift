@@ -201,4 +201,25 @@ struct PurchaseLifeTests {
         history.add(.refunded, on: 13, product: "another", reference: named)
         #expect(history.state(on: 14, "other").status == .refunded)
     }
+
+    @Test("events that name neither a transaction nor a product are about the only purchase that runs, or the latest one without a product")
+    mutating func unnamed() {
+        let bare = PurchaseReference(environment: .production, store: .appStore)
+        let otherStore = PurchaseReference(environment: .production, store: .playStore)
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.cancelled, on: 5, product: nil, reference: bare)
+        #expect(history.state(on: 6).status == .cancelled)
+        history.add(.expired(paused: false), on: 10, to: 10, product: nil, reference: bare)
+        #expect(history.state(on: 11).status == .expired)
+
+        history.events = []
+        history.add(.purchased, on: 0, from: 0, to: 30, product: nil, reference: bare)
+        history.add(.purchased, on: 0, from: 0, to: 5, product: nil, reference: otherStore)
+        history.add(.expired(paused: false), on: 10, to: 10, product: nil, reference: bare)
+        #expect(history.state(on: 11).status == .expired)
+        history.add(.renewed, on: 12, from: 12, to: 42, product: nil, reference: bare)
+        #expect(history.state(on: 13).status == .active)
+        history.add(.refunded, on: 14, to: 14, product: nil, reference: bare)
+        #expect(history.state(on: 15).status == .refunded)
+    }
 }
