@@ -122,12 +122,13 @@ function chartNote({ x }, rows, drawn) {
   return x && rows.length > mostBars ? `The chart has the ${mostBars} largest.` : null;
 }
 
-/** One row for each value of a column: the sums of the others. */
+/** One row for each value of a column: the sums of the others. A cost that is unknown in all rows has none. */
 function sums(rows, key) {
   const shown = columns(rows).filter((column) => column.isFigure);
+  const sum = (column, own) => (own.some((row) => row[column.key] !== null) ? total(column, own) : null);
   return [...new Set(rows.map((row) => row[key]))].map((value) => {
     const own = rows.filter((row) => row[key] === value);
-    return { [key]: value, ...Object.fromEntries(shown.map((column) => [column.key, total(column, own)])) };
+    return { [key]: value, ...Object.fromEntries(shown.map((column) => [column.key, sum(column, own)])) };
   });
 }
 

@@ -38,7 +38,7 @@ export async function overview(period) {
   const turns = usage?.data.reduce((all, row) => all + row.turns, 0) ?? 0;
   const errors = usage?.data.reduce((all, row) => all + row.errors, 0) ?? 0;
   const tiles = h("dl", { class: "tiles" },
-    tile("Cost", cost ? exact(cost, format.money(cost)) : "$0.00", change(cost, sum?.previous_cost_usd), costs),
+    tile("Cost", cost ? exact(cost, format.money(cost)) : unpriced > 0 ? null : "$0.00", change(cost, sum?.previous_cost_usd), costs),
     tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
     usage && tile("Active people", format.count(people?.active_users ?? 0),
       people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet", usage),

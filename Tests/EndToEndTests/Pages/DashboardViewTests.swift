@@ -171,6 +171,32 @@ struct DashboardViewTests {
             gateway)
     }
 
+    @Test(
+        "the overview has no cost for a model without a price",
+        .enabled(if: PageScript.canRun, PageScript.reason))
+    func unknownCosts() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
+        expectDone(try await gateway.testUser().chat("How do I begin? \(sim(["words": 3]))"))
+        try await database.fresh.psql(
+            """
+            insert into usage_logs
+            select (jsonb_populate_record(l, jsonb_build_object(
+                'turn_id', gen_random_uuid(), 'model', 'unknown', 'cost_usd', null, 'unpriced', 1, 'booked_in', pg_current_xact_id(),
+                'booked_at', clock_timestamp()))).*
+            from usage_logs l where l.revision = 1
+            """)
+        try await compare(
+            [
+                ExpectedTable(
+                    "overview", "Cost by model", ["Model", "Turns", "Cost"],
+                    """
+                    select jsonb_build_array(model, count(distinct turn_id), coalesce(sum(cost_usd)::text, '–'))
+                    from usage_logs where finalized_by is not null group by model
+                    """)
+            ], [], database, gateway)
+    }
+
     /// Compares views with the database.
     private func compare(_ expected: [ExpectedTable], _ linked: [Linked], _ database: Database, _ gateway: Gateway) async throws {
         var tables: [[String: Any]] = []
