@@ -76,7 +76,7 @@ async function providerCard(period) {
   const answer = await figure("providers", { ...range(period), group_by: "provider,model" });
   if (!answer) return card("Providers", null, notAvailable());
   return card("Providers", asOf(answer.meta), table(answer.data.sort((a, b) => b.calls - a.calls), {
-    caption: "Providers", only: ["model", "calls", "error_share", "first_token_p95_ms"], titles: { error_share: "Errors" },
+    caption: "Providers", only: ["provider", "model", "calls", "error_share", "first_token_p95_ms"], titles: { error_share: "Errors" },
     action: traceLink(answer.meta?.trace, { group_by: "provider,model" }), actionLabel: "Rows",
   }));
 }

@@ -172,7 +172,7 @@ struct DashboardViewTests {
     }
 
     @Test(
-        "the overview has no cost for a model without a price",
+        "the overview has no cost for a model without a price, and names the provider of each model",
         .enabled(if: PageScript.canRun, PageScript.reason))
     func unknownCosts() async throws {
         let database = try await Database.ofItsOwn()
@@ -193,7 +193,13 @@ struct DashboardViewTests {
                     """
                     select jsonb_build_array(model, count(distinct turn_id), coalesce(sum(cost_usd)::text, '–'))
                     from usage_logs where finalized_by is not null group by model
-                    """)
+                    """),
+                ExpectedTable(
+                    "overview", "Providers", ["Provider", "Model", "Calls"],
+                    """
+                    select jsonb_build_array(provider, model, count(*))
+                    from usage_logs where finalized_by is not null group by provider, model
+                    """),
             ], [], database, gateway)
     }
 
