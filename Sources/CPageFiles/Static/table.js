@@ -73,6 +73,12 @@ export function columns(rows, { hide = [], only, first = [], titles = {} } = {})
 /** A state or a severity in its colour. */
 export const stateOf = (raw) => state(format.words(raw), tones[raw]);
 
+/** The beginning of an id; a user's leads to the account. */
+function idOf(key, id) {
+  const text = h("span", { class: "code", title: id }, format.shortId(id));
+  return key === "user_id" ? h("a", { href: `/operator/users?${new URLSearchParams({ id })}` }, text) : text;
+}
+
 /** A value of a row as its cell shows it. The exact value of a figure is in the element `data`. */
 export function value(column, raw, row = {}) {
   if (column.key in groups && column.isGroup) return groupName(column.key, raw);
@@ -89,7 +95,7 @@ export function value(column, raw, row = {}) {
     case "day": return h("time", { datetime: raw }, format.day(raw));
     case "time": return h("time", { datetime: raw }, format.time(raw));
     case "state": return stateOf(raw);
-    case "id": return h("span", { class: "code", title: raw }, format.shortId(String(raw)));
+    case "id": return idOf(column.key, String(raw));
     default: return Array.isArray(raw) ? raw.join(", ") : typeof raw === "object" ? JSON.stringify(raw) : String(raw);
   }
 }

@@ -10,7 +10,7 @@ import urllib.request
 from decimal import Decimal
 
 from browser import LAPTOP, LOOKS, PHONE, Browser
-from operators import figure, sign_in
+from operators import figure, follow, sign_in
 
 origin, token, cost, turns, cost_of_week, turns_of_week, user, marker = sys.argv[1:]
 
@@ -121,7 +121,10 @@ with Browser(origin) as browser:
     # An account.
     browser.open("/operator/users?id=00000000-0000-4000-8000-000000000000")
     assert "There is no such user." in browser.text("main")
-    browser.open(f"/operator/users?id={user}")
+    browser.open("/operator/costs?by=user")
+    assert follow(browser, "By user", f"{user[:8]}…", "th a"), "a link to the account"
+    browser.settle()
+    assert browser.driver.current_url.endswith(f"/operator/users?id={user}") and user in browser.text(".pair")
     browser.fill("input[name=reason]", "tried in a browser")
     browser.click("Suspend")
     browser.wait("the suspension", lambda: "All their requests are accepted again" in browser.text("main"))
