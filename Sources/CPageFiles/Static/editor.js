@@ -110,7 +110,9 @@ function problem(error, refresh) {
       h("button", { type: "button", onclick: refresh }, "Show theirs"))];
   }
   if (error.findings.length === 0) return [h("p", { class: "problem" }, error.message)];
-  const findings = error.findings.map(({ field: name, message }) => h("li", {}, h("code", {}, name.replace(/^body\./, "")), message));
+  // A message begins with the field, which is named before it.
+  const findings = error.findings.map(({ field: name, message }) =>
+    h("li", {}, h("code", {}, name.replace(/^body\./, "")), message.replace(`${name} `, "")));
   return [h("p", { class: "problem" }, "Not saved: this is wrong."), h("ul", { class: "findings" }, findings)];
 }
 

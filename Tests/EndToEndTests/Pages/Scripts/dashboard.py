@@ -88,6 +88,7 @@ with Browser(origin) as browser:
     browser.fill(tone, "")
     browser.click("Check and compare")
     browser.wait("the finding", lambda: "tone" in browser.text(".findings"))
+    assert "body" not in browser.text(".findings"), "its field once"
     browser.fill(tone, kept)
     browser.fill(prompt, f"{browser.value(prompt)}\n\n{marker}")
     browser.click("Check and compare")
