@@ -6,7 +6,7 @@ import Hummingbird
 import JSON
 import NIOPosix
 
-/// `/api/v1/personas/{id}/avatar` and `/p/{token}/avatar`: pictures of personas, stored and served without metadata.
+/// `/api/v1/personas/{id}/avatar` and `/p/{token}/avatar`: pictures of personas, stored and served without metadata but the orientation.
 public struct AvatarRoutes: Feature {
     private let avatars: PersonaAvatars
 

@@ -1,4 +1,4 @@
-/// A picture without anything but its pixels: metadata, texts, thumbnails and what follows its end are removed.
+/// A picture without anything but its pixels, and the orientation of a JPEG: other metadata, texts, thumbnails and what follows its end are removed.
 public struct AvatarImage: Sendable, Equatable {
     public enum Format: String, Sendable, CaseIterable {
         case png = "image/png"

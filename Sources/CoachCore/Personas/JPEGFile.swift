@@ -1,7 +1,7 @@
 /// JPEG (ITU-T T.81): segments of marker, length and data, and entropy-coded data behind each SOS.
 ///
-/// Kept are the frame, the scans up to their last block, and the tables that a scan uses. Everything else is removed: application data and comments,
-/// tables that no scan uses, what follows the last block of a scan or of an interval, to the bit, and what follows the end.
+/// Kept are the frame, the scans up to their last block, the tables that a scan uses, and the orientation. Everything else is removed: other application
+/// data and comments, tables that no scan uses, what follows the last block of a scan or of an interval, to the bit, and what follows the end.
 enum JPEGFile {
     /// Progressive pictures have about ten. A decoder writes all pixels for each, however few bytes it has.
     static let maximumScans = 64
@@ -42,6 +42,9 @@ enum JPEGFile {
             // Adobe's colour transform, without which colours are wrong: version 100, no flags.
             case 0xEE where data.starts(with: Array("Adobe".utf8)) && data.count == 12 && data[11] <= 2:
                 result += segment(marker, Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, data[11]])
+            // EXIF comes first, where readers look for it (EXIF 2.32 §4.5.4).
+            case 0xE1 where result.count == 2:
+                if let orientation = JPEGOrientation.read(data) { result += segment(marker, JPEGOrientation.segmentData(orientation)) }
             // Other application data (EXIF, XMP, profiles, thumbnails) and comments.
             case 0xE0...0xEF, 0xFE: continue
             default: throw .damaged

@@ -141,6 +141,39 @@ struct AvatarImageTests {
         }
     }
 
+    @Test("of a JPEG keep the orientation of EXIF data, and nothing else of it", arguments: [false, true])
+    func orientation(isLittleEndian: Bool) throws {
+        func number(_ value: Int, _ count: Int) -> [UInt8] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+            return isLittleEndian ? bytes : bytes.reversed()
+        }
+        // A directory with a text, which is at the end, and the orientation.
+        func exif(_ orientation: Int, type: Int = 3, at offset: Int = 8) -> [UInt8] {
+            let secret = Array(Self.secret.utf8)
+            let text = number(0x010E, 2) + number(2, 2) + number(secret.count, 4) + number(38, 4)
+            let entry = number(0x0112, 2) + number(type, 2) + number(1, 4) + number(orientation, 2) + [0, 0]
+            let head = Array((isLittleEndian ? "II" : "MM").utf8) + number(42, 2) + number(offset, 4)
+            return Array("Exif\0\0".utf8) + head + number(2, 2) + text + entry + number(0, 4) + secret
+        }
+        func jpeg(_ segments: [UInt8]...) -> [UInt8] {
+            Array(Self.jpeg[..<2]) + segments.flatMap { JPEGFile.segment(0xE1, $0) } + Self.jpeg[2...]
+        }
+        let upright = try AvatarImage(Self.jpeg).bytes
+        let other = Array("http://ns.adobe.com/xap/1.0/\0".utf8) + Array(Self.secret.utf8)
+        for orientation in 2...8 {
+            let image = try AvatarImage(jpeg(other, exif(orientation)))
+            let directory: [UInt8] = [0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, UInt8(orientation), 0, 0, 0, 0, 0, 0]
+            let segment = JPEGFile.segment(0xE1, Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8] + directory)
+            #expect(image.bytes == Array(upright[..<2]) + segment + upright[2...])
+            #expect(try AvatarImage(image.bytes) == image)
+        }
+        for data in [exif(1), exif(9), exif(0), exif(6, type: 4), exif(6, at: 0), exif(6, at: 1 << 31), Array(exif(6).prefix(30))] {
+            #expect(try AvatarImage(jpeg(data)).bytes == upright)
+        }
+        let late = Array(Self.jpeg.dropLast(2)) + JPEGFile.segment(0xE1, exif(6)) + [0xFF, 0xD9]
+        #expect(try AvatarImage(late).bytes == upright, "readers look for it at the beginning alone")
+    }
+
     @Test("of a JPEG are rejected with a large frame of few bytes, wrong sampling factors, and a second frame")
     func untrueJPEG() throws {
         let frame = try #require(Self.jpeg.indices.dropLast().first { Self.jpeg[$0] == 0xFF && Self.jpeg[$0 + 1] == 0xC0 })
