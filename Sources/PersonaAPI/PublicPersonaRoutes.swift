@@ -37,22 +37,26 @@ public struct PublicPersonaRoutes: Feature {
     }
 
     private func page(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
-            throw Self.notFound
-        }
-        // A request that names neither type gets the page: programs that show a preview of a link accept anything.
         let accepted = WeightedValues.parse(request.headers[.accept]?.lowercased())
         let preferred = accepted.first { ["application/json", "text/html"].contains($0) }
-        var response: Response
-        if preferred == "application/json" {
-            response = .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
-        } else {
-            let hasPicture = if links.origin != nil { try await avatars.hasShared(token) } else { false }
-            let html = PersonaPage(persona, address: links.origin.map { "\($0)/p/\(token)" }, hasPicture: hasPicture).html
-            response = Response(bytes: Array(html.utf8), type: "text/html; charset=utf-8")
-            // No scripts, no foreign resources.
-            response.headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
+            // Browsers ask for HTML by name.
+            guard preferred == "text/html" else { throw Self.notFound }
+            return Self.respond(PersonaPage.notFound, status: .notFound)
         }
+        // A request that names neither type gets the page: programs that show a preview of a link accept anything.
+        if preferred == "application/json" {
+            return .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }.ofSharedPersona()
+        }
+        let path = "/p/\(token)"
+        let picture: String? = try await avatars.hasShared(token) ? "\(path)/avatar" : nil
+        return Self.respond(PersonaPage(persona, address: links.origin.map { $0 + path }, picture: picture).html)
+    }
+
+    private static func respond(_ html: String, status: HTTPResponse.Status = .ok) -> Response {
+        var response = Response(bytes: Array(html.utf8), type: "text/html; charset=utf-8", status: status)
+        // No scripts, no foreign resources.
+        response.headers[.contentSecurityPolicy] = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         return response.ofSharedPersona()
     }
 
