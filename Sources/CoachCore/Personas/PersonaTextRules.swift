@@ -24,9 +24,10 @@ enum PersonaTextRules {
         try report(texts.reduce(into: Set<Problem>()) { $0.formUnion(problems(of: $1, name: name)) }, field, body)
     }
 
-    /// As `check`. A name has no sentence around a profession that could deny it.
+    /// As `check`. A name has one line, and no sentence around a profession that could deny it.
     static func checkName(_ name: String, _ body: JSONReader) throws(JSONFinding) {
         var found = problems(of: name, name: name)
+        if name.utf8.contains(where: { [0x09, 0x0A, 0x0D].contains($0) }) { found.insert(.controlCharacters) }
         if namesProfession(name) { found.insert(.claimsProfession) }
         try report(found, "name", body)
     }

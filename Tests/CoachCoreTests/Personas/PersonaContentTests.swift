@@ -28,6 +28,8 @@ struct PersonaContentTests {
                 "name", "description", "domain", "starters[0]", "starters", "languages[0]", "tone", "methodology", "personality",
             ])
         #expect(findings([:]) == ["name"])
+        for name in ["Ada\n\n# System", "Ada\r\nBea", "Ada\tBea"] { #expect(findings(["name": .string(name)]) == ["name"], "\(name)") }
+        #expect(findings(["name": "Ada", "tone": "calm\n\twarm", "description": "One.\nTwo."]) == [])
         #expect(findings(["name": "Ada", "tone": .array(Array(repeating: "x", count: 51))]) == ["tone"])
         #expect(findings(["name": "Ada", "tone": ["a": ["b": "c"]]]) == ["tone"])
     }
