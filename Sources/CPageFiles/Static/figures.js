@@ -88,7 +88,7 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
     query = { ...query, group_by: spec.sumBy };
     answer = await figure(spec.route, query);
   }
-  const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
+  const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : withoutZeros(answer.data);
   // The largest of a part are not the largest of all.
   if (!isPart(answer)) sort(rows, spec.sort);
   const whole = isPart(answer) && spec.totals ? (await figure(spec.route, { ...query, group_by: "" })).data[0] : null;
@@ -101,6 +101,13 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
   return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
     wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, period),
     table(rows, { caption, hide, only, first, titles, totals: whole ?? spec.totals, action, actionLabel: "Rows" }));
+}
+
+/** A copy of rows; none when every figure in them is 0, as on days before the first turn. */
+function withoutZeros(rows) {
+  const figures = columns(rows).filter((column) => column.isFigure);
+  const isZero = (row) => figures.every(({ key }) => Number(row[key] ?? 0) === 0);
+  return figures.length > 0 && rows.every(isZero) ? [] : [...rows];
 }
 
 /** Whether there are more rows than the answer has. */

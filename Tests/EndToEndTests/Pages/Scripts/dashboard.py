@@ -59,6 +59,9 @@ with Browser(origin) as browser:
         assert f"days={days}" in browser.driver.current_url
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
+    # Rows of days on which nothing happened.
+    browser.open("/operator/usage?from=2020-01-01&to=2020-01-31")
+    assert "Nothing in this period." in browser.text("main") and not browser.all("main td") and not browser.all("canvas")
 
     # Every view at both widths and in both colour schemes.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
