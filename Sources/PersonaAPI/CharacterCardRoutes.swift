@@ -5,7 +5,7 @@ import Hummingbird
 import JSON
 import NIOPosix
 
-/// `/api/v1/personas/{id}/card`: import and export of character cards (V2 and V3), as JSON and inside PNG pictures.
+/// `/api/v1/personas/{id}/card`: import and export of character cards (V2 and V3; V1 is imported, too), as JSON and inside PNG pictures.
 public struct CharacterCardRoutes: Feature {
     private let personas: PersonaRepository
     private let avatars: PersonaAvatars
@@ -31,8 +31,8 @@ public struct CharacterCardRoutes: Feature {
             path,
             .init(
                 """
-                Replace the draft by a character card; its system prompt is kept and never used. The body may be a PNG picture with a card in it, \
-                which becomes the avatar unless the persona is published: an avatar has no draft
+                Replace the draft by a character card, also one of V1; its system prompt is kept and never used. The body may be a PNG picture with \
+                a card in it, which becomes the avatar unless the persona is published: an avatar has no draft
                 """, parameters: [.ifMatch],
                 body: Self.card, uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
         ) { request, context in

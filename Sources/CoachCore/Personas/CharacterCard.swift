@@ -1,6 +1,7 @@
 import JSON
 
-/// A character card, the exchange format of character editors: `chara_card_v2` and `chara_card_v3`, in JSON.
+/// A character card, the exchange format of character editors: `chara_card_v2` and `chara_card_v3`, in JSON. One of V1 is kept as V2: it has six texts,
+/// without `spec` and `data` around them.
 ///
 /// The whole card is kept, so that what has no counterpart here comes out again. Only texts that `PersonaContent` accepts enter a prompt; a card's
 /// `system_prompt`, `post_history_instructions` and lore books never do.
@@ -22,17 +23,31 @@ public struct CharacterCard: Sendable, Equatable {
 
     /// Reports what is wrong with the card, and with the content made of it, as paths of the card.
     public init(_ body: JSONReader) throws(JSONFinding) {
-        _ = try body.required("spec", .choice) as Spec
-        let data = try body.object("data")
+        let isV1 = Self.isV1(body.value)
+        if !isV1 { _ = try body.required("spec", .choice) as Spec }
+        let data = try isV1 ? body : body.object("data")
         let name = try data.required("name", .text(1...PersonaContent.nameLimit))
         let mapped = try Self.content(of: data, name: name)
         let (content, findings) = JSONReader.collect(mapped.content, PersonaContent.init)
-        for finding in findings { try body.report(mapped.path(finding.path), finding.problem) }
+        for finding in findings { try data.report(mapped.path(finding.path), finding.problem) }
         self.content = content ?? .placeholder
         // Members that are only kept were not read: one that would come out changed is refused.
         try body.rejectFlaws()
-        if body.value.containsInexactNumber { try body.report("data", .invalid("must not contain whole numbers of more than 64 bits")) }
-        json = body.value
+        if body.value.containsInexactNumber { try data.report(.invalid("must not contain whole numbers of more than 64 bits")) }
+        json = isV1 ? Self.upgraded(body.value) : body.value
+    }
+
+    private static func isV1(_ card: JSONValue) -> Bool {
+        card["spec"] == nil && card["data"] == nil
+            && ["name", "description", "personality", "scenario", "first_mes", "mes_example"].allSatisfy { card[$0]?.string != nil }
+    }
+
+    /// A card of V1 as V2, which requires more members.
+    private static func upgraded(_ card: JSONValue) -> JSONValue {
+        let members = card.members ?? []
+        let known = Set(members.map(\.key))
+        let data = JSONValue.object(members + emptyData.filter { !known.contains($0.key) })
+        return ["spec": "chara_card_v2", "spec_version": "2.0", "data": data]
     }
 
     /// The card of a persona: the imported one, with the name and the content of now, in its own texts and for ourselves.
@@ -73,15 +88,15 @@ public struct CharacterCard: Sendable, Equatable {
         /// The members that are of the card's own texts and not of our extension; nil: all.
         var changed: Set<String>?
 
-        /// The path in the card of what a finding is about.
+        /// The path in `data` of what a finding is about.
         func path(_ field: String) -> String {
-            if field == "name" { return "data.name" }
-            if changed?.contains(field) == false { return "data.extensions.\(CharacterCard.extensionName).\(field)" }
+            if field == "name" { return "name" }
+            if changed?.contains(field) == false { return "extensions.\(CharacterCard.extensionName).\(field)" }
             return switch field {
-            case "description": "data.creator_notes"
-            case "methodology": "data.scenario"
-            case "tone": "data.personality"
-            default: "data.description"
+            case "description": "creator_notes"
+            case "methodology": "scenario"
+            case "tone": "personality"
+            default: "description"
             }
         }
     }
