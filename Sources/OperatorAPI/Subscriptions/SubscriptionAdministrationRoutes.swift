@@ -40,8 +40,10 @@ public struct SubscriptionAdministrationRoutes: Feature {
 
     /// - Parameter instant: `until` must be later.
     private func grant(at instant: BillingInstant) -> JSONBody<(entitlement: String, until: Expiry, reason: String?)> {
-        JSONBody("Grant", descriptions: ["until": "absent: without end"], examples: ["until": "2099-01-01T00:00:00.000Z"]) {
-            (body) throws(JSONFinding) in
+        JSONBody(
+            "Grant", descriptions: ["until": "absent: without end", "expires_at": "the same as until"],
+            examples: ["until": "2099-01-01T00:00:00.000Z"]
+        ) { (body) throws(JSONFinding) in
             (
                 entitlement: try body.required("entitlement", .text(1...255)), until: try body.expiry(after: instant),
                 reason: try body.reason
@@ -66,11 +68,12 @@ public struct SubscriptionAdministrationRoutes: Feature {
 }
 
 extension JSONReader {
-    /// Reads `until`; `.never` when it is absent.
+    /// Reads `until`, or `expires_at`, its name in the answer; `.never` when both are absent.
     fileprivate func expiry(after instant: BillingInstant) throws(JSONFinding) -> Expiry {
-        guard let until = try optional("until", as: Timestamp.self) else { return .never }
-        guard let end = BillingInstant(milliseconds: until.millisecondsSince1970), end > instant else {
-            try report("until", .invalid("must be in the future and before 2100"))
+        let times = [("until", try optional("until", as: Timestamp.self)), ("expires_at", try optional("expires_at", as: Timestamp.self))]
+        guard let (name, time) = times.first(where: { $0.1 != nil }), let time else { return .never }
+        guard let end = BillingInstant(milliseconds: time.millisecondsSince1970), end > instant else {
+            try report(name, .invalid("must be in the future and before 2100"))
             return .never
         }
         return .at(end)

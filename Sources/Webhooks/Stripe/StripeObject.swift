@@ -92,9 +92,12 @@ struct StripeObject {
         let items = try fields.object("items")?.objects("data") ?? []
         let period = try period(items, isTrial: status == "trialing")
         let isOver = ["canceled", "incomplete_expired"].contains(status)
+        // Of the three behaviours, `void` alone stops the service; the two others offer it for free, or until it is paid later
+        // (https://docs.stripe.com/billing/subscriptions/pause-payment).
+        let isPaused = try fields.object("pause_collection")?.string("behavior") == "void"
         let end: PurchaseObservation.End? =
             switch status {
-            case "trialing", "active", "past_due": nil
+            case "trialing", "active", "past_due": isPaused ? .paused : nil
             case "paused": .paused
             case "unpaid", "incomplete", "canceled", "incomplete_expired": .expired
             default: throw .invalid("data.object.status")

@@ -113,6 +113,18 @@ struct StripeEventTests {
         #expect(state?.isActive == isActive && state?.isTrial == (status == "trialing") && state?.inGrace == (status == "past_due"))
     }
 
+    @Test(
+        "a pause of payments ends access when the seller voids invoices, until it ends",
+        arguments: [("void", false), ("keep_as_draft", true), ("mark_uncollectible", true)])
+    func pausedCollection(behavior: String, isActive: Bool) {
+        let updated = "customer.subscription.updated"
+        let paused = subscription("active", ["pause_collection": ["behavior": .string(behavior), "resumes_at": .null]])
+        let events = [checkout(), parse(updated, paused, id: "evt_2", at: Self.start + 300)]
+        #expect(state(events, at: Self.start + 400)?.isActive == isActive)
+        let resumed = parse(updated, subscription("active", ["pause_collection": .null]), id: "evt_3", at: Self.start + 500)
+        for order in [events + [resumed], [resumed] + events] { #expect(state(order, at: Self.start + 600)?.isActive == true) }
+    }
+
     @Test("an unknown status is ignored")
     func unknownStatus() {
         let intake = parse("customer.subscription.updated", subscription("something"))
