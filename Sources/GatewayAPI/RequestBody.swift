@@ -7,8 +7,14 @@ extension JSONReader {
     public static func read<Value>(
         requestBody bytes: [UInt8], _ body: (JSONReader) throws(JSONFinding) -> Value
     ) throws(JSONFindings) -> Value {
-        try read(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase, limit: maximumFindings, body)
+        try read(
+            parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase, limit: maximumFindings,
+            maximumDepth: maximumRequestDepth, body)
     }
+
+    /// The most containers inside each other in a body. Fewer than can be read (`JSONCursor.maximumDepth`), because free JSON of a body, such as a
+    /// profile or a character card, is read again inside of other objects: in answers of the database, in ours and in exports.
+    public static let maximumRequestDepth = 120
 
     /// More would not help to mend the body.
     private static let maximumFindings = 50

@@ -12,9 +12,10 @@ public struct JSONDocument: Sendable, Equatable {
 
     /// Parses a whole text. Anything but white space after the value is an error; a byte order mark before it is ignored (RFC 8259 §8.1), and not
     /// counted by offsets.
-    public init(parsing bytes: [UInt8]) throws(JSONError) {
+    /// - Parameter maximumDepth: the most containers inside each other, at most `JSONCursor.maximumDepth`.
+    public init(parsing bytes: [UInt8], maximumDepth: Int = JSONCursor.maximumDepth) throws(JSONError) {
         let text = bytes.starts(with: Byte.byteOrderMark) ? Array(bytes.dropFirst(Byte.byteOrderMark.count)) : bytes
-        var parser = DocumentParser(cursor: JSONCursor(text, strings: .repairing))
+        var parser = DocumentParser(cursor: JSONCursor(text, strings: .repairing), maximumDepth: maximumDepth)
         value = try parser.parse()
         findings = parser.findings
     }
@@ -32,10 +33,13 @@ extension JSONValue {
 private struct DocumentParser {
     var cursor: JSONCursor
     var findings: [JSONError] = []
+    private let maximumDepth: Int
+    /// Has a step for each open container.
     private var path: [PathStep] = []
 
-    init(cursor: JSONCursor) {
+    init(cursor: JSONCursor, maximumDepth: Int) {
         self.cursor = cursor
+        self.maximumDepth = maximumDepth
     }
 
     mutating func parse() throws(JSONError) -> JSONValue {
@@ -48,7 +52,7 @@ private struct DocumentParser {
         }
     }
 
-    // The recursion is bounded by `JSONCursor.maximumDepth`.
+    // The recursion is bounded by `maximumDepth`.
     private mutating func parseValue() throws(JSONError) -> JSONValue {
         switch try cursor.peek() {
         case .object: return .object(try parseMembers())
@@ -73,6 +77,7 @@ private struct DocumentParser {
     private mutating func parseMembers() throws(JSONError) -> [JSONMember] {
         var members: [JSONMember] = []
         var names = MemberNames()
+        try checkDepth()
         try cursor.beginObject()
         while let key = try cursor.nextKey() {
             path.append(.member(key.utf8))
@@ -86,6 +91,7 @@ private struct DocumentParser {
 
     private mutating func parseElements() throws(JSONError) -> [JSONValue] {
         var elements: [JSONValue] = []
+        try checkDepth()
         try cursor.beginArray()
         while try cursor.nextElement() {
             path.append(.element(elements.count))
@@ -93,6 +99,11 @@ private struct DocumentParser {
             path.removeLast()
         }
         return elements
+    }
+
+    /// Before a container: throws when it would be one too many.
+    private func checkDepth() throws(JSONError) {
+        guard path.count < maximumDepth else { throw cursor.error(.tooDeep) }
     }
 
     /// Throws for malformed UTF-8, which is not JSON (RFC 8259 §8.1); records the other flaws. The cursor repairs both.

@@ -8,7 +8,7 @@ public struct JSONError: Error, Sendable, Hashable {
         case unexpectedByte(UInt8)
         /// Something other than white space follows the value.
         case trailingBytes
-        /// More than `JSONCursor.maximumDepth` nested containers.
+        /// More nested containers than `JSONCursor.maximumDepth`, or than the reader permits.
         case tooDeep
         /// The caller requested a value of this kind, but the next one is of another kind. The cursor has not moved and can skip it.
         case expected(JSONKind)

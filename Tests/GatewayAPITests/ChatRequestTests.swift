@@ -57,6 +57,15 @@ struct ChatRequestTests {
         #expect(Self.finding(#"{"message":"a","x":"# + String(repeating: "[", count: 100_000))?.isMalformed == true)
     }
 
+    @Test("120 containers inside each other are a body, 121 are malformed: what is kept of one is read again inside of others")
+    func depth() {
+        func nested(_ count: Int) -> String {
+            #"{"message":"a","x":"# + String(repeating: "[", count: count - 1) + String(repeating: "]", count: count - 1) + "}"
+        }
+        #expect(Self.finding(nested(120)) == nil)
+        #expect(Self.finding(nested(121))?.isMalformed == true)
+    }
+
     @Test("JSON that is not an object is rejected without a field", arguments: ["[]", "null", "1", "\"message\""])
     func notAnObject(_ json: String) {
         let notAnObject = JSONFinding("", .wrongType(expected: .object))

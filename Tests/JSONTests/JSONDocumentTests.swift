@@ -38,6 +38,18 @@ struct JSONDocumentTests {
         #expect(document.value["b"] == "kept")
     }
 
+    @Test("a reader may permit fewer containers inside each other", arguments: [1, 3, 128])
+    func maximumDepth(_ limit: Int) throws {
+        func nested(_ count: Int) -> [UInt8] {
+            Array((String(repeating: #"[{"a":"#, count: count / 2) + (count.isMultiple(of: 2) ? "1" : "[1]")).utf8)
+                + Array(String(repeating: "}]", count: count / 2).utf8)
+        }
+        _ = try JSONDocument(parsing: nested(limit), maximumDepth: limit)
+        _ = try JSONReader(parsing: nested(limit), maximumDepth: limit)
+        #expect(kind { _ = try JSONDocument(parsing: nested(limit + 1), maximumDepth: limit) } == .tooDeep)
+        #expect(throws: JSONFinding.self) { try JSONReader(parsing: nested(limit + 1), maximumDepth: limit) }
+    }
+
     @Test("a lone surrogate in a name is a finding, and two normal forms of a name are two names")
     func names() throws {
         #expect(try JSONDocument(parsing: Array(#"{"a\ud800":1}"#.utf8)).findings.map(\.kind) == [.loneSurrogate])

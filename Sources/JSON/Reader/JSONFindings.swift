@@ -17,12 +17,12 @@ extension JSONReader {
     /// A valid text is read once, without the cost of collecting. A text with a finding is read again to collect all findings, so `body`
     /// must be pure.
     public static func read<Value>(
-        parsing bytes: [UInt8], flaws rule: FlawRule, spelling: Spelling, limit: Int,
+        parsing bytes: [UInt8], flaws rule: FlawRule, spelling: Spelling, limit: Int, maximumDepth: Int = JSONCursor.maximumDepth,
         _ body: (JSONReader) throws(JSONFinding) -> Value
     ) throws(JSONFindings) -> Value {
         let reader: JSONReader
         do throws(JSONFinding) {
-            reader = try JSONReader(parsing: bytes, flaws: rule, spelling: spelling)
+            reader = try JSONReader(parsing: bytes, flaws: rule, spelling: spelling, maximumDepth: maximumDepth)
             if reader.value.members == nil { try reader.report(.wrongType(expected: .object)) }
         } catch {
             throw JSONFindings(error)

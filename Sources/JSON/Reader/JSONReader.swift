@@ -37,10 +37,13 @@ public struct JSONReader {
     let isPlaceholder: Bool
 
     /// Parses a whole text. The reader throws the first finding.
-    public init(parsing bytes: [UInt8], flaws rule: FlawRule = .ignored, spelling: Spelling = .exact) throws(JSONFinding) {
+    /// - Parameter maximumDepth: as `JSONDocument` has it.
+    public init(
+        parsing bytes: [UInt8], flaws rule: FlawRule = .ignored, spelling: Spelling = .exact, maximumDepth: Int = JSONCursor.maximumDepth
+    ) throws(JSONFinding) {
         let document: JSONDocument
         do throws(JSONError) {
-            document = try JSONDocument(parsing: bytes)
+            document = try JSONDocument(parsing: bytes, maximumDepth: maximumDepth)
         } catch {
             throw JSONFinding(error.path, .malformed(error))
         }
