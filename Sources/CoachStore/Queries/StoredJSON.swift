@@ -32,10 +32,10 @@ protocol StoredWritable {
 }
 
 extension JSONValue {
-    /// Parses the text of a `jsonb` column.
+    /// Parses the text of a `jsonb` column. A number beyond a double, which users can write behind PostgREST, becomes the largest one.
     static func stored(_ text: String) throws -> JSONValue {
         do {
-            return try JSONValue(parsing: Array(text.utf8))
+            return try JSONDocument(parsing: Array(text.utf8)).value
         } catch {
             throw StoreFault.unexpected("the database holds unreadable JSON")
         }

@@ -40,6 +40,26 @@ struct ContextProfileTests {
         }
     }
 
+    @Test("as deep as in a request, and with a number beyond a double, one is read, by turns, too; a deeper one is not written")
+    func deepest() async throws {
+        let (store, caller, profiles) = try await newcomer()
+        func writing(_ goals: String) -> Query {
+            """
+            insert into public.context_profiles (user_id, goals) values (\(caller.userID.uuid), \(goals)::jsonb)
+            on conflict (user_id) do update set goals = excluded.goals
+            """
+        }
+        func nested(_ count: Int) -> String { String(repeating: "[", count: count) + "1" + String(repeating: "]", count: count) }
+        // A request has at most 120, of which its object is one.
+        for goals in [nested(119), "[1e400]"] {
+            #expect(try await store.postgrest(caller, writing(goals)) == 1)
+            #expect(try await profiles.get(caller).fields[.goals]?.count == 1)
+            try await store.turns().talk(caller, "Hello")
+        }
+        let deeper = writing(nested(121))
+        await #expect(throws: PostgresError.self) { try await store.postgrest(caller, deeper) }
+    }
+
     @Test("of concurrent edits of the same version, also of version 0, one succeeds, and no edit is lost")
     func concurrent() async throws {
         let (_, caller, profiles) = try await newcomer()
