@@ -262,6 +262,7 @@ enum FunctionExpectation {
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text, gateway.latency_measure[])",
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
+        "gateway.refuse_removed_persona()", "gateway.set_deletion_time()",
     ]
 
     /// Executable by the owner alone. A procedure that commits can have no search path of its own.
@@ -278,6 +279,7 @@ enum FunctionExpectation {
         // Remove a user and keep a tombstone.
         "gateway.removed_among(uuid[])",
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
+        "gateway.refuse_removed_persona()",
         "gateway.refuse_user(uuid)",
         // Count the uses of a creator's link with a user's redemption, and the use of a persona by many users.
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",

@@ -38,6 +38,22 @@ struct PersonaRepositoryTests {
         #expect(try await personas.own(creator, page).items.isEmpty)
     }
 
+    @Test("behind PostgREST a deleted one cannot be restored, and a removed one's id cannot be taken by another creator")
+    func stayingDeleted() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, other, personas) = (try await newcomer(store), try await newcomer(store), repository(store))
+        let id = try await personas.create(creator, .random(), try .named("Ada")).id
+        #expect(
+            try await store.postgrest(creator, "update public.coaching_personas set deleted_at = 'infinity' where id = \(id.uuid)") == 1)
+        let deleted: Query = "select count(*) from public.coaching_personas where id = \(id.uuid) and deleted_at <= now()"
+        #expect(try await store.count(deleted) == 1)
+        #expect(try await store.postgrest(creator, "update public.coaching_personas set deleted_at = null where id = \(id.uuid)") == 0)
+        try await store.admin.execute("delete from public.coaching_personas where id = \(id.uuid)")
+        await #expect(throws: PostgresError.self) {
+            try await store.postgrest(other, "insert into public.coaching_personas (id, name) values (\(id.uuid), 'Eve')")
+        }
+    }
+
     @Test("another creator cannot read it, and an ordinary user cannot create one")
     func others() async throws {
         let store = try await StoreFixture.shared()

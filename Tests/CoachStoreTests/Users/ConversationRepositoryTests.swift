@@ -49,6 +49,20 @@ struct ConversationRepositoryTests {
         await #expect(throws: Rejection(reason: .notFound)) { try await conversations.get(caller, made.id) }
     }
 
+    @Test("behind PostgREST users delete now, whatever time they write")
+    func deletionTime() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        _ = try await conversations.create(caller, title: "Work", domain: nil, personaID: nil)
+        let deleting: Query = "update public.conversations set deleted_at = 'infinity' where user_id = \(caller.userID.uuid)"
+        #expect(try await store.postgrest(caller, deleting) == 1)
+        let found: Query = """
+            select count(*) from public.conversations
+            where user_id = \(caller.userID.uuid) and deleted_at between now() - interval '1 minute' and now()
+            """
+        #expect(try await store.count(found) == 1)
+    }
+
     @Test("a change that expects another version is stale and has no effect; of two that expect the same one succeeds")
     func versions() async throws {
         let store = try await StoreFixture.shared()
