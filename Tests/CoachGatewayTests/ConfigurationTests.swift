@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import Testing
 
 @testable import coach_gateway
@@ -38,6 +39,27 @@ struct ConfigurationTests {
         let settings = Settings(environment: ["COACH_HOST": text, "COACH_METRICS_LISTEN": "[\(text)]:80"])
         let findings = GatewayConfiguration.read(settings, environment: [:]).findings
         #expect(findings.contains { $0.hasPrefix("COACH_HOST: ") } && findings.contains { $0.hasPrefix("COACH_METRICS_LISTEN: ") })
+    }
+
+    @Test(
+        "a value that would silently mean another one is a finding that names the key",
+        arguments: [
+            ("REVENUECAT_WEBHOOK_HMAC_SECRET", ","), ("STRIPE_WEBHOOK_SECRET", " , "), ("COACH_REQUIRE_CONSENT", ","),
+            ("COACH_TRUSTED_PROXIES", ","), ("COACH_CORS_ORIGINS", " "), ("COACH_STORE_PRODUCTS", ",,"), ("COACH_LEDGER_DAYS", "30"),
+            ("COACH_PUBLIC_ORIGIN", "ftp://coach.example"),
+        ])
+    func misleading(name: String, text: String) {
+        let findings = GatewayConfiguration.read(Settings(environment: [name: text]), environment: [:]).findings
+        #expect(findings.contains { $0.hasPrefix("\(name): ") })
+    }
+
+    @Test("an empty value in the file counts as none, as in the environment")
+    func empty() {
+        let file = Data(#"{"COACH_JWT_ISSUER": "", "COACH_PORT": "", "COACH_TRUSTED_PROXIES": ""}"#.utf8)
+        let settings = Settings(environment: [:], file: file)
+        #expect(settings.text(.jwtIssuer) == nil && settings.text(.port) == SettingKey.port.fallback)
+        let findings = GatewayConfiguration.read(settings, environment: [:]).findings
+        #expect(!findings.contains { $0.hasPrefix("COACH_PORT") || $0.hasPrefix("COACH_TRUSTED_PROXIES") })
     }
 
     @Test("as many connections to providers are kept as turns may run")

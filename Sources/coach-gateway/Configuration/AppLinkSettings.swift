@@ -3,13 +3,17 @@ import PersonaAPI
 extension AppLinks {
     init(_ settings: inout Settings) {
         let origin = settings.text(.publicOrigin)
-        if let defect = origin.flatMap(WebOrigin.defect) { settings.complain(.publicOrigin, defect) }
-        let appleAppIDs = Self.list(settings.text(.appleAppIDs))
+        if let defect = origin.flatMap(WebOrigin.defect) {
+            settings.complain(.publicOrigin, defect)
+        } else if let origin, !origin.hasPrefix("https://"), !origin.hasPrefix("http://") {
+            settings.complain(.publicOrigin, "\"\(origin)\" is neither https nor http")
+        }
+        let appleAppIDs = settings.list(.appleAppIDs)
         for id in appleAppIDs where id.wholeMatch(of: /[A-Z0-9]{10}(\.[A-Za-z0-9-]+)+/) == nil {
             settings.complain(.appleAppIDs, "\"\(id)\" is not TEAMID.bundle.id")
         }
         var apps: [AndroidApp] = []
-        for entry in Self.list(settings.text(.androidApps)) {
+        for entry in settings.list(.androidApps) {
             guard let match = entry.wholeMatch(of: /([A-Za-z0-9_.]+)=([0-9A-F]{2}(?::[0-9A-F]{2}){31})/) else {
                 settings.complain(.androidApps, "\"\(entry)\" is not package=fingerprint, with 32 bytes in upper case between colons")
                 continue
@@ -22,9 +26,5 @@ extension AppLinks {
             }
         }
         self.init(origin: origin, appleAppIDs: appleAppIDs, androidApps: apps)
-    }
-
-    private static func list(_ text: String?) -> [String] {
-        (text ?? "").split(separator: ",").map { String($0.drop(while: \.isWhitespace)) }.filter { !$0.isEmpty }
     }
 }

@@ -72,6 +72,7 @@ struct GatewayConfiguration: Sendable {
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
         let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
         let ledgerDays = settings.integer(.ledgerDays, in: 0...36_500)
+        if let ledgerDays, (1..<31).contains(ledgerDays) { settings.complain(.ledgerDays, "\(ledgerDays) is neither 0 nor at least 31") }
         let consents = Self.requiredConsents(&settings)
         let webhooks = WebhookSettings(&settings)
         let appLinks = AppLinks(&settings)
@@ -80,9 +81,9 @@ struct GatewayConfiguration: Sendable {
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
-        let origins = (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let origins = settings.list(.corsOrigins)
         for defect in origins.compactMap(WebOrigin.defect) { settings.complain(.corsOrigins, defect) }
-        let proxies = (settings.text(.trustedProxies) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let proxies = settings.list(.trustedProxies)
         for text in proxies where AddressBlock(text) == nil {
             settings.complain(.trustedProxies, "\"\(text)\" is neither an address nor a network")
         }
@@ -139,8 +140,7 @@ struct GatewayConfiguration: Sendable {
     }
 
     private static func requiredConsents(_ settings: inout Settings) -> RequiredConsents {
-        let names = (settings.text(.requiredConsents) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        let kinds = names.map { ConsentKind(rawValue: $0) }
+        let kinds = settings.list(.requiredConsents).map { ConsentKind(rawValue: $0) }
         if kinds.contains(nil) {
             let all = ConsentKind.allCases.map(\.rawValue).joined(separator: ", ")
             settings.complain(.requiredConsents, "each must be one of \(all)")

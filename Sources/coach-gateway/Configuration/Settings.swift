@@ -7,7 +7,8 @@ struct Settings: Sendable {
     private(set) var findings: [String] = []
     private var values: [String: String] = [:]
 
-    /// `file` is the content of the `--config` file: one JSON object whose members are named like the environment variables.
+    /// `file` is the content of the `--config` file: one JSON object whose members are named like the environment variables. An empty value, here or
+    /// there, counts as none.
     init(environment: [String: String], file: Data? = nil) {
         let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
         if let file {
@@ -28,7 +29,7 @@ struct Settings: Sendable {
                 continue
             }
             switch try root.value(name) {
-            case .string(let text): values[name] = text
+            case .string(let text): values[name] = text.isEmpty ? nil : text
             case .integer(let number): values[name] = "\(number)"
             default: try root.report(name, .invalid("must be a text or a whole number"))
             }
@@ -47,6 +48,14 @@ struct Settings: Sendable {
             return nil
         }
         return number
+    }
+
+    /// Texts separated by commas. A finding for a value that has none: what it was to switch on, such as the check of a signature, would be off.
+    mutating func list(_ key: SettingKey) -> [String] {
+        guard let text = text(key), !text.isEmpty else { return [] }
+        let entries = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+        if entries.isEmpty { findings.append("\(key.name): has nothing beside commas") }
+        return entries
     }
 
     /// An address or a name to listen on.

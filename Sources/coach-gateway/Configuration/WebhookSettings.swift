@@ -44,7 +44,7 @@ struct WebhookSettings: Sendable {
     /// Reads the settings; what is wrong becomes a finding of `settings`.
     init(_ settings: inout Settings) {
         let credentials = WebhookCredentials(
-            authorization: settings.text(.revenueCatAuthorization), secrets: Self.list(settings.text(.revenueCatSecret)))
+            authorization: settings.text(.revenueCatAuthorization), secrets: settings.list(.revenueCatSecret))
         let header = settings.text(.revenueCatSignatureHeader) ?? ""
         revenueCatAPI = settings.text(.revenueCatAPIKey).map {
             RevenueCatAPI(key: $0, url: Self.url(.revenueCatAPI, &settings))
@@ -55,7 +55,7 @@ struct WebhookSettings: Sendable {
         self.revenueCat = credentials.isConfigured ? revenueCat : nil
 
         catalogue = Self.catalogue(&settings)
-        let secrets = Self.list(settings.text(.stripeSecret))
+        let secrets = settings.list(.stripeSecret)
         stripe = secrets.isEmpty ? nil : BillingSenders.Stripe(signature: WebhookSignature(secrets: secrets), catalogue: catalogue)
         appStore = Self.appStore(&settings, catalogue)
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
@@ -124,14 +124,10 @@ struct WebhookSettings: Sendable {
         }
     }
 
-    private static func list(_ text: String?) -> [String] {
-        (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-    }
-
     /// `product=entitlement`, separated by commas; a product may occur several times.
     private static func catalogue(_ settings: inout Settings) -> ProductCatalogue {
         var entitlements: [String: [String]] = [:]
-        for entry in list(settings.text(.storeProducts)) {
+        for entry in settings.list(.storeProducts) {
             let pair = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2, !pair[0].isEmpty, !pair[1].isEmpty else {
                 settings.complain(.storeProducts, "\"\(entry)\" is not product=entitlement")
