@@ -179,6 +179,15 @@ struct CrisisDetectorTests {
         ])
     func obfuscations(_ message: String) { #expect(risk(message).tier >= .crisis) }
 
+    @Test("the time for a text without spaces grows with its length, not with the square of it", arguments: ["自殺", "กขค", "0x"])
+    func withoutSpaces(_ part: String) {
+        func time(scalars: Int) -> Duration {
+            let message = String(repeating: part, count: scalars / part.unicodeScalars.count)
+            return (0..<5).map { _ in ContinuousClock().measure { _ = grammarRisk(message) } }.min() ?? .zero
+        }
+        #expect(time(scalars: 8000) < time(scalars: 1000) * 24)
+    }
+
     @Test("danger at either end of a long message is detected")
     func buried() {
         let filler = String(repeating: "We talked about the quarterly plan and the weather. ", count: 200)

@@ -6,6 +6,8 @@ typealias Symbol = Int32
 struct Lexicon: Sendable {
     fileprivate var words: [UInt64: Int32] = [:]
     fileprivate var deletions: [UInt64: Int32] = [:]
+    /// UTF-8 length of the longest word of `deletions`.
+    fileprivate var longestCorrected = 0
     /// Edges of the trie: (node, word) → node. Node 0 is the root.
     fileprivate var edges: [UInt64: Int32] = [:]
     fileprivate var symbolsOfNode: [[Symbol]] = [[]]
@@ -45,7 +47,9 @@ struct Lexicon: Sendable {
         // A deletion may make the typed word one letter shorter than the minimum.
         guard bytes.count >= Lexicon.minimumCorrectedLength - 1, !deletions.isEmpty else { return -1 }
         if let near = deletions[token.hash] { return near }
-        guard bytes.count >= Lexicon.minimumCorrectedLength else { return -1 }
+        // The time grows with the square of the length, and a text without spaces is one word of up to 32,000 bytes. A longer word than those
+        // below is no misspelled one, because one letter is added at most.
+        guard (Lexicon.minimumCorrectedLength...longestCorrected + 1).contains(bytes.count) else { return -1 }
         for omitted in bytes.indices {
             if let near = deletions[Lexicon.hash(bytes, omitting: omitted)] { return near }
         }
@@ -125,6 +129,7 @@ struct LexiconBuilder {
         guard bytes.count >= Lexicon.minimumCorrectedLength else { return }
         let identifier = identifier(of: token.hash)
         lexicon.deletions[token.hash] = identifier
+        lexicon.longestCorrected = max(lexicon.longestCorrected, bytes.count)
         for omitted in bytes.indices { lexicon.deletions[Lexicon.hash(bytes, omitting: omitted)] = identifier }
     }
 
