@@ -9,12 +9,13 @@ struct EncoderBudgetTests {
 
     private let user = UserID.random()
 
-    /// How many messages of 2 ms are admitted at a rate, one after another.
+    /// How many messages of 2 ms are admitted at a rate, one after another; those with open danger are of a user each.
     private func admitted(
         _ budget: inout EncoderBudget, perSecond rate: Int, seconds: Int, _ need: MessageAssessor.EncodingNeed, from second: Int = 0
     ) -> Int {
         (0..<(rate * seconds)).count { number in
             let now = start + .seconds(second) + .seconds(1) * (Double(number) / Double(rate))
+            let user = need == .danger ? UserID.random() : user
             let isAdmitted = budget.admit(need, of: user, at: now) == nil
             if isAdmitted { budget.finish(need, of: user, after: .milliseconds(2)) }
             return isAdmitted
@@ -100,6 +101,39 @@ struct EncoderBudgetTests {
         budget.finish(.ordinary, of: user, after: .milliseconds(2))
         let again = (0..<2).map { _ in budget.admit(.danger, of: user, at: start) }
         #expect(again == [nil, .full])
+    }
+
+    @Test("a user whose messages take long has a second at once, then a tenth of the time, one message after another; others have theirs")
+    func longMessagesOfOneUser() {
+        var budget = EncoderBudget(processors: 2)
+        func admit(at seconds: Double, of user: UserID) -> EncoderBudget.Rejection? {
+            budget.admit(.danger, of: user, at: start + .seconds(1) * seconds)
+        }
+        let first = (0..<5).map { _ in
+            let rejection = admit(at: 0, of: user)
+            if rejection == nil { budget.finish(.danger, of: user, after: .milliseconds(200)) }
+            return rejection
+        }
+        #expect(first == Array(repeating: nil, count: 5))
+        #expect(admit(at: 0, of: user) == .overBudget)
+        #expect(admit(at: 0, of: .random()) == nil)
+        #expect(admit(at: 1, of: user) == nil)
+        #expect(admit(at: 1, of: user) == .full)
+        budget.finish(.danger, of: user, after: .seconds(60))
+        #expect(admit(at: 5, of: user) == .overBudget)
+        #expect(admit(at: 7, of: user) == nil)
+    }
+
+    @Test("of users who owe no time nothing is kept")
+    func swept() {
+        var budget = EncoderBudget(processors: 2)
+        for number in 0..<1_000 {
+            let user = UserID.random()
+            let rejection = budget.admit(.danger, of: user, at: start + .seconds(number))
+            #expect(rejection == nil)
+            budget.finish(.danger, of: user, after: .milliseconds(2))
+        }
+        #expect(budget.takenByUsers.count <= 256)
     }
 
     @Test("of a user without pending messages nothing is kept")

@@ -1,14 +1,14 @@
 import CoachCore
 
 /// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
-/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many, because
-/// messages come here before `begin_turn` counts them against the rate limit. Pure.
+/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many, and by a token
+/// bucket of their own, because messages come here before `begin_turn` counts them against the rate limit. Pure.
 struct EncoderBudget {
     /// Why a message is not encoded.
     enum Rejection: String, Sendable {
         /// Too many are pending, of all users or of the message's.
         case full
-        /// The encoder has used its share of the machine for ordinary messages.
+        /// The encoder has used its share of the machine for ordinary messages, or its time for the user's.
         case overBudget = "over_budget"
         /// It waited too long.
         case late
@@ -18,6 +18,13 @@ struct EncoderBudget {
     static let maximumPendingOrdinary = 3
     /// Half of the places: with any number of messages at once a user leaves the others as many.
     static let maximumPendingOfUser = maximumPending / 2
+    /// The share of the processor that encodes for one user's messages with open danger, the time that they may take at once, and the most that is
+    /// counted of it. A message of 25 words takes some 10 ms, the longest one 200 ms: without a bound, a few of those would make everybody else's late.
+    static let shareOfUser = 0.1
+    static let burstOfUser = Duration.seconds(1)
+    static let mostTakenByUser = Duration.milliseconds(1_500)
+    /// Of a user whose messages have taken this long there is one message at a time.
+    static let lightUse = Duration.milliseconds(250)
     /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
     static let largeEncoderFactor = 6
     /// The share of the machine's time for ordinary messages; and at most this share of the one processor that encodes.
@@ -33,6 +40,17 @@ struct EncoderBudget {
     private var pending = 0
     /// The number of pending messages by user; none is 0.
     private(set) var pendingOfUsers: [UserID: Int] = [:]
+    /// What users' messages with open danger have taken and their share has not made up for.
+    private(set) var takenByUsers: [UserID: Taken] = [:]
+    /// As many users are in `takenByUsers` when those who owe nothing are removed from it.
+    private var sweepCount = EncoderBudget.fewestSwept
+    private static let fewestSwept = 256
+
+    /// Time of the encoder, as it was `at` a time.
+    struct Taken: Sendable {
+        var time: Duration
+        var at: ContinuousClock.Instant
+    }
 
     init(processors: Int) { rate = min(EncoderBudget.share * Double(processors), EncoderBudget.maximumShareOfProcessor) }
 
@@ -43,7 +61,11 @@ struct EncoderBudget {
         let pendingOfUser = pendingOfUsers[userID] ?? 0
         guard pendingOfUser < EncoderBudget.maximumPendingOfUser else { return .full }
         switch need {
-        case .danger: guard pending < EncoderBudget.maximumPending else { return .full }
+        case .danger:
+            guard pending < EncoderBudget.maximumPending else { return .full }
+            let used = taken(by: userID, at: now)
+            guard used < EncoderBudget.burstOfUser else { return .overBudget }
+            guard used < EncoderBudget.lightUse || pendingOfUser == 0 else { return .full }
         case .ordinary:
             guard pending < EncoderBudget.maximumPendingOrdinary else { return .full }
             guard credit > .zero else { return .overBudget }
@@ -63,6 +85,23 @@ struct EncoderBudget {
     mutating func finish(_ need: MessageAssessor.EncodingNeed, of userID: UserID, after time: Duration) {
         pending -= 1
         if let count = pendingOfUsers[userID] { pendingOfUsers[userID] = count > 1 ? count - 1 : nil }
-        if need == .ordinary { credit = max(.zero - EncoderBudget.burst, credit - time) }
+        switch need {
+        case .ordinary: credit = max(.zero - EncoderBudget.burst, credit - time)
+        case .danger: take(time, for: userID)
+        }
+    }
+
+    private mutating func take(_ time: Duration, for userID: UserID) {
+        // Of the last admission: that is soon enough.
+        guard let now = updated else { return }
+        takenByUsers[userID] = Taken(time: min(EncoderBudget.mostTakenByUser, taken(by: userID, at: now) + time), at: now)
+        guard takenByUsers.count >= sweepCount else { return }
+        takenByUsers = takenByUsers.filter { taken(by: $0.key, at: now) > .zero }
+        sweepCount = max(EncoderBudget.fewestSwept, 2 * takenByUsers.count)
+    }
+
+    private func taken(by userID: UserID, at now: ContinuousClock.Instant) -> Duration {
+        guard let taken = takenByUsers[userID] else { return .zero }
+        return max(.zero, taken.time - taken.at.duration(to: now) * EncoderBudget.shareOfUser)
     }
 }
