@@ -26,6 +26,9 @@ extension OutputRules {
         for element in try root.elements("rules", 1...1_000) {
             rules += try OutputRules.rules(element, classes: classes, seen: &seen)
         }
+        if WordAutomaton.laneCount(of: rules) > WordAutomaton.maximumLanes {
+            try root.report("rules", .invalid("has more than \(WordAutomaton.maximumLanes * UInt64.bitWidth) words"))
+        }
         replacements = try OutputRules.replacements(root)
         try root.rejectUnknown(besides: ["about"])
     }

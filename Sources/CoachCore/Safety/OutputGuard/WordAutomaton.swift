@@ -1,5 +1,5 @@
 /// All patterns of the output rules as one bit-parallel automaton over words (extended shift-and, Navarro and Raffinot 2002, §4.2): one
-/// bit per position, no pattern across two lanes, so a word costs a few operations per lane.
+/// bit per position, no pattern across two lanes, so a word costs a few operations per lane that is active or that it begins a pattern of.
 struct WordAutomaton {
     /// The bits of 64 positions.
     private struct Lane {
@@ -28,23 +28,24 @@ struct WordAutomaton {
     private var kinds: [Int: OutputRules.Kind] = [:]
     /// For each word, then for each lane, the positions that take it; after the known words the unknown one and the number.
     private var accepting: [UInt64] = []
-    /// Words that a pattern starts with.
-    private var beginsPattern: [Bool] = []
+    /// For each word the lanes with a pattern that starts with it, one bit each.
+    private var beginning: [UInt64] = []
     /// Words that can be held.
     private var canBeHeld: [Bool] = []
 
     /// The state of one sentence.
     struct State: Sendable {
         fileprivate(set) var active: [UInt64] = []
-        /// Whether any position is active.
-        fileprivate(set) var isLive = false
+        /// The lanes with an active position, one bit each. The others are 0 in `active`.
+        fileprivate(set) var live: UInt64 = 0
         /// Whether the last words may still become a match that is held.
         fileprivate(set) var isHeld = false
 
         mutating func reset() {
-            guard isLive else { return }
-            for lane in active.indices { active[lane] = 0 }
-            isLive = false
+            while live != 0 {
+                active[live.trailingZeroBitCount] = 0
+                live &= live - 1
+            }
             isHeld = false
         }
     }
@@ -105,10 +106,24 @@ struct WordAutomaton {
         for positions in takers {
             var bits = [UInt64](repeating: 0, count: lanes.count)
             for position in positions { bits[position >> 6] |= 1 << UInt64(position & 63) }
-            beginsPattern.append(bits.indices.contains { bits[$0] & lanes[$0].first != 0 })
+            beginning.append(bits.indices.reduce(0) { bits[$1] & lanes[$1].first == 0 ? $0 : $0 | 1 << UInt64($1) })
             canBeHeld.append(bits.indices.contains { bits[$0] & lanes[$0].held != 0 })
             accepting += bits
         }
+    }
+
+    /// A set of lanes is one integer.
+    static let maximumLanes = UInt64.bitWidth
+
+    /// The lanes that the patterns of these rules take.
+    static func laneCount(of rules: [OutputRules.Rule]) -> Int {
+        var (lanes, used) = (0, UInt64.bitWidth)
+        for rule in rules {
+            let length = length(of: rule.pattern)
+            if used + length > UInt64.bitWidth { (lanes, used) = (lanes + 1, 0) }
+            used += length
+        }
+        return lanes
     }
 
     /// Positions of a pattern; a lane has 64.
@@ -132,20 +147,23 @@ struct WordAutomaton {
 
     /// Takes the next word of a sentence; returns the kind of a pattern that ends with it.
     func take(_ word: Int, _ context: Context, _ state: inout State) -> OutputRules.Kind? {
-        guard state.isLive || beginsPattern[word] else { return nil }
+        var affected = state.live | beginning[word]
+        guard affected != 0 else { return nil }
         if state.active.isEmpty { state.active = [UInt64](repeating: 0, count: lanes.count) }
         var any: (live: UInt64, held: UInt64, last: UInt64) = (0, 0, 0)
         lanes.withUnsafeBufferPointer { lanes in
             accepting.withUnsafeBufferPointer { accepting in
                 state.active.withUnsafeMutableBufferPointer { active in
                     let accepted = word &* lanes.count
-                    for lane in lanes.indices {
+                    while affected != 0 {
+                        let lane = affected.trailingZeroBitCount
+                        affected &= affected - 1
                         var bits = entered(lanes[lane], active[lane], context) & accepting[accepted &+ lane]
                         if bits != 0 {
                             // Steps over optional positions.
                             let filled = bits | lanes[lane].endOfRun
                             bits |= lanes[lane].optional & (~(filled &- lanes[lane].beforeRun) ^ filled)
-                            any.live |= bits
+                            any.live |= 1 << UInt64(lane)
                             any.held |= bits & lanes[lane].held
                             any.last |= bits & lanes[lane].last
                         }
@@ -154,7 +172,7 @@ struct WordAutomaton {
                 }
             }
         }
-        state.isLive = any.live != 0
+        state.live = any.live
         state.isHeld = any.held != 0
         return any.last == 0 ? nil : kind(\.last, state)
     }
@@ -164,13 +182,16 @@ struct WordAutomaton {
 
     /// Whether one of the words may be the next of a match that is held.
     func mayHold(_ words: Range<Int>, _ context: Context, _ state: State) -> Bool {
-        guard state.isLive || words.contains(where: { canBeHeld[$0] && beginsPattern[$0] }) else { return false }
-        return words.contains { word in
-            canBeHeld[word]
-                && lanes.indices.contains { lane in
-                    let bits = entered(lanes[lane], state.isLive ? state.active[lane] : 0, context)
-                    return bits & accepting[word * lanes.count + lane] & lanes[lane].held != 0
-                }
+        words.contains { word in
+            guard canBeHeld[word] else { return false }
+            var affected = state.live | beginning[word]
+            while affected != 0 {
+                let lane = affected.trailingZeroBitCount
+                affected &= affected - 1
+                let bits = entered(lanes[lane], state.live == 0 ? 0 : state.active[lane], context)
+                if bits & accepting[word * lanes.count + lane] & lanes[lane].held != 0 { return true }
+            }
+            return false
         }
     }
 
