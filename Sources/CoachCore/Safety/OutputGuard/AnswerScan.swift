@@ -19,8 +19,12 @@ struct AnswerScan: Sendable {
     private var number = NumberScanner()
     /// A short code was read, and the next word decides.
     private var awaitsWord = false
+    /// The next word was one that follows a short code, and a number after it decides: "250 to 300" is a range.
+    private var awaitsRange = false
     private var isFirstWord = true
     private var isReported = false
+    /// The words since "if", up to a comma, state nothing.
+    private var isCondition = false
     /// The word before is a negation.
     private var isNegated = false
     /// Words until "call" is forgotten.
@@ -32,7 +36,9 @@ struct AnswerScan: Sendable {
     private var characterStart = 0
     private var previousByte: UInt8 = 0
 
-    private var context: WordAutomaton.Context { WordAutomaton.Context(isFirst: isFirstWord, isReported: isReported || isNegated) }
+    private var context: WordAutomaton.Context {
+        WordAutomaton.Context(isFirst: isFirstWord, isReported: isReported || isCondition || isNegated)
+    }
 
     /// Reads on until a rule matches, or to the end. The byte at the returned index is unread.
     mutating func walk(
@@ -79,13 +85,12 @@ struct AnswerScan: Sendable {
     /// Bytes of `character`.
     private var characterWidth: Int { character > 0xFF_FFFF ? 4 : character > 0xFFFF ? 3 : 2 }
 
-    /// The ASCII form of a character in a number: digits, hyphens and spaces of other widths. 0 for others.
+    /// The ASCII form of a character in a number: digits, hyphens and spaces of other widths and scripts. 0 for others.
     private var ascii: UInt8 {
         switch character {
-        case 0xEFBC90...0xEFBC99: UInt8(ascii: "0") + UInt8(character & 0xF)
         case 0xE28090...0xE28095, 0xEFBC8D: UInt8(ascii: "-")
         case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: UInt8(ascii: " ")
-        default: 0
+        default: WordTable.digit(WordTable.scalar(of: character)).map { UInt8(ascii: "0") + $0 } ?? 0
         }
     }
 
@@ -128,9 +133,12 @@ struct AnswerScan: Sendable {
         afterTerminator = false
         if awaitsWord || number.isSpelled {
             awaitsWord = false
+            awaitsRange = false
             number = NumberScanner()
         }
-        number.take(digit: byte - 0x30, at: offset, after: previousByte, isCalling: callingWords > 0)
+        number.take(
+            digit: byte - 0x30, at: offset, after: previousByte, isCalling: callingWords > 0,
+            followsCall: callingWords == AnswerScan.callingDistance)
         return nil
     }
 
@@ -138,11 +146,14 @@ struct AnswerScan: Sendable {
         let wasNumber = node == WordTable.number
         if node != WordTable.root, let match = endWord(at: offset, rules) { return match }
         if number.isActive, !number.isSpelled, !awaitsWord {
-            if wasNumber, byte != UInt8(ascii: "-"), number.isListed(rules.numbers) { number = NumberScanner() }
+            if wasNumber || number.isVanity, byte != UInt8(ascii: "-"), number.isListed(rules.numbers) {
+                number = NumberScanner(after: number)
+            }
             if number.isActive, !number.take(separator: byte), let match = endNumber(at: offset, rules) { return match }
         }
         // "No, you should": a comma ends what is negated, an apostrophe and white space do not.
         if kind != WordTable.Class.space, byte != UInt8(ascii: "'"), byte != 0 { isNegated = false }
+        if byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: ":") { isCondition = false }
         switch kind {
         case WordTable.Class.terminator:
             if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
@@ -164,9 +175,11 @@ struct AnswerScan: Sendable {
         node = WordTable.root
         let role = rules.role(word)
         if awaitsWord, word != rules.automaton.number {
-            awaitsWord = false
-            if role.contains(.followsNumber) { return Match(kind: .phone, start: number.heldFrom ?? wordStart) }
-            number = NumberScanner()
+            let follows = role.contains(.followsNumber)
+            if awaitsRange || (follows && !number.mayBeginRange) { return Match(kind: .phone, start: number.heldFrom ?? wordStart) }
+            awaitsRange = follows
+            awaitsWord = follows
+            if !follows { number = NumberScanner() }
         }
         if word != rules.automaton.number {
             if let digit = rules.digit(word), !number.isActive || number.isSpelled {
@@ -181,6 +194,7 @@ struct AnswerScan: Sendable {
         if let match { return Match(kind: match, start: matchStart) }
         callingWords = role.contains(.calls) ? AnswerScan.callingDistance : max(callingWords - 1, 0)
         if role.contains(.reports) || (isFirstWord && role.contains(.asks)) { isReported = true }
+        if role.contains(.conditions) { isCondition = true }
         isFirstWord = false
         isNegated = role.contains(.negates)
         return nil
@@ -221,8 +235,10 @@ struct AnswerScan: Sendable {
         words.reset()
         number = NumberScanner()
         awaitsWord = false
+        awaitsRange = false
         isFirstWord = true
         isReported = false
+        isCondition = false
         isNegated = false
         callingWords = 0
         afterTerminator = false

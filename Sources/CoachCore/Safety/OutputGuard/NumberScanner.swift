@@ -21,8 +21,12 @@ struct NumberScanner: Sendable {
     private var hasPlus = false
     /// A word such as "call" is near.
     private var isCode = false
+    /// That word is the one before.
+    private var followsCall = false
     /// It continues with letters: "1-800-…".
-    private var isVanity = false
+    private(set) var isVanity = false
+    /// The last four digits of the listed number with letters before it, which may be repeated: "1-800-662-HELP (4357)".
+    private var repeated: UInt64?
     /// The digits are words.
     private(set) var isSpelled = false
     private var previousByte: UInt8 = 0
@@ -31,18 +35,26 @@ struct NumberScanner: Sendable {
 
     /// Digits before a number is held: "10 minutes" and "24 hours" are not.
     private static let digitsReleased = 2
+    /// Digits of the longest number that may begin a range: "a text of 250 to 300 words". Short codes that are made up are longer.
+    private static let longestInRange = 3
     /// Characters between two groups: ") -".
     private static let maximumGap = 3
     private static let tollFree: Set<UInt64> = [800, 833, 844, 855, 866, 877, 888]
 
     var isActive: Bool { digits.count > 0 }
 
-    /// `byte` is the one before the digit; `isCalling`: a word such as "call" is near.
-    mutating func take(digit: UInt8, at offset: Int, after byte: UInt8, isCalling: Bool) {
+    init() {}
+
+    /// For what follows a listed number.
+    init(after listed: NumberScanner) { repeated = listed.isVanity ? listed.digits.value % 10_000 : nil }
+
+    /// `byte` is the one before the digit; `isCalling`: a word such as "call" is near; `followsCall`: it is the word before.
+    mutating func take(digit: UInt8, at offset: Int, after byte: UInt8, isCalling: Bool, followsCall: Bool) {
         if !isActive {
             isAmount = byte == UInt8(ascii: "$") || byte == UInt8(ascii: "#")
             hasPlus = byte == UInt8(ascii: "+")
             isCode = isCalling
+            self.followsCall = followsCall
         }
         append(digit, startsGroup: !isActive || gap > 0, at: offset)
     }
@@ -100,15 +112,23 @@ struct NumberScanner: Sendable {
     }
 
     /// Whether the digits so far are a number of the table, and what follows is another one: "116 123 (24/7)".
-    func isListed(_ known: PhoneNumbers) -> Bool { known.contains(digits) }
+    func isListed(_ known: PhoneNumbers) -> Bool { known.contains(digits, hasPrefix: hasPrefix) }
+
+    /// Whether it begins with an international prefix.
+    private var hasPrefix: Bool { hasPlus || (digits.count > 2 && digits.value < power(digits.count - 2)) }
+
+    /// Whether it is so short that it may begin a range.
+    var mayBeginRange: Bool { digits.count <= NumberScanner.longestInRange }
 
     /// The verdict when the number is over.
     func verdict(_ known: PhoneNumbers) -> Verdict {
-        if known.contains(digits) { return .allowed }
+        if isListed(known) { return .allowed }
+        if digits.count == 4, digits.value == repeated { return .allowed }
         if isSpelled { return isCode && digits.count >= 3 ? .forbidden : .allowed }
         if digits.count >= PhoneNumbers.minimumLength { return isOrdinary ? .allowed : .forbidden }
         guard isCode, digits.count >= 3, !hasSlashOrDot, !hasHyphen, !isAmount else { return .allowed }
-        return .dependsOnNextWord
+        let isYear = digits.count == 4 && groupCount == 1 && (1_900..<2_100).contains(digits.value)
+        return isYear && !followsCall ? .allowed : .dependsOnNextWord
     }
 
     /// Amounts, dates, years, decimals and rows of small numbers.
@@ -116,6 +136,9 @@ struct NumberScanner: Sendable {
         if hasPlus || isVanity { return false }
         if isAmount { return true }
         let startsWithZero = digits.value < power(digits.count - 1)
+        if groupCount == 1, isCompactDate { return true }
+        // An ISBN.
+        if digits.count == 13, [978, 979].contains(digits.value / power(10)), !isCode { return true }
         if digits.value % 10_000 == 0, !startsWithZero, !isCode { return true }
         let lengths = (0..<min(groupCount, 16)).map { groups >> UInt64(4 * (min(groupCount, 16) - 1 - $0)) & 15 }
         // Four groups and more, so no date.
@@ -124,6 +147,12 @@ struct NumberScanner: Sendable {
         if lengths.allSatisfy({ $0 == 4 }) { return years.allSatisfy { (1_900..<2_100).contains($0) } }
         let isDate = lengths.count >= 3 && lengths.filter { $0 == 4 }.count == 1 && lengths.filter { $0 <= 2 }.count == lengths.count - 1
         return isDate && (lengths[0] == 4 || lengths[2] == 4)
+    }
+
+    /// "20260314".
+    private var isCompactDate: Bool {
+        digits.count == 8 && (1_900..<2_100).contains(digits.value / 10_000) && (1...12).contains(digits.value / 100 % 100)
+            && (1...31).contains(digits.value % 100)
     }
 
     private var years: [UInt64] {

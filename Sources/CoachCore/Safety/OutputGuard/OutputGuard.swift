@@ -16,6 +16,7 @@ public final class OutputGuard: Sendable {
         static let calls = Role(rawValue: 4)
         static let followsNumber = Role(rawValue: 8)
         static let negates = Role(rawValue: 16)
+        static let conditions = Role(rawValue: 32)
     }
 
     /// `resources` has the phone numbers that an answer may contain.
@@ -23,7 +24,7 @@ public final class OutputGuard: Sendable {
         var roles: [String: Role] = [:]
         for (words, role) in [
             (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
-            (rules.negations, .negates),
+            (rules.negations, .negates), (rules.conditions, .conditions),
         ] {
             for word in words { roles[word, default: []].insert(role) }
         }

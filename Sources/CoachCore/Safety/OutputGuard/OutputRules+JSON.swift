@@ -14,6 +14,7 @@ extension OutputRules {
         self.classes = classes
         negations = try OutputRules.words(root, "negations")
         reporting = try OutputRules.words(root, "reporting")
+        conditions = try OutputRules.words(root, "conditions")
         questions = try OutputRules.words(root, "questions")
         calling = try OutputRules.words(root, "calling")
         afterNumber = try OutputRules.words(root, "after_number")

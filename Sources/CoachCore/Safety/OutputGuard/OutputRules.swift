@@ -40,6 +40,8 @@ public struct OutputRules: Sendable, Equatable {
     var negations: [String]
     /// Words after which a sentence reports what others say or think.
     var reporting: [String]
+    /// Words after which a sentence states nothing up to a comma: "if".
+    var conditions: [String]
     /// First words of questions.
     var questions: [String]
     /// Words before a phone number: a short number near them is a short code.

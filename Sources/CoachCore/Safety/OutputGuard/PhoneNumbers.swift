@@ -21,6 +21,8 @@ struct PhoneNumbers: Sendable {
 
     /// Shorter numbers are short codes.
     static let minimumLength = 7
+    /// Shortest number that follows a country code: "+61 13 11 14".
+    private static let shortestAfterPrefix = 6
     /// Longest prefix: "00" and a country code of three digits.
     private static let longestPrefix = 5
 
@@ -46,10 +48,11 @@ struct PhoneNumbers: Sendable {
         }
     }
 
-    /// Whether the digits are a number of the table, long ones also after an international prefix.
-    func contains(_ digits: Digits) -> Bool {
+    /// Whether the digits are a number of the table, long ones also after an international prefix. `hasPrefix`: they are known to begin with one.
+    func contains(_ digits: Digits, hasPrefix: Bool = false) -> Bool {
         if numbers.contains(digits) { return true }
-        let longest = min(PhoneNumbers.longestPrefix, digits.count - PhoneNumbers.minimumLength)
+        let shortest = hasPrefix ? PhoneNumbers.shortestAfterPrefix : PhoneNumbers.minimumLength
+        let longest = min(PhoneNumbers.longestPrefix, digits.count - shortest)
         return longest > 0 && (1...longest).contains { numbers.contains(digits.dropFirst($0)) }
     }
 }

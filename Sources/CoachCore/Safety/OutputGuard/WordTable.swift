@@ -75,14 +75,46 @@ struct WordTable {
         }
     }
 
-    /// The class of a character of several bytes, given as its big-endian bytes. Letters outside the Latin alphabet make a word unknown: 255.
+    /// The scalar of a character of two to four bytes, given as its big-endian bytes.
+    static func scalar(of bytes: UInt32) -> UInt32 {
+        let last = (bytes >> 8 & 0x3F) << 6 | bytes & 0x3F
+        if bytes <= 0xFFFF { return last & 0x7FF }
+        if bytes <= 0xFF_FFFF { return (bytes >> 16 & 0x0F) << 12 | last }
+        return (bytes >> 24 & 0x07) << 18 | (bytes >> 16 & 0x3F) << 12 | last
+    }
+
+    /// The value of a digit outside ASCII: of full width, of the mathematical alphabets, Arabic, Persian or Devanagari.
+    static func digit(_ scalar: UInt32) -> UInt8? {
+        switch scalar {
+        case 0xFF10...0xFF19: UInt8(scalar - 0xFF10)
+        case 0x1D7CE...0x1D7FF: UInt8((scalar - 0x1D7CE) % 10)
+        case 0x660...0x669: UInt8(scalar - 0x660)
+        case 0x6F0...0x6F9: UInt8(scalar - 0x6F0)
+        case 0x966...0x96F: UInt8(scalar - 0x966)
+        default: nil
+        }
+    }
+
+    /// The class of a letter of full width, of the mathematical alphabets, or of another script that looks like a Latin one; nil for others.
+    private static func lookalike(_ scalar: UInt32) -> UInt8? {
+        switch scalar {
+        case 0xFF21...0xFF3A: UInt8(scalar - 0xFF21)
+        case 0xFF41...0xFF5A: UInt8(scalar - 0xFF41)
+        case 0x1D400...0x1D6A3: UInt8((scalar - 0x1D400) % 26)
+        case 0x370..<0x530, 0x1D00..<0x1D30, 0x2100..<0x2150:
+            FoldingTables.homoglyphs[scalar].map { UInt8($0) - UInt8(ascii: "a") }
+        default: nil
+        }
+    }
+
+    /// The class of a character of several bytes, given as its big-endian bytes. Letters that neither are nor look like Latin ones make a word
+    /// unknown: 255.
     static func classOf(character bytes: UInt32) -> UInt8 {
         switch bytes {
         case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: return Class.space
-        // The last two make a keycap of a digit.
-        case 0xC2AD, 0xE2808B...0xE2808F, 0xEFBBBF, 0xCC80...0xCDAF, 0xEFB88F, 0xE283A3: return Class.ignored
-        // Of full width.
-        case 0xEFBC90...0xEFBC99: return Class.digit
+        // Of no width. The last one makes a keycap of a digit.
+        case 0xC2AD, 0xCC80...0xCDAF, 0xE2808B...0xE2808F, 0xE281A0...0xE281A4, 0xEFB880...0xEFB88F, 0xEFBBBF, 0xE283A3:
+            return Class.ignored
         case 0xEFBC8D: return Class.separator
         // Quotation marks, and the mark that opens a Spanish question.
         case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
@@ -91,12 +123,19 @@ struct WordTable {
         case 0xE38082, 0xEFBC81, 0xEFBC8E, 0xEFBC9F, 0xD89F, 0xDB94, 0xE0A5A4, 0xE0A5A5: return Class.newline
         // U+00C0 to U+024F, which the table holds.
         case 0xC380...0xC98F:
-            let scalar = (bytes >> 8 & 0x1F) << 6 | bytes & 0x3F
-            let folded = FoldingTables.latin[Int(scalar - 0xC0)]
+            let folded = FoldingTables.latin[Int(scalar(of: bytes) - 0xC0)]
             return folded == FoldingTables.unfolded ? 255 : folded - UInt8(ascii: "a")
+        default: return classOf(scalar: scalar(of: bytes))
+        }
+    }
+
+    private static func classOf(scalar: UInt32) -> UInt8 {
+        if digit(scalar) != nil { return Class.digit }
+        if let letter = lookalike(scalar) { return letter }
+        return switch scalar {
         // Punctuation, symbols and pictures.
-        case 0xC280...0xC2BF, 0xE28080...0xE2BFBF, 0xE38080...0xE380BF, 0xF0000000...: return Class.separator
-        default: return 255
+        case 0x80...0xBF, 0x2000...0x2FFF, 0x3000...0x303F, 0x10000...: Class.separator
+        default: 255
         }
     }
 }
