@@ -61,7 +61,7 @@ struct DialogueTests {
     func floors() throws {
         let json = try JSONDocument(parsing: Checkout.data("Tests/CoachCoreTests/Safety/Cases/dialogues.json")).value
         let file = try #require(JSONReader.collect(json, File.init).0)
-        #expect(file.dialogues.count == 20 && file.dialogues.allSatisfy { (4...8).contains($0.turns.count) })
+        #expect(file.dialogues.count == 23 && file.dialogues.allSatisfy { (4...8).contains($0.turns.count) })
         var missed: [String] = []
         var escalated: [String] = []
         for dialogue in file.dialogues {
