@@ -32,8 +32,7 @@ extension CrisisResources {
         return countries
     }
 
-    /// Adds the codes of `same_as`, which share another country's resources: Puerto Rico those of the United States, the non-standard
-    /// code "UK" those of GB.
+    /// Adds the codes of `same_as`, which share another country's resources: Puerto Rico those of the United States.
     private static func readAliases(_ root: JSONReader, _ countries: [String: Country]) throws(JSONFinding) -> [String: Country] {
         guard root.contains("same_as") else { return countries }
         var all = countries

@@ -1,6 +1,6 @@
 /// Where a user is and which language they use, as far as it is known. Selects crisis resources and the language of their texts.
 public struct Region: Sendable, Hashable {
-    /// ISO 3166-1 alpha-2, upper case.
+    /// ISO 3166-1 alpha-2, upper case; GB for UK.
     public let country: String?
     /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header, of which only the first tag is read. Has a language or a country.
     public let locale: String?
@@ -35,6 +35,8 @@ public struct Region: Sendable, Hashable {
 
     private static func code(_ text: String) -> String? {
         let code = text.uppercased()
+        // ISO 3166-1 reserves it for GB, under which figures and resources are.
+        if code == "UK" { return "GB" }
         return RegionCodes.countries.contains(code) ? code : nil
     }
 

@@ -1,6 +1,6 @@
 /// The codes that a `Region` accepts. Any other one says nothing of a place, and must not hide one that does.
 enum RegionCodes {
-    /// ISO 3166-1 alpha-2, and two that it does not assign: UK, reserved for GB, and XK, in use for Kosovo.
+    /// ISO 3166-1 alpha-2, and one that it does not assign: XK, in use for Kosovo.
     static let countries = codes(
         """
         AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI \
@@ -8,7 +8,7 @@ enum RegionCodes {
         GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS \
         LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG \
         PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK \
-        TL TM TN TO TR TT TV TW TZ UA UG UK UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
+        TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
         """)
 
     /// ISO 639-1.

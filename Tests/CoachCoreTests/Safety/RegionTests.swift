@@ -27,7 +27,8 @@ struct RegionTests {
     @Test("every country that has resources is a place")
     func countries() {
         let countries = Shipped.resources.countries.keys
-        #expect(countries.contains("UK") && countries.allSatisfy { Region(country: $0).countryCode == $0 })
+        #expect(countries.contains("GB") && countries.allSatisfy { Region(country: $0).countryCode == $0 })
+        #expect(Region(country: "uk").countryCode == "GB" && Region(locale: "en-UK").countryCode == "GB")
     }
 
     @Test("a locale may be a tag with either separator, or a header of which the first tag is read")
