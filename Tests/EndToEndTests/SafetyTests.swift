@@ -162,6 +162,21 @@ struct SafetyTests {
         #expect(answer.status == 422 && answer.text.contains(#""resources""#), "\(answer.text)")
     }
 
+    @Test(
+        "gets them also when no message can be read in the body",
+        arguments: [
+            (Browser.chatPath, #"{"message":"I want to kill myself","#), (Browser.chatPath, "I want to kill myself"),
+            (Browser.chatPath, #"[{"message":"I want to kill myself"}]"#), (Browser.chatPath, #"{"msg":"I want to kill myself"}"#),
+            ("/v1/chat/completions", #"{"model":"coach","messages":[{"role":"user","content":"I want to kill myself"}]"#),
+        ])
+    func unreadable(path: String, body: String) async throws {
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.browser.send("POST", path, body: Array(body.utf8))
+        #expect([400, 422].contains(answer.status) && answer.text.contains("findahelpline.com"), "\(answer.text)")
+        let calm = try await testUser.browser.send("POST", path, body: Array(body.replacing("kill myself", with: "run a marathon").utf8))
+        #expect(calm.status == answer.status)
+    }
+
     @Test("is not rejected for an unknown persona or domain")
     func unknownPersona() async throws {
         let testUser = try await TestBed.shared().testUser()

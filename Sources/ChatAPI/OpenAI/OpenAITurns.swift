@@ -19,9 +19,11 @@ extension TurnPipeline {
         do throws(JSONFindings) {
             return try JSONReader.read(requestBody: http.body, body)
         } catch {
-            guard let texts = ClientTexts(rejected: http.body) else { throw GatewayError(error) }
-            let history = texts.earlier.map { HistoryMessage(role: .user, content: $0) }
-            let request = request(texts.newest, history: history, clientTexts: [])
+            let texts = ClientTexts(rejected: http.body)
+            // A body that is no JSON is read as it is, of any other one the user's texts alone.
+            guard texts != nil || (try? JSONDocument(parsing: http.body)) == nil else { throw GatewayError(error) }
+            let history = (texts?.earlier ?? []).map { HistoryMessage(role: .user, content: $0) }
+            let request = request(texts?.newest ?? http.text, history: history, clientTexts: [])
             throw rejected(GatewayError(error), await assess(request, http).final.risk, request, http)
         }
     }

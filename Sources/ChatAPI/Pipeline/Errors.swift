@@ -4,17 +4,15 @@ import JSON
 
 /// The errors of requests for which no turn has begun, with the crisis resources that their message calls for.
 extension TurnPipeline {
-    /// The error for an invalid body. Has crisis resources when the body contains a readable message and that or the stored
+    /// The error for an invalid body. Has crisis resources when its message, or where none can be read the whole body, or the stored
     /// level calls for them.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) async -> GatewayError {
-        let rejection = GatewayError(findings)
-        guard let body = try? JSONDocument(parsing: http.body).value else { return rejection }
+        let body = try? JSONDocument(parsing: http.body).value
         // Also when the field is given twice.
-        let messages = (body.members ?? []).filter { $0.key == "message" }.compactMap(\.value.string)
-        guard !messages.isEmpty else { return rejection }
-        let request = TurnRequest(
-            message: messages.joined(separator: "\n"), region: Region(country: body["country"]?.string, locale: body["locale"]?.string))
-        return rejected(rejection, await assess(request, http).final.risk, request, http)
+        let messages = (body?.members ?? []).filter { $0.key == "message" }.compactMap(\.value.string)
+        let message = messages.isEmpty ? http.text : messages.joined(separator: "\n")
+        let request = TurnRequest(message: message, region: Region(country: body?["country"]?.string, locale: body?["locale"]?.string))
+        return rejected(GatewayError(findings), await assess(request, http).final.risk, request, http)
     }
 
     /// An error from before the user's profile was read, with the crisis resources that the message or the stored level calls for.
@@ -71,6 +69,11 @@ extension TurnPipeline {
             in: http.region(request, profile: rejection.region))
         return error
     }
+}
+
+extension TurnHTTPRequest {
+    /// The beginning of a body in which no message was found, as text: it may be cut, in another encoding, or have the message in another place.
+    var text: String { String(decoding: body.prefix(2 * TurnRequest.maximumMessageScalars), as: UTF8.self) }
 }
 
 extension TurnRequest {
