@@ -148,4 +148,15 @@ struct CrisisEventTests {
         try await ago("-1 hours")
         #expect(try await begin().disclosure == .minor, "a time in the future counts as long ago")
     }
+
+    @Test("a turn by OpenAI's protocols, which have no place for the notice, does not count as one that gave it")
+    func disclosureElsewhere() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        for (source, notice) in [(ConversationSource.openai, nil), (.app, DisclosureKind.standard), (.openai, nil)] {
+            let turn = try await turns.begin(caller, TurnRequest(message: "Hello", source: source), risk: .calm).begun
+            _ = try await turns.finish(.complete(turn.identity, of: caller))
+            #expect(turn.disclosure == notice)
+        }
+    }
 }
