@@ -83,10 +83,13 @@ struct CrisisDetector: Sendable {
     func isFinal(_ found: RiskAssessment) -> Bool { found.tier >= .high || found.patterns.contains(where: certain.contains) }
 
     /// True when a coach's message asks about the user's safety.
-    func asksAboutSafety(_ coachMessage: AnnotatedTokens) -> Bool {
-        coachMessage.tokens.indices.contains { position in
-            coachMessage.spans(at: position).contains { markers[$0.symbol] == .safetyQuestion }
-        }
+    func asksAboutSafety(_ coachMessage: AnnotatedTokens) -> Bool { has(.safetyQuestion, coachMessage) }
+
+    /// True when a coach's message asks about suicide or self-harm.
+    func asksAboutDanger(_ coachMessage: AnnotatedTokens) -> Bool { has(.dangerQuestion, coachMessage) }
+
+    private func has(_ marker: CrisisGrammar.Marker, _ message: AnnotatedTokens) -> Bool {
+        message.tokens.indices.contains { position in message.spans(at: position).contains { markers[$0.symbol] == marker } }
     }
 
     /// Combines matches into one assessment: the highest tier; `.user` as subject when any match concerns the user, else `.other`.

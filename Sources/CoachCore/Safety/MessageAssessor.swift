@@ -75,4 +75,9 @@ public struct MessageAssessor: Sendable {
     public func asksAboutSafety(_ coachMessage: String) -> Bool {
         detector.asksAboutSafety(lexicon.annotate(NormalisedMessage(coachMessage).plain))
     }
+
+    /// True when a coach's message asks about suicide or self-harm; see `SafetyFusion.fuse`.
+    public func asksAboutDanger(_ coachMessage: String) -> Bool {
+        detector.asksAboutDanger(lexicon.annotate(NormalisedMessage(coachMessage).plain))
+    }
 }

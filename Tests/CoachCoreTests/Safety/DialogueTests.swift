@@ -34,10 +34,12 @@ struct DialogueTests {
             var level = SafetyLevel.calm
             var coach: String?
             return turns.map { turn in
-                let asked = coach.map(Shipped.assessor.asksAboutSafety) ?? false
                 level =
-                    Shipped.fusion.fuse(Shipped.assessor.assessFully(turn.user).risk, stored: level, coachAskedAboutSafety: asked)
-                    .level
+                    Shipped.fusion.fuse(
+                        Shipped.assessor.assessFully(turn.user).risk, stored: level,
+                        coachAskedAboutSafety: coach.map(Shipped.assessor.asksAboutSafety) ?? false,
+                        coachAskedAboutDanger: coach.map(Shipped.assessor.asksAboutDanger) ?? false
+                    ).level
                 coach = turn.coach
                 return level
             }

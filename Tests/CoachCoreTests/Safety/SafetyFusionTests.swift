@@ -50,11 +50,29 @@ struct SafetyFusionTests {
         #expect(Shipped.fusion.fuse(tonight, stored: .high, earlier: raised.risk).risk == raised.risk)
     }
 
+    @Test(
+        "a bare yes counts without earlier danger after a question that names suicide",
+        arguments: [
+            ("Are you thinking about suicide?", "yes", "no"), ("¿Has pensado en quitarte la vida?", "sí", "no"),
+            ("Denkst du daran, dir das Leben zu nehmen?", "ja", "nein"), ("Est-ce que tu penses au suicide ?", "oui", "non"),
+            ("Você está pensando em se matar?", "sim", "não"),
+        ])
+    func question(_ question: String, _ yes: String, _ no: String) {
+        #expect(Shipped.assessor.asksAboutDanger(question))
+        let answers = [yes, no].map { Shipped.assessor.assess($0).risk }
+        let levels = answers.map { Shipped.fusion.fuse($0, stored: .calm, coachAskedAboutDanger: true).level }
+        #expect(levels == [.crisis, .calm] && Shipped.fusion.hasFollowUp(answers[0]))
+        for harmless in ["Do you have a plan for Monday?", "You could hurt yourself with that weight.", "Bist du in Sicherheit?"] {
+            #expect(!Shipped.assessor.asksAboutDanger(harmless))
+        }
+    }
+
     @Test("a bare yes counts at level 1 only after the coach asked about safety")
     func yes() {
         let yes = Shipped.assessor.assess("yes").risk
         #expect(Shipped.fusion.fuse(yes, stored: .concern).level == .concern)
         #expect(Shipped.fusion.fuse(yes, stored: .concern, coachAskedAboutSafety: true).level == .crisis)
+        #expect(Shipped.fusion.fuse(yes, stored: .calm, coachAskedAboutSafety: true).level == .calm)
         #expect(Shipped.assessor.asksAboutSafety("Are you thinking about suicide?"))
         #expect(Shipped.assessor.asksAboutSafety("¿Estás pensando en el suicidio?"))
         #expect(!Shipped.assessor.asksAboutSafety("Shall we plan your week?"))

@@ -48,6 +48,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         case certainPerson
         /// A question about safety in a coach's message.
         case safetyQuestion
+        /// One that names suicide or self-harm.
+        case dangerQuestion
 
         /// The key in the file, in snake case: `not_negator`.
         var name: String { "\(self)".reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) } }
@@ -85,7 +87,7 @@ public struct CrisisGrammar: Sendable, Equatable {
         var patterns: [WordPattern]
     }
 
-    /// Patterns that count only while the stored safety level is 1 or more: "tonight", "I have them here".
+    /// Patterns that count only while the stored safety level is 1 or more, or after a question of the coach: "tonight", "I have them here".
     public struct FollowUp: Sendable, Equatable {
         public var id: String
         public var language: String
@@ -96,6 +98,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         public var tierAtCrisis: RiskTier
         /// At level 1 it counts only when the coach's last message asked about safety.
         public var needsQuestion: Bool
+        /// At level 0, too, it counts after a question of the coach that names suicide or self-harm.
+        public var answersDanger = false
         var patterns: [WordPattern]
     }
 
