@@ -199,6 +199,17 @@ struct OutputGuardTests {
         #expect(nanoseconds <= 300, "\(nanoseconds) ns")
     }
 
+    @Test("rejects more patterns than the automaton has lanes for")
+    func lanes() throws {
+        let file = String(decoding: try Checkout.data("domains/safety/output-guard.json"), as: UTF8.self)
+        // One takes more than half a lane.
+        let patterns = String(repeating: #""a b c d e f g h i j k l <0-10> !y <0-10> z", "#, count: 50)
+        let longer = file.replacing(#""!quillvane","#, with: patterns + #""!quillvane","#)
+        #expect(longer != file)
+        let error = #expect(throws: ConfigurationRejected.self) { try OutputRules(json: Array(longer.utf8)) }
+        #expect(error?.findings.map(\.path) == ["rules"])
+    }
+
     @Test("rejects rules with unknown classes, no held element, several words in one and unknown keys")
     func invalid() throws {
         let file = String(decoding: try Checkout.data("domains/safety/output-guard.json"), as: UTF8.self)
