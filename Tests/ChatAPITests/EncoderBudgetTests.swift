@@ -103,12 +103,13 @@ struct EncoderBudgetTests {
         #expect(again == [nil, .full])
     }
 
-    @Test("a user whose messages take long has a second at once, then a tenth of the time, one message after another; others have theirs")
+    @Test("while others write, long messages of a user have a second at once, then two fifths of the time, one after another")
     func longMessagesOfOneUser() {
         var budget = EncoderBudget(processors: 2)
         func admit(at seconds: Double, of user: UserID) -> EncoderBudget.Rejection? {
             budget.admit(.danger, of: user, at: start + .seconds(1) * seconds)
         }
+        #expect(admit(at: 0, of: .random()) == nil)
         let first = (0..<5).map { _ in
             let rejection = admit(at: 0, of: user)
             if rejection == nil { budget.finish(.danger, of: user, after: .milliseconds(200)) }
@@ -120,8 +121,22 @@ struct EncoderBudgetTests {
         #expect(admit(at: 1, of: user) == nil)
         #expect(admit(at: 1, of: user) == .full)
         budget.finish(.danger, of: user, after: .seconds(60))
-        #expect(admit(at: 5, of: user) == .overBudget)
-        #expect(admit(at: 7, of: user) == nil)
+        #expect(admit(at: 2, of: user) == .overBudget)
+        #expect(admit(at: 3, of: user) == nil)
+    }
+
+    @Test("a user who writes alone has all of the time; others count for ten seconds")
+    func aloneUser() {
+        var budget = EncoderBudget(processors: 2)
+        func isAdmitted(at seconds: Double, of user: UserID) -> Bool {
+            guard budget.admit(.danger, of: user, at: start + .seconds(1) * seconds) == nil else { return false }
+            budget.finish(.danger, of: user, after: .milliseconds(200))
+            return true
+        }
+        #expect((0..<100).allSatisfy { isAdmitted(at: Double($0) / 5, of: user) })
+        #expect(isAdmitted(at: 20, of: .random()))
+        #expect(!isAdmitted(at: 20, of: user))
+        #expect(isAdmitted(at: 31, of: user))
     }
 
     @Test("of users who owe no time nothing is kept")

@@ -1,8 +1,8 @@
 import CoachCore
 
 /// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
-/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many, and by a token
-/// bucket of their own, because messages come here before `begin_turn` counts them against the rate limit. Pure.
+/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many and, while others
+/// write, too, by a token bucket of their own, because messages come here before `begin_turn` counts them against the rate limit. Pure.
 struct EncoderBudget {
     /// Why a message is not encoded.
     enum Rejection: String, Sendable {
@@ -18,13 +18,16 @@ struct EncoderBudget {
     static let maximumPendingOrdinary = 3
     /// Half of the places: with any number of messages at once a user leaves the others as many.
     static let maximumPendingOfUser = maximumPending / 2
-    /// The share of the processor that encodes for one user's messages with open danger, the time that they may take at once, and the most that is
-    /// counted of it. A message of 25 words takes some 10 ms, the longest one 200 ms: without a bound, a few of those would make everybody else's late.
-    static let shareOfUser = 0.1
+    /// The share of the processor that encodes for one user's messages with open danger while others write, too, the time that they may take at once, and
+    /// the most that is counted of it. A message of 25 words takes some 10 to 40 ms, the longest one 200 ms: without a bound, a few of those would make
+    /// everybody else's late. Ten of the former in a second, as the rate limit permits, do not use it up.
+    static let shareOfUser = 0.4
     static let burstOfUser = Duration.seconds(1)
     static let mostTakenByUser = Duration.milliseconds(1_500)
-    /// Of a user whose messages have taken this long there is one message at a time.
+    /// Of a user whose messages have taken this long there is one message at a time while others write, too.
     static let lightUse = Duration.milliseconds(250)
+    /// Others write while one of them had a message within this time.
+    static let othersTime = Duration.seconds(10)
     /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
     static let largeEncoderFactor = 6
     /// The share of the machine's time for ordinary messages; and at most this share of the one processor that encodes.
@@ -40,6 +43,7 @@ struct EncoderBudget {
     private var pending = 0
     /// The number of pending messages by user; none is 0.
     private(set) var pendingOfUsers: [UserID: Int] = [:]
+    private var writers = LatestWriters()
     /// What users' messages with open danger have taken and their share has not made up for.
     private(set) var takenByUsers: [UserID: Taken] = [:]
     /// As many users are in `takenByUsers` when those who owe nothing are removed from it.
@@ -58,14 +62,17 @@ struct EncoderBudget {
     mutating func admit(_ need: MessageAssessor.EncodingNeed, of userID: UserID, at now: ContinuousClock.Instant) -> Rejection? {
         credit = min(EncoderBudget.burst, credit + (updated.map { $0.duration(to: now) } ?? .zero) * rate)
         updated = now
+        writers.note(userID, at: now)
         let pendingOfUser = pendingOfUsers[userID] ?? 0
         guard pendingOfUser < EncoderBudget.maximumPendingOfUser else { return .full }
         switch need {
         case .danger:
             guard pending < EncoderBudget.maximumPending else { return .full }
-            let used = taken(by: userID, at: now)
-            guard used < EncoderBudget.burstOfUser else { return .overBudget }
-            guard used < EncoderBudget.lightUse || pendingOfUser == 0 else { return .full }
+            if writers.hasOther(than: userID, since: now - EncoderBudget.othersTime) {
+                let used = taken(by: userID, at: now)
+                guard used < EncoderBudget.burstOfUser else { return .overBudget }
+                guard used < EncoderBudget.lightUse || pendingOfUser == 0 else { return .full }
+            }
         case .ordinary:
             guard pending < EncoderBudget.maximumPendingOrdinary else { return .full }
             guard credit > .zero else { return .overBudget }
@@ -103,5 +110,20 @@ struct EncoderBudget {
     private func taken(by userID: UserID, at now: ContinuousClock.Instant) -> Duration {
         guard let taken = takenByUsers[userID] else { return .zero }
         return max(.zero, taken.time - taken.at.duration(to: now) * EncoderBudget.shareOfUser)
+    }
+}
+
+/// The last two users who wrote, and when each did last: enough to know of any user whether another one wrote lately.
+private struct LatestWriters {
+    private var last: (user: UserID, at: ContinuousClock.Instant)?
+    private var other: (user: UserID, at: ContinuousClock.Instant)?
+
+    mutating func note(_ user: UserID, at now: ContinuousClock.Instant) {
+        if let last, last.user != user { other = last }
+        last = (user, now)
+    }
+
+    func hasOther(than user: UserID, since: ContinuousClock.Instant) -> Bool {
+        [last, other].contains { $0.map { $0.user != user && $0.at >= since } ?? false }
     }
 }

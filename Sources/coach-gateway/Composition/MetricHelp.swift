@@ -65,8 +65,8 @@ enum MetricHelp {
             "messages that the large encoder was to read: read, or no_time because others would have waited too long, or an "
             + "ordinary one had no time saved up",
         "coach_encoder_refused_total":
-            "messages that were not encoded: full (too many pending, or eight of the same user), late, over_budget (ordinary ones, "
-            + "or those of one user, above their share); danger=\"open\" should stay 0, but for a client that sends many messages at once",
+            "messages that were not encoded: full (too many pending, or eight of the same user), late, over_budget (ordinary ones "
+            + "above their share, or those of one user while others write); danger=\"open\" should stay 0, but for a client that sends many messages at once",
         "coach_encoder_duration_seconds":
             "from the first assessment to that of the encoder; a turn with an ordinary message begins meanwhile",
         "coach_judge_verdicts_total":
