@@ -39,14 +39,32 @@ extension RequestFault {
         }
     }
 
-    /// The characters of `uri-host [":" port]` (RFC 3986 §3.2.2). An http URI has a host that is not empty (RFC 9110 §4.2.1).
+    /// `uri-host [":" port]` (RFC 3986 §3.2.2). An http URI has a host that is not empty (RFC 9110 §4.2.1).
     private static func isHost(_ value: String) -> Bool {
-        guard let first = value.utf8.first, first != UInt8(ascii: ":") else { return false }
-        return value.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: "-._~!$&'()*+,;=:[]%".utf8.contains(byte)
-            }
+        let bytes = value.utf8
+        let isAddress = bytes.first == UInt8(ascii: "[")
+        guard let end = isAddress ? bytes.firstIndex(of: UInt8(ascii: "]")) : bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+        else { return false }
+        let name = isAddress ? bytes[..<end].dropFirst() : bytes[..<end]
+        let port = isAddress ? bytes[end...].dropFirst() : bytes[end...]
+        return !name.isEmpty && name.allSatisfy(isAddress ? isOfAddress : isOfName)
+            && (port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(isDigit))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Whether an IP address of version 6 may have this byte.
+    private static func isOfAddress(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."): true
+        default: isDigit(byte)
+        }
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: isDigit(byte) || "-._~!$&'()*+,;=%".utf8.contains(byte)
         }
     }
 }
