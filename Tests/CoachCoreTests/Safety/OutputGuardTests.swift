@@ -129,6 +129,22 @@ struct OutputGuardTests {
         }
     }
 
+    @Test("a pause of the model releases held words, but no digits of a number that may be one to call")
+    func pause() {
+        var answer = GuardedAnswer(Self.rules, language: "en", holdsSentences: false)
+        func take(_ text: String) -> String {
+            Array(text.utf8).withUnsafeBufferPointer { answer.take($0) == .piece ? text : String(decoding: answer.output, as: UTF8.self) }
+        }
+        #expect(take("You should kill") == "You should " && answer.isWaiting)
+        answer.releaseHeld()
+        #expect(String(decoding: answer.output, as: UTF8.self) == "kill" && !answer.isWaiting)
+        #expect(take(" time. Call 1-800-555") == " time. Call ")
+        #expect(!answer.isWaiting)
+        answer.releaseHeld()
+        #expect(answer.output.isEmpty)
+        #expect(take("-0199 now. ").hasPrefix("… I only pass on numbers"))
+    }
+
     @Test("releases whole sentences at tier 2 and above")
     func sentences() {
         var answer = GuardedAnswer(Self.rules, language: "en", holdsSentences: true)

@@ -21,6 +21,8 @@ struct AnswerScan: Sendable {
     private var awaitsWord = false
     /// The next word was one that follows a short code, and a number after it decides: "250 to 300" is a range.
     private var awaitsRange = false
+    /// Where the number before that one is held from.
+    private var rangeFrom: Int?
     private var isFirstWord = true
     private var isReported = false
     /// The words since "if", up to a comma, state nothing.
@@ -147,6 +149,8 @@ struct AnswerScan: Sendable {
         if node != WordTable.root, let match = endWord(at: offset, rules) { return match }
         if number.isActive, !number.isSpelled, !awaitsWord {
             if wasNumber || number.isVanity, byte != UInt8(ascii: "-"), number.isListed(rules.numbers) {
+                // "877 or 988" is no range.
+                if rangeFrom != nil { return phone(from: offset) }
                 number = NumberScanner(after: number)
             }
             if number.isActive, !number.take(separator: byte), let match = endNumber(at: offset, rules) { return match }
@@ -175,11 +179,11 @@ struct AnswerScan: Sendable {
         node = WordTable.root
         let role = rules.role(word)
         if awaitsWord, word != rules.automaton.number {
-            let follows = role.contains(.followsNumber)
-            if awaitsRange || (follows && !number.mayBeginRange) { return Match(kind: .phone, start: number.heldFrom ?? wordStart) }
-            awaitsRange = follows
-            awaitsWord = follows
-            if !follows { number = NumberScanner() }
+            let mayContinue = role.contains(.links) && number.mayBeginRange && rangeFrom == nil
+            if awaitsRange || (role.contains(.followsNumber) && !mayContinue) { return phone(from: wordStart) }
+            awaitsRange = mayContinue
+            awaitsWord = mayContinue
+            if mayContinue { rangeFrom = number.heldFrom } else { endRange() }
         }
         if word != rules.automaton.number {
             if let digit = rules.digit(word), !number.isActive || number.isSpelled {
@@ -203,20 +207,30 @@ struct AnswerScan: Sendable {
     /// The number before `offset` is complete.
     private mutating func endNumber(at offset: Int, _ rules: OutputGuard) -> Match? {
         switch number.verdict(rules.numbers) {
-        case .allowed: number = NumberScanner()
-        case .forbidden: return Match(kind: .phone, start: number.heldFrom ?? offset)
+        case .allowed where rangeFrom != nil && number.isListed(rules.numbers): return phone(from: offset)
+        case .allowed: endRange()
+        case .forbidden: return phone(from: offset)
         case .dependsOnNextWord: awaitsWord = true
         }
         return nil
     }
 
+    /// A number, or the range that it ends, is none to call.
+    private mutating func endRange() {
+        number = NumberScanner()
+        rangeFrom = nil
+    }
+
+    /// The match of a phone number, which ends before `offset`.
+    private func phone(from offset: Int) -> Match { Match(kind: .phone, start: rangeFrom ?? number.heldFrom ?? offset) }
+
     /// The sentence ends with the byte at `offset`.
     /// `width`: bytes of the character that ends it.
     private mutating func endSentence(at offset: Int, width: Int = 1, _ rules: OutputGuard) -> Match? {
         if number.isActive {
-            if awaitsWord { return Match(kind: .phone, start: number.heldFrom ?? offset) }
+            if awaitsWord { return phone(from: offset) }
             if let match = endNumber(at: offset, rules) { return match }
-            if awaitsWord { return Match(kind: .phone, start: number.heldFrom ?? offset) }
+            if awaitsWord { return phone(from: offset) }
         }
         if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
         reset(at: offset + width)
@@ -236,6 +250,7 @@ struct AnswerScan: Sendable {
         number = NumberScanner()
         awaitsWord = false
         awaitsRange = false
+        rangeFrom = nil
         isFirstWord = true
         isReported = false
         isCondition = false
@@ -257,10 +272,13 @@ struct AnswerScan: Sendable {
         return false
     }
 
+    /// The offset from which digits wait for the end of their number or range; nil when none do.
+    var numberFrom: Int? { rangeFrom ?? number.heldFrom }
+
     /// The offset from which text must wait; nil when nothing waits.
     func heldFrom(_ rules: OutputGuard) -> Int? {
         var start = words.isHeld ? matchStart : Int.max
-        if let from = number.heldFrom { start = min(start, from) }
+        if let from = numberFrom { start = min(start, from) }
         if missing > 0 { start = min(start, characterStart) }
         if node == WordTable.number {
             let word = rules.automaton.number

@@ -95,13 +95,17 @@ public struct GuardedAnswer: Sendable {
     }
 
     /// Whether text waits that `releaseHeld` would release. Sentences of an answer that is held by sentences do not.
-    public var isWaiting: Bool { !held.isEmpty && !holdsSentences }
+    public var isWaiting: Bool { !held.isEmpty && !holdsSentences && released < undecidedNumber }
 
-    /// Releases what waits to be decided, into `output`. A match that it began still drops what follows.
+    /// Releases what waits to be decided, into `output`, but no digits of a number that may be one to call. A match that it began still drops what
+    /// follows.
     public mutating func releaseHeld() {
         output.removeAll(keepingCapacity: true)
-        if isWaiting { release(upTo: position) }
+        if isWaiting { release(upTo: undecidedNumber) }
     }
+
+    /// Where such a number begins, else the end of the text.
+    private var undecidedNumber: Int { min(scan.numberFrom ?? position, position) }
 
     /// Forgets the text so far, of which nothing was released: another provider answers anew.
     public mutating func restart() { self = GuardedAnswer(rules, language: language, holdsSentences: holdsSentences) }

@@ -117,8 +117,8 @@ struct NumberScanner: Sendable {
     /// Whether it begins with an international prefix.
     private var hasPrefix: Bool { hasPlus || (digits.count > 2 && digits.value < power(digits.count - 2)) }
 
-    /// Whether it is so short that it may begin a range.
-    var mayBeginRange: Bool { digits.count <= NumberScanner.longestInRange }
+    /// Whether it is so short, and so far from a word such as "call", that it may begin a range.
+    var mayBeginRange: Bool { digits.count <= NumberScanner.longestInRange && !followsCall }
 
     /// The verdict when the number is over.
     func verdict(_ known: PhoneNumbers) -> Verdict {
@@ -127,40 +127,68 @@ struct NumberScanner: Sendable {
         if isSpelled { return isCode && digits.count >= 3 ? .forbidden : .allowed }
         if digits.count >= PhoneNumbers.minimumLength { return isOrdinary ? .allowed : .forbidden }
         guard isCode, digits.count >= 3, !hasSlashOrDot, !hasHyphen, !isAmount else { return .allowed }
-        let isYear = digits.count == 4 && groupCount == 1 && (1_900..<2_100).contains(digits.value)
+        let isYear = digits.count == 4 && groupCount == 1 && NumberScanner.isYear(digits.value)
         return isYear && !followsCall ? .allowed : .dependsOnNextWord
     }
 
-    /// Amounts, dates, years, decimals and rows of small numbers.
+    /// Amounts, dates, years, decimals, thousands and rows of small numbers. Behind a word such as "call" only what is written as a date.
     private var isOrdinary: Bool {
         if hasPlus || isVanity { return false }
         if isAmount { return true }
+        let groups = groupValues
+        if isDate(groups) { return true }
+        if isCode { return false }
         let startsWithZero = digits.value < power(digits.count - 1)
-        if groupCount == 1, isCompactDate { return true }
-        // An ISBN.
-        if digits.count == 13, [978, 979].contains(digits.value / power(10)), !isCode { return true }
-        if digits.value % 10_000 == 0, !startsWithZero, !isCode { return true }
-        let lengths = (0..<min(groupCount, 16)).map { groups >> UInt64(4 * (min(groupCount, 16) - 1 - $0)) & 15 }
+        if groupCount == 1 { return isCompactDate || isISBN || (digits.value % 10_000 == 0 && !startsWithZero) }
+        guard !groups.isEmpty else { return false }
         // Four groups and more, so no date.
-        if lengths.allSatisfy({ $0 <= 2 }) { return !startsWithZero && !isCode }
-        if lengths.count == 2, hasSlashOrDot, !hasHyphen, lengths[0] <= 2 { return true }
-        if lengths.allSatisfy({ $0 == 4 }) { return years.allSatisfy { (1_900..<2_100).contains($0) } }
-        let isDate = lengths.count >= 3 && lengths.filter { $0 == 4 }.count == 1 && lengths.filter { $0 <= 2 }.count == lengths.count - 1
-        return isDate && (lengths[0] == 4 || lengths[2] == 4)
+        if groups.allSatisfy({ $0.length <= 2 }) { return !startsWithZero }
+        if groups.count == 2, hasSlashOrDot, !hasHyphen, groups[0].length <= 2 { return true }
+        if isISBN || groups.allSatisfy({ $0.length == 4 && NumberScanner.isYear($0.value) }) { return true }
+        return !startsWithZero && isThousands(groups)
     }
+
+    private static func isYear(_ value: UInt64) -> Bool { (1_900..<2_100).contains(value) }
+
+    private static func isDay(_ one: UInt64, _ other: UInt64) -> Bool {
+        (1...31).contains(one) && (1...31).contains(other) && min(one, other) <= 12
+    }
+
+    /// The groups of digits in their order. Empty when there are more than fit.
+    private var groupValues: [(value: UInt64, length: Int)] {
+        guard groupCount <= 16 else { return [] }
+        let lengths = (0..<groupCount).map { Int(groups >> UInt64(4 * (groupCount - 1 - $0)) & 15) }
+        guard lengths.reduce(0, +) == digits.count else { return [] }
+        var rest = digits.value
+        return lengths.reversed().map { length in
+            defer { rest /= power(length) }
+            return (rest % power(length), length)
+        }.reversed()
+    }
+
+    /// "12/05/2026", "2026-05-12 14:30", and, where no call is meant, "12 05 2026".
+    private func isDate(_ groups: [(value: UInt64, length: Int)]) -> Bool {
+        guard groups.count >= 3, groups[1].length <= 2, groups.dropFirst(3).allSatisfy({ $0.length <= 2 }),
+            hasSlashOrDot || hasHyphen || !isCode
+        else { return false }
+        let isYearFirst = groups[0].length == 4 && groups[2].length <= 2
+        guard isYearFirst || (groups[0].length <= 2 && groups[2].length == 4) else { return false }
+        let (year, day) = isYearFirst ? (groups[0], groups[2]) : (groups[2], groups[0])
+        return NumberScanner.isYear(year.value) && NumberScanner.isDay(day.value, groups[1].value)
+    }
+
+    /// "1.234.567", "2 102 650" and "10 000 000". A Spanish mobile number has three digits first.
+    private func isThousands(_ groups: [(value: UInt64, length: Int)]) -> Bool {
+        let longest = digits.value % 10_000 == 0 ? 3 : hasSlashOrDot ? 2 : 1
+        return !groups.isEmpty && !hasHyphen && groups[0].length <= longest && groups.dropFirst().allSatisfy { $0.length == 3 }
+    }
+
+    private var isISBN: Bool { digits.count == 13 && [978, 979].contains(digits.value / power(10)) }
 
     /// "20260314".
     private var isCompactDate: Bool {
-        digits.count == 8 && (1_900..<2_100).contains(digits.value / 10_000) && (1...12).contains(digits.value / 100 % 100)
-            && (1...31).contains(digits.value % 100)
-    }
-
-    private var years: [UInt64] {
-        var rest = digits.value
-        return (0..<(digits.count / 4)).map { _ in
-            defer { rest /= 10_000 }
-            return rest % 10_000
-        }
+        let (month, day) = (digits.value / 100 % 100, digits.value % 100)
+        return digits.count == 8 && NumberScanner.isYear(digits.value / 10_000) && month <= 12 && NumberScanner.isDay(month, day)
     }
 
     private func power(_ exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { power, _ in power * 10 } }

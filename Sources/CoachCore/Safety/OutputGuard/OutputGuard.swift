@@ -17,6 +17,7 @@ public final class OutputGuard: Sendable {
         static let followsNumber = Role(rawValue: 8)
         static let negates = Role(rawValue: 16)
         static let conditions = Role(rawValue: 32)
+        static let links = Role(rawValue: 64)
     }
 
     /// `resources` has the phone numbers that an answer may contain.
@@ -24,7 +25,7 @@ public final class OutputGuard: Sendable {
         var roles: [String: Role] = [:]
         for (words, role) in [
             (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
-            (rules.negations, .negates), (rules.conditions, .conditions),
+            (rules.negations, .negates), (rules.conditions, .conditions), (rules.betweenNumbers, .links),
         ] {
             for word in words { roles[word, default: []].insert(role) }
         }

@@ -18,6 +18,7 @@ extension OutputRules {
         questions = try OutputRules.words(root, "questions")
         calling = try OutputRules.words(root, "calling")
         afterNumber = try OutputRules.words(root, "after_number")
+        betweenNumbers = try OutputRules.words(root, "between_numbers")
         let names = try root.object("digits")
         digits = []
         for digit in 0...9 { digits.append(try OutputRules.words(names, "\(digit)")) }

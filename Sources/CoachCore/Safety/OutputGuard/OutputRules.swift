@@ -48,6 +48,8 @@ public struct OutputRules: Sendable, Equatable {
     var calling: [String]
     /// Words that follow a short code, but no quantity: "text 12345 now", not "text 300 people".
     var afterNumber: [String]
+    /// Words between the numbers of a range: "250 to 300".
+    var betweenNumbers: [String]
     /// The ten digits, each with its names.
     var digits: [[String]]
     /// The replacement, by language (ISO 639-1), then by kind.
