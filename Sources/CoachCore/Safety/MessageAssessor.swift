@@ -76,8 +76,22 @@ public struct MessageAssessor: Sendable {
         detector.asksAboutSafety(lexicon.annotate(NormalisedMessage(coachMessage).plain))
     }
 
-    /// True when a coach's message asks about suicide or self-harm; see `SafetyFusion.fuse`.
+    /// True when a question of a coach's message is about suicide or self-harm; see `SafetyFusion.fuse`.
     public func asksAboutDanger(_ coachMessage: String) -> Bool {
-        detector.asksAboutDanger(lexicon.annotate(NormalisedMessage(coachMessage).plain))
+        coachMessage.questions.contains { detector.asksAboutDanger(lexicon.annotate(NormalisedMessage(String($0)).plain)) }
+    }
+}
+
+extension String {
+    /// The sentences that end with a question mark, without it.
+    fileprivate var questions: [Substring] {
+        var questions: [Substring] = []
+        var start = startIndex
+        for index in indices {
+            let mark = self[index]
+            if mark == "?" { questions.append(self[start..<index]) }
+            if ".!?;\n".contains(mark) { start = self.index(after: index) }
+        }
+        return questions
     }
 }

@@ -62,7 +62,11 @@ struct SafetyFusionTests {
         let answers = [yes, no].map { Shipped.assessor.assess($0).risk }
         let levels = answers.map { Shipped.fusion.fuse($0, stored: .calm, coachAskedAboutDanger: true).level }
         #expect(levels == [.crisis, .calm] && Shipped.fusion.hasFollowUp(answers[0]))
-        for harmless in ["Do you have a plan for Monday?", "You could hurt yourself with that weight.", "Bist du in Sicherheit?"] {
+        for harmless in [
+            "Do you have a plan for Monday?", "You could hurt yourself with that weight.", "Bist du in Sicherheit?",
+            "If you ever have suicidal thoughts, call 988. Shall I make a plan for Monday?",
+            "Hamlet is about wanting to die… Well. Shall I outline act two?",
+        ] {
             #expect(!Shipped.assessor.asksAboutDanger(harmless))
         }
     }
