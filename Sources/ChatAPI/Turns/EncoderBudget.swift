@@ -1,8 +1,8 @@
 import CoachCore
 
-/// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by
-/// a token bucket of processor time, and never so many at once that the former wait for them. Of one user only half as many and, while others
-/// write, too, by a token bucket of their own, because messages come here before `begin_turn` counts them against the rate limit. Pure.
+/// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by a token bucket
+/// of processor time, and never so many at once that the former wait for them. One user has at most half of the places, because messages come here before
+/// `begin_turn` counts them against the rate limit; while others write, the user's messages with open danger have a token bucket of their own, too. Pure.
 struct EncoderBudget {
     /// Why a message is not encoded.
     enum Rejection: String, Sendable {
@@ -18,13 +18,15 @@ struct EncoderBudget {
     static let maximumPendingOrdinary = 3
     /// Half of the places: with any number of messages at once a user leaves the others as many.
     static let maximumPendingOfUser = maximumPending / 2
-    /// The share of the processor that encodes for one user's messages with open danger while others write, too, the time that they may take at once, and
-    /// the most that is counted of it. A message of 25 words takes some 10 to 40 ms, the longest one 200 ms: without a bound, a few of those would make
-    /// everybody else's late. Ten of the former in a second, as the rate limit permits, do not use it up.
+    /// The share of the processor that encodes for one user's messages with open danger while others write. A message of 25 words takes some 10 to 40 ms,
+    /// the longest one 200 ms: without a bound, a few of those would make everybody else's late. Ten of the former in a second, as the rate limit permits,
+    /// do not use it up.
     static let shareOfUser = 0.4
+    /// How much time such messages may take at once.
     static let burstOfUser = Duration.seconds(1)
+    /// The most time that is counted of them, so that a user waits at most 1.25 s for their share.
     static let mostTakenByUser = Duration.milliseconds(1_500)
-    /// Of a user whose messages have taken this long there is one message at a time while others write, too.
+    /// A user who has used this much time has at most one pending message while others write.
     static let lightUse = Duration.milliseconds(250)
     /// Others write while one of them had a message within this time.
     static let othersTime = Duration.seconds(10)

@@ -66,7 +66,8 @@ enum MetricHelp {
             + "ordinary one had no time saved up",
         "coach_encoder_refused_total":
             "messages that were not encoded: full (too many pending, or eight of the same user), late, over_budget (ordinary ones "
-            + "above their share, or those of one user while others write); danger=\"open\" should stay 0, but for a client that sends many messages at once",
+            + "above their share, or those of one user while others write); danger=\"open\" should stay 0, but for a client that sends "
+            + "many messages at once, or many long ones while others write",
         "coach_encoder_duration_seconds":
             "from the first assessment to that of the encoder; a turn with an ordinary message begins meanwhile",
         "coach_judge_verdicts_total":
