@@ -71,6 +71,20 @@ struct SafetyFusionTests {
         }
     }
 
+    @Test(
+        "short answers count after danger: those of safety after a question about it, what was done without one; who is there does not",
+        arguments: [
+            ("weiß nicht", true, RiskTier.crisis), ("weiß nicht", false, .none), ("je crois que non", true, .crisis),
+            ("acho que não", true, .crisis), ("creo que no", true, .crisis), ("i dont think so", true, .crisis),
+            ("schon genommen", false, .high), ("déjà pris", false, .high), ("tarde demais", false, .high),
+            ("minha irmã está aqui", true, .none), ("estão aqui comigo meus pais", true, .none),
+        ])
+    func shortAnswers(message: String, asked: Bool, tier: RiskTier) {
+        let risk = Shipped.grammarAlone.assess(message).risk
+        let stored: SafetyLevel = tier == .high ? .crisis : .concern
+        #expect(Shipped.fusion.fuse(risk, stored: stored, coachAskedAboutSafety: asked).risk.tier == tier)
+    }
+
     @Test("a bare yes counts at level 1 only after the coach asked about safety")
     func yes() {
         let yes = Shipped.assessor.assess("yes").risk
