@@ -101,7 +101,7 @@ struct EncoderBudget {
     }
 
     private mutating func take(_ time: Duration, for userID: UserID) {
-        // Of the last admission: that is soon enough.
+        // The time of the last admission is exact enough.
         guard let now = updated else { return }
         takenByUsers[userID] = Taken(time: min(EncoderBudget.mostTakenByUser, taken(by: userID, at: now) + time), at: now)
         guard takenByUsers.count >= sweepCount else { return }

@@ -91,7 +91,7 @@ extension Figure {
             .measure("replaced", .count),
         ])
 
-    /// Of the stores' events, not of the ledger.
+    /// Counts events of the stores, not rows of the ledger.
     static let subscriptions = Figure(
         "subscriptions", "Production purchases: how many are active at the end of each bucket, what happened in it, and revenue",
         groups: ["day"], by: ["day"], isOfBillingEvents: true,

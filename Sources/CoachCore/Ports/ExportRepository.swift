@@ -45,7 +45,7 @@ public struct ExportRepository: Sendable {
 
 /// Lists that only the export has. Raw values are the names of their files.
 public enum ExportedList: String, Sendable, CaseIterable {
-    /// Of conversations, made by a model.
+    /// Summaries of conversations, which a model made.
     case summaries
     /// By day (UTC).
     case usage

@@ -107,7 +107,7 @@ public struct FigureTable: Sendable, Equatable {
     public var asOf: Date?
     /// Values in the order of the figure's columns.
     public var rows: [[FigureValue]]
-    /// Of the next page; nil on the last one.
+    /// The cursor of the next page; nil on the last one.
     public var nextCursor: String?
 
     public init(asOf: Date? = nil, rows: [[FigureValue]], nextCursor: String? = nil) {

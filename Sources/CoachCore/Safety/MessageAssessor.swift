@@ -50,7 +50,7 @@ public struct MessageAssessor: Sendable {
         return (found.risk, found.domains, features(of: found))
     }
 
-    /// Of a message with fewer words the grammar alone judges: "tonight" is an answer, and by itself no sign of danger.
+    /// A message with fewer words is judged by the grammar alone: "tonight" is an answer, and by itself no sign of danger.
     static let fewestWords = 3
 
     typealias Found = (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence])

@@ -18,7 +18,7 @@ public struct TurnRequest: Sendable, Equatable {
     public var idempotencyKey: String?
     /// As the request gives it.
     public var region: Region
-    /// Of a conversation that begins with this turn.
+    /// The source of a conversation that begins with this turn.
     public var source: ConversationSource
     /// nil: the client sends the message alone.
     public var supplied: SuppliedContext?

@@ -13,7 +13,7 @@ public struct Repricing: Sendable {
         public var calls: Int
         /// Those with another cost than before.
         public var changed: Int
-        /// Of these calls, those that have no price now.
+        /// The number of these calls that have no price now.
         public var unpriced: Int
         /// The sum of the differences.
         public var difference: Nanodollars

@@ -46,7 +46,7 @@ struct RepriceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of the product's files only this one is needed: no provider is called.
+    /// Reads this one of the product's files alone: no provider is called.
     private static func shippedPrices(in root: URL) throws -> PriceBook {
         let (bytes, unreadable) = ProductFile(root: root).read("deploy/prices.json")
         if let unreadable { throw ValidationError(unreadable) }

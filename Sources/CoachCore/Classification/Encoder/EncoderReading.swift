@@ -28,7 +28,7 @@ struct EncoderReading: Sendable {
     /// The passage of the plain form, which decides on the domain; nil when it was not read at once.
     var whole: MessageEncoder.Passage? { forms.first?.whole }
 
-    /// Of each form that was read in several passages, and to its end, the words that most resemble a crisis; nil for others.
+    /// The words that most resemble a crisis, for each form that was read in several passages and to its end; nil for other forms.
     var peaks: [Range<Int>?] {
         forms.map { form in
             guard form.areComplete, form.parts.count > 1 else { return nil }
