@@ -19,14 +19,20 @@ static inline __attribute__((always_inline)) float exponential(float x) {
     return series * scale;
 }
 
-void vector_pack(const int8_t *restrict values, int8_t *restrict packed, int32_t *restrict sums, size_t inner, size_t columns) {
+WIDEST_VECTORS
+void vector_pack(const void *restrict values, int8_t *restrict packed, int32_t *restrict sums, size_t inner, size_t columns) {
     memset(sums, 0, columns * sizeof *sums);
-    for (size_t k = 0; k < inner; k++) {
-        for (size_t column = 0; column < columns; column++) {
-            const int8_t value = values[k * columns + column];
-            const size_t group = column / VECTOR_COLUMNS * (inner / VECTOR_INNER) + k / VECTOR_INNER;
-            packed[(group * VECTOR_COLUMNS + column % VECTOR_COLUMNS) * VECTOR_INNER + k % VECTOR_INNER] = value;
-            sums[column] += value;
+    for (size_t first = 0; first < columns; first += VECTOR_COLUMNS) {
+        for (size_t k = 0; k < inner; k += VECTOR_INNER) {
+            const int8_t *const rows = (const int8_t *)values + k * columns + first;
+            for (size_t column = 0; column < VECTOR_COLUMNS; column++) {
+                for (size_t row = 0; row < VECTOR_INNER; row++) packed[column * VECTOR_INNER + row] = rows[row * columns + column];
+            }
+            // A loop of its own: together the compiler vectorises neither.
+            for (size_t column = 0; column < VECTOR_COLUMNS; column++) {
+                for (size_t row = 0; row < VECTOR_INNER; row++) sums[first + column] += rows[row * columns + column];
+            }
+            packed += VECTOR_COLUMNS * VECTOR_INNER;
         }
     }
 }

@@ -28,8 +28,8 @@ typedef enum {
 // Whether this processor has the instructions of a kernel. It has those of the portable one.
 bool vector_has_kernel(vector_kernel_t kernel);
 
-// Orders a matrix as `vector_multiply` reads it. values: inner x columns, row after row; packed: as many; sums: that of each column.
-void vector_pack(const int8_t *values, int8_t *packed, int32_t *sums, size_t inner, size_t columns);
+// Orders a matrix as `vector_multiply` reads it. values: inner x columns signed bytes, row after row; packed: as many; sums: that of each column.
+void vector_pack(const void *values, int8_t *packed, int32_t *sums, size_t inner, size_t columns);
 
 // y = x * (scale of the column * w) + bias, with each row of x rounded to 8 bits. x: rows x inner, y: rows x columns, both row after row; w and
 // sums by `vector_pack`; scales, bias: columns; scratch: rows * (inner / 4 + 1) floats; kernel: one that this processor has. The sums of

@@ -78,10 +78,11 @@ struct TextEncoderTests {
     func projection() throws {
         let (inputs, outputs, rows) = (12, TextEncoder.columnUnit * 2, 8)
         let values = (0..<(inputs * outputs)).map { Int8(truncatingIfNeeded: ($0 * 37) % 256 - 128) }
+        let bytes = values.map { UInt8(bitPattern: $0) }
         let scales = (0..<outputs).map { 0.01 * Float(1 + $0 % 5) }
         let bias = (0..<outputs).map { Float($0 % 7) - 3 }
         let x = (0..<(rows * inputs)).map { Float(($0 * 29) % 41) / 10 - 2 }
-        let projection = try #require(TextEncoder.Projection(values: values, scales: scales, bias: bias))
+        let projection = try #require(TextEncoder.Projection(values: bytes[...], scales: scales, bias: bias))
         let y = projection(x, rows: rows)
         for row in 0..<rows {
             let inputsOfRow = x[(row * inputs)..<((row + 1) * inputs)]
@@ -93,8 +94,8 @@ struct TextEncoderTests {
             }
         }
         #expect(projection([Float](repeating: .nan, count: rows * inputs), rows: rows).count == rows * outputs)
-        #expect(TextEncoder.Projection(values: Array(values.dropLast()), scales: scales, bias: bias) == nil)
-        #expect(TextEncoder.Projection(values: Array(values.prefix(outputs * 3)), scales: scales, bias: bias) == nil)
+        #expect(TextEncoder.Projection(values: bytes.dropLast(), scales: scales, bias: bias) == nil)
+        #expect(TextEncoder.Projection(values: bytes.prefix(outputs * 3), scales: scales, bias: bias) == nil)
     }
 
     /// The lengths are beside the chunks that kernels work on, and those of the shipped networks.
@@ -121,7 +122,7 @@ struct TextEncoderTests {
         }
         let projection = try #require(
             TextEncoder.Projection(
-                values: (0..<inputs).flatMap { input in weights.map { Int8($0[input]) } },
+                values: (0..<inputs).flatMap { input in weights.map { UInt8(bitPattern: Int8($0[input])) } }[...],
                 scales: [Float](repeating: 1, count: outputs), bias: [Float](repeating: 0, count: outputs)))
         let sums: [Float] = x.flatMap { row in weights.map { Float(TextEncoderTests.product(row, $0)) } }
         let values = x.joined().map { Float($0) }

@@ -117,7 +117,7 @@ extension ModelFileReader {
 
     private mutating func projection(_ inputs: Int, _ outputs: Int) -> TextEncoder.Projection? {
         let scales = floats(outputs)
-        let values = signedBytes(inputs * outputs)
+        let values = take(inputs * outputs)
         return values.count == inputs * outputs ? TextEncoder.Projection(values: values, scales: scales, bias: floats(outputs)) : nil
     }
 

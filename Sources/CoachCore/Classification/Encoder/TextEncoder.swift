@@ -66,16 +66,22 @@ struct TextEncoder: Sendable {
         private var scales: [Float]
         private var bias: [Float]
 
-        /// `values`: inputs times outputs, input after input; a scale and a bias per output. nil when the sizes do not fit each other, or the units.
-        init?(values: [Int8], scales: [Float], bias: [Float]) {
+        /// `values`: signed bytes, inputs times outputs, input after input; a scale and a bias per output. nil when the sizes do not fit each
+        /// other, or the units.
+        init?(values: ArraySlice<UInt8>, scales: [Float], bias: [Float]) {
             guard scales.count == bias.count, bias.count > 0, bias.count.isMultiple(of: TextEncoder.columnUnit),
                 values.count.isMultiple(of: bias.count), (values.count / bias.count).isMultiple(of: TextEncoder.innerUnit)
             else { return nil }
             (self.scales, self.bias) = (scales, bias)
-            weights = [Int8](repeating: 0, count: values.count)
-            sums = [Int32](repeating: 0, count: bias.count)
-            // SAFETY: as many packed values as values, and a sum for each column.
-            vector_pack(values, &weights, &sums, values.count / bias.count, bias.count)
+            var sums = [Int32](repeating: 0, count: bias.count)
+            // SAFETY: as many packed values as values, all of which are written, and a sum for each column.
+            weights = values.withUnsafeBytes { values in
+                [Int8](unsafeUninitializedCapacity: values.count) { packed, count in
+                    vector_pack(values.baseAddress, packed.baseAddress, &sums, values.count / bias.count, bias.count)
+                    count = values.count
+                }
+            }
+            self.sums = sums
         }
 
         /// `kernel`: one of `kernels`.
