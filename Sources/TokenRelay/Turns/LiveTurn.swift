@@ -13,30 +13,11 @@ public final class LiveTurn: Sendable {
     /// The numbers under which further requests of the model call were recorded, in the order of the requests.
     public let recordedCalls: @Sendable () -> [Int]
 
-    fileprivate struct State {
-        // Fields that each token accesses come first, next to each other, to share cache lines.
-        var answer: Answer
-        /// Nil when the text was checked by another instance, or is replayed.
-        var outputGuard: GuardedAnswer?
-        var subscribers = Subscribers()
-        var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
-        /// The opening is the whole answer so far.
-        var hasOpening = false
-        /// After `madeAt`; the opening does not count, because a time of nothing would tell of a crisis. Not a `ContinuousClock.Instant`: a state
-        /// that holds one has no layout that the compiler knows.
-        var firstTextAfter: Duration?
-        var machine: TurnMachine
-        var outcome: TurnOutcome?
-        var ending: TurnEnding?
-        var isHandedOver = false
-        var generation: Generation?
-    }
-
     private let state: Mutex<State>
     private let madeAt = ContinuousClock.now
 
-    /// Between the opening and what follows it.
-    fileprivate static let afterOpening = Array("\n\n".utf8)
+    /// Separates the opening from the text that follows it.
+    static let afterOpening = Array("\n\n".utf8)
 
     /// A turn about to run. `opening` is released at once, before the model's text (tier ≥ 3). `safetyText` is served when every model fails
     /// (tier ≥ 3). The model's text is released through `outputGuard`.
@@ -75,7 +56,7 @@ public final class LiveTurn: Sendable {
     /// Starts the model call. Its updates arrive on the model's thread; each signals every live subscriber once.
     public func generate(with model: LanguageModel, _ prompt: Prompt, beforeRequest: LanguageModel.BeforeRequest? = nil) {
         // A reference cycle of turn and call until the call's end, which always comes: then `State.take` releases the call, and the call
-        // its receiver. Not a weak reference, because an object that ever had one makes every other reference to it slower.
+        // releases its receiver. Not a weak reference, because an object that ever had one makes every other reference to it slower.
         let generation = model.generate(prompt, beforeRequest) { self.received($0) }
         let cancel = state.withLock { state in
             if !state.machine.isEnded { state.generation = generation }
@@ -107,7 +88,7 @@ public final class LiveTurn: Sendable {
     private func received(_ update: ModelUpdate) -> ReleaseState {
         let (subscribers, release) = state.withLock { state in (state.take(update, madeAt), state.releaseState) }
         subscribers.notifyLive()
-        // Apart from `take`, so that no token copies an outcome.
+        // A separate call, so that `take` does not copy an outcome for each token.
         if update.end != nil, let (receive, outcome) = state.withLock({ $0.takeOutcome() }) { receive(outcome) }
         return release
     }
@@ -178,8 +159,8 @@ public final class LiveTurn: Sendable {
 
     // MARK: The subscribers' side
 
-    /// Adds a subscriber. False, without an effect, when it did not begin the turn and the turn has `limit` others with the same
-    /// `deliversAtEnd` that did not either.
+    /// Adds a subscriber. Returns false, without an effect, when the turn has `limit` subscribers with the same `deliversAtEnd`. The subscriber
+    /// that began the turn is not counted and is always added.
     public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
             let others = state.subscribers.additionalSubscribers(deliveringAtEnd: subscriber.deliversAtEnd)
@@ -226,80 +207,5 @@ public final class LiveTurn: Sendable {
             piece.withUnsafeBufferPointer { read($0, cursor.position) }
             return .text(isLast: cursor.position == state.answer.end && state.ending == nil)
         }
-    }
-}
-
-// MARK: - State changes
-
-extension LiveTurn.State {
-    /// Applies an update of the model. Returns the subscribers to signal, if the answer grew.
-    fileprivate mutating func take(_ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant) -> Subscribers {
-        if let calls = update.unusedCalls { machine.called(calls) }
-        if let name = update.acceptedBy {
-            if machine.calls.acceptedBy != nil, !machine.hasReleased { outputGuard?.restart() }
-            machine.accepted(by: name)
-        }
-        let before = answer.end
-        if machine.isReleasing { machine.released(release(update)) }
-        if let usage = update.usage { machine.reported(usage) }
-        if let bytes = update.reasoningBytes { machine.reasoned(bytes) }
-        if let end = update.end, var last = machine.ended(end) {
-            answer.append(last.textToAppend)
-            if let outputGuard {
-                last.outcome.replaced = outputGuard.replaced
-                // A stopped answer still has held text, which the model has produced.
-                last.outcome.withheldBytes = outputGuard.withheldBytes + outputGuard.heldBytes
-            }
-            outcome = last.outcome
-            // Breaks the reference cycle: see `generate`.
-            generation = nil
-        }
-        let grew = answer.end > before
-        if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        return grew ? subscribers : Subscribers()
-    }
-
-    /// The outcome and who is to receive it; nil when there is no listener, or it was called.
-    fileprivate mutating func takeOutcome() -> (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)? {
-        guard let outcome, let receive = outcomeListener.take() else { return nil }
-        return (receive, outcome)
-    }
-
-    /// What the model call needs to know of its text.
-    var releaseState: ReleaseState { ReleaseState(isReleased: machine.hasReleased, isHeld: outputGuard?.isWaiting ?? false) }
-
-    /// Appends what the output guard releases; returns how many bytes.
-    private mutating func release(_ update: ModelUpdate) -> Int {
-        let before = answer.end
-        switch outputGuard?.take(update.text) ?? .piece {
-        case .piece: append(update.text)
-        case .output: appendOutput()
-        }
-        if update.isSilent {
-            outputGuard?.releaseHeld()
-            appendOutput()
-        }
-        if let end = update.end, outputGuard != nil {
-            // The first sentence was cut before any of it was released: the fixed text answers, not a fragment.
-            guard machine.hasReleased || answer.end > before || !end.isFault || !machine.hasSafetyText else { return 0 }
-            outputGuard?.finish()
-            appendOutput()
-        }
-        return answer.end - before
-    }
-
-    private mutating func appendOutput() {
-        guard let output = outputGuard?.output else { return }
-        output.withUnsafeBufferPointer { append($0) }
-    }
-
-    /// Appends the model's text, apart from an opening.
-    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
-        guard !text.isEmpty else { return }
-        if hasOpening {
-            hasOpening = false
-            answer.append(LiveTurn.afterOpening)
-        }
-        answer.append(text)
     }
 }
