@@ -11,8 +11,7 @@ public struct StreamRequest: Sendable {
     /// - Parameters:
     ///   - subscriber: already added to `turn`; the writer removes it at the end.
     ///   - descriptor: a connected socket that nothing else uses. The response's head was sent on it, with `Connection: close`. The writer
-    ///     owns
-    ///     it, writes the body and closes it.
+    ///     owns it, writes the body and closes it.
     ///   - isChunked: whether the head announced chunked coding; without it the body ends with the connection.
     ///   - onEnd: called once, on the reactor's thread; must not block.
     public init(

@@ -12,12 +12,9 @@ struct Answer: Sendable {
     /// The number of bytes: the position after the last character.
     var end: Int { bytes.count }
 
-    /// Appends whole UTF-8 characters and returns the number of appended bytes. U+0000 is dropped, because a PostgreSQL text column cannot
-    /// hold it (CONTRACT §4).
-    @discardableResult
-    mutating func append(_ piece: UnsafeBufferPointer<UInt8>) -> Int {
-        guard let start = piece.baseAddress else { return 0 }
-        let before = bytes.count
+    /// Appends whole UTF-8 characters. U+0000 is dropped, because a PostgreSQL text column cannot hold it (CONTRACT §4).
+    mutating func append(_ piece: UnsafeBufferPointer<UInt8>) {
+        guard let start = piece.baseAddress else { return }
         makeRoom(for: piece.count)
         // SAFETY: `start` points to `piece.count` bytes, valid during the call.
         if memchr(start, 0, piece.count) == nil {
@@ -25,13 +22,9 @@ struct Answer: Sendable {
         } else {
             bytes.append(contentsOf: piece.lazy.filter { $0 != 0 })
         }
-        return bytes.count - before
     }
 
-    @discardableResult
-    mutating func append(_ piece: some Collection<UInt8>) -> Int {
-        piece.withContiguousStorageIfAvailable { append($0) } ?? Array(piece).withUnsafeBufferPointer { append($0) }
-    }
+    mutating func append(_ piece: ArraySlice<UInt8>) { piece.withUnsafeBufferPointer { append($0) } }
 
     /// Grows the capacity by a quarter. An array doubles by itself, which would waste memory with thousands of growing answers.
     private mutating func makeRoom(for count: Int) {

@@ -18,7 +18,7 @@ public struct Cursor: Sendable, Equatable {
 public enum CursorStep: Sendable, Equatable {
     /// A piece of text was read, and the cursor moved after it. `isLast`: no more is available now.
     case text(isLast: Bool)
-    /// All text was read, and the turn has ended and is saved. Indirect: a token's step would copy the room for an ending several times.
+    /// All text was read, and the turn has ended and is saved. Indirect, so that a token's step does not copy the space for an ending.
     indirect case ended(TurnEnding)
     /// No text is available yet.
     case waiting

@@ -38,7 +38,7 @@ extension LiveTurn.State {
         if let usage = update.usage { machine.reported(usage) }
         if let bytes = update.reasoningBytes { machine.reasoned(bytes) }
         if let end = update.end, var last = machine.ended(end) {
-            answer.append(last.textToAppend)
+            answer.append(last.textToAppend[...])
             if let outputGuard {
                 last.outcome.replaced = outputGuard.replaced
                 // A stopped answer still has held text, which the model has produced.
@@ -92,7 +92,7 @@ extension LiveTurn.State {
         guard !text.isEmpty else { return }
         if hasOpening {
             hasOpening = false
-            answer.append(LiveTurn.afterOpening)
+            answer.append(LiveTurn.afterOpening[...])
         }
         answer.append(text)
     }

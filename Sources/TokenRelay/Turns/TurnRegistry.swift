@@ -42,7 +42,7 @@ public final class TurnRegistry: Sendable {
         if isStopped { body() }
     }
 
-    /// Adds a turn; it stays until `remove`. One that was to stop before is stopped.
+    /// Adds a turn; it stays until `remove`. Stops it if `stop` was called after its announcement.
     public func insert(_ turn: LiveTurn) {
         let id = turn.facts.identity.turnID
         let (isNew, waiters, isStopped) = state.withLock { state in
@@ -98,7 +98,7 @@ public final class TurnRegistry: Sendable {
         return await stream.first(within: timeout)
     }
 
-    /// The running turns whose id is accepted: all unless a closure is given.
+    /// The running turns with an id that the closure accepts; without a closure, all.
     public func running(where isIncluded: (TurnID) -> Bool = { _ in true }) -> [LiveTurn] {
         state.withLock { state in state.turns.keys.filter(isIncluded).compactMap { state.turns[$0] } }
     }

@@ -1,4 +1,4 @@
-// One of the four files here that touch OpenSSL's pointers.
+// One of the four files that touch OpenSSL's pointers.
 
 import CLibSSL
 
@@ -40,6 +40,7 @@ final class TLSContext {
             (X509_get_default_cert_file_env(), X509_get_default_cert_file()),
             (X509_get_default_cert_dir_env(), X509_get_default_cert_dir()),
         ]
+        // SAFETY: OpenSSL's strings are literals, those of `getenv` belong to the environment; both are copied at once.
         return defaults.compactMap { variable, path in
             (variable.flatMap { getenv($0) } ?? path.map { UnsafeMutablePointer(mutating: $0) }).map { String(cString: $0) }
         }
