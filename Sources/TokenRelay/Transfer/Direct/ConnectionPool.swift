@@ -10,9 +10,15 @@ final class ConnectionPool: ConnectionUser {
     /// How often expired connections are closed. `take` checks the idle time too.
     private static let sweepInterval = Duration.seconds(15)
 
+    private struct IdleConnection {
+        let connection: ProviderConnection
+        /// When it must be closed.
+        let expiry: MonotonicInstant
+    }
+
     private let reactor: Reactor
     private let capacity: Int
-    private var idle: [Origin: [ProviderConnection]] = [:]
+    private var idle: [Origin: [IdleConnection]] = [:]
     private var count = 0
     private var sweep: TimerHandle?
 
@@ -25,14 +31,14 @@ final class ConnectionPool: ConnectionUser {
     /// Removes and returns an open connection; nil when there is none. The most recently used first, because the peer is least likely to
     /// have closed it.
     func take(_ origin: Origin) -> ProviderConnection? {
-        guard let connection = idle[origin]?.popLast() else { return nil }
+        guard let newest = idle[origin]?.popLast() else { return nil }
         count -= 1
         if idle[origin]?.isEmpty == true { idle[origin] = nil }
-        guard connection.idleUntil.map({ $0 > .now }) ?? false, connection.isStillOpen() else {
-            connection.close()
+        guard newest.expiry > .now, newest.connection.isStillOpen() else {
+            newest.connection.close()
             return take(origin)
         }
-        return connection
+        return newest.connection
     }
 
     /// Adds an idle connection; closes it when the pool is full.
@@ -41,8 +47,7 @@ final class ConnectionPool: ConnectionUser {
         let rest = Self.rest(within: limit)
         guard count < capacity, .zero < rest else { return connection.close() }
         connection.user = self
-        connection.idleUntil = .now + rest
-        idle[connection.origin, default: []].append(connection)
+        idle[connection.origin, default: []].append(IdleConnection(connection: connection, expiry: .now + rest))
         count += 1
         if sweep == nil { sweepLater() }
     }
@@ -54,7 +59,7 @@ final class ConnectionPool: ConnectionUser {
     }
 
     func close() {
-        for connection in idle.values.joined() { connection.close() }
+        for entry in idle.values.joined() { entry.connection.close() }
         idle = [:]
         count = 0
         sweep?.cancel()
@@ -71,7 +76,7 @@ final class ConnectionPool: ConnectionUser {
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) { forget(connection) }
 
     private func forget(_ connection: ProviderConnection) {
-        guard let index = idle[connection.origin]?.firstIndex(where: { $0 === connection }) else { return }
+        guard let index = idle[connection.origin]?.firstIndex(where: { $0.connection === connection }) else { return }
         idle[connection.origin]?.remove(at: index)
         count -= 1
         if idle[connection.origin]?.isEmpty == true { idle[connection.origin] = nil }
@@ -81,9 +86,9 @@ final class ConnectionPool: ConnectionUser {
         sweep = reactor.schedule(after: Self.sweepInterval) { [self] in
             sweep = nil
             let now = MonotonicInstant.now
-            for connection in idle.values.joined() where connection.idleUntil.map({ $0 <= now }) ?? true {
-                forget(connection)
-                connection.close()
+            for entry in idle.values.joined() where entry.expiry <= now {
+                forget(entry.connection)
+                entry.connection.close()
             }
             if count > 0 { sweepLater() }
         }

@@ -46,8 +46,6 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
 
     let origin: Origin
     var user: (any ConnectionUser)?
-    /// When it is in the pool: when it must be closed.
-    var idleUntil: MonotonicInstant?
     /// Bytes that the kernel has accepted for sending so far, those of the handshake included.
     private(set) var sentBytes = 0
     /// After the connection ended by itself: how many of `sentBytes` the peer had not acknowledged.
