@@ -14,7 +14,8 @@ extension PersonaAvatars {
                             select from public.coaching_personas p
                             where p.id = a.persona_id and p.user_id = \(caller.userID) and p.deleted_at is null))
                     """
-                guard let image = try await client.avatars(query, for: caller).first else { throw Rejection(reason: .notFound) }
+                let found = try await client.gatewayRows(query, for: caller) { try AvatarImage(row: $0, at: 0) }
+                guard let image = found.first else { throw Rejection(reason: .notFound) }
                 return image
             },
             shared: { token in
@@ -39,28 +40,26 @@ extension PersonaAvatars {
                     select p.id, \(image.format.rawValue), \(image.bytes) from public.coaching_personas p
                     where p.id = \(id) and p.user_id = \(caller.userID) and p.deleted_at is null
                     on conflict (persona_id) do update set format = excluded.format, content = excluded.content
-                    returning a.format, ''::bytea
+                    returning 1
                     """
-                if try await client.avatars(upsert, for: caller).isEmpty { throw Rejection(reason: .notFound) }
+                try await client.change(upsert, for: caller)
             },
             delete: { caller, id in
                 let delete: Query = """
                     delete from public.persona_avatars a using public.coaching_personas p
                     where a.persona_id = \(id) and p.id = a.persona_id and p.user_id = \(caller.userID) and p.deleted_at is null
-                    returning a.format, ''::bytea
+                    returning 1
                     """
-                if try await client.avatars(delete, for: caller).isEmpty { throw Rejection(reason: .notFound) }
+                try await client.change(delete, for: caller)
             })
     }
 }
 
 extension PostgresClient {
-    fileprivate func avatars(_ query: Query, for caller: Caller) async throws -> [AvatarImage] {
-        try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
-                try rows.map { row in try AvatarImage(row: row, at: 0) }
-            }
-        }
+    /// Runs a statement that returns 1 for each row that it changes. Throws `Rejection` `notFound` when it changes none.
+    fileprivate func change(_ statement: Query, for caller: Caller) async throws {
+        let changed = try await gatewayRows(statement, for: caller) { try $0.value(0, as: Int.self) }
+        if changed.isEmpty { throw Rejection(reason: .notFound) }
     }
 }
 

@@ -18,10 +18,8 @@ extension PostgresClient {
                 on k.kind = 'published'
             order by k.change, k.id
             """
-        let found = try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
-                try rows.map { row in (last: try row.value(0, as: Int64.self), change: try PersonaChange(row: row)) }
-            }
+        let found = try await gatewayRows(query, for: caller) { row in
+            (last: try row.value(0, as: Int64.self), change: try PersonaChange(row: row))
         }
         return PersonaChanges(last: found.first?.last, changes: found.compactMap(\.change))
     }

@@ -61,11 +61,7 @@ extension PostgresClient {
             cross join lateral (select \(PublishedPersona.columns) from public.published_personas where id = k.id limit 1) p
             order by k.published_at desc, k.id desc
             """
-        let found = try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
-                try rows.map { try PublishedPersona(row: $0) }
-            }
-        }
+        let found = try await gatewayRows(query, for: caller) { try PublishedPersona(row: $0) }
         return Page(found, limit: request.limit) { PageCursor(key: $0.publishedAt.microseconds, id: $0.id.uuid) }
     }
 

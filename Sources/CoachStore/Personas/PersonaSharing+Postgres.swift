@@ -18,7 +18,7 @@ extension PersonaSharing {
                         and p.id = l.persona_id and p.deleted_at is null
                     returning 1
                     """
-                if try await client.shareRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
+                if try await client.gatewayRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
                     throw Rejection(reason: .notFound)
                 }
             },
@@ -82,7 +82,7 @@ extension PostgresClient {
             select \(ShareLink.columns) from public.coaching_personas p left join lateral (\(page)) l on true
             where p.id = \(id) and p.user_id = \(caller.userID) and p.deleted_at is null order by l.created_at desc, l.id desc
             """
-        let found = try await shareRows(query, for: caller) { row in
+        let found = try await gatewayRows(query, for: caller) { row in
             try row.value(0, as: UUID?.self) == nil ? nil : try ShareLink(row: row)
         }
         if found.isEmpty { throw Rejection(reason: .notFound) }
@@ -108,11 +108,11 @@ extension PostgresClient {
             select \(ShareLink.columns) from public.share_links l join public.coaching_personas p on p.id = l.persona_id
             where l.id = \(id) and l.persona_id = \(persona) and l.user_id = \(caller.userID) and p.deleted_at is null
             """
-        if let link = try await shareRows(insert, query, for: caller, decode: { try ShareLink(row: $0) }).first { return link }
+        if let link = try await gatewayRows(insert, query, for: caller, decode: { try ShareLink(row: $0) }).first { return link }
         let owned: Query = """
             select 1 from public.coaching_personas p where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null
             """
-        let isOwned = try await !shareRows(owned, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty
+        let isOwned = try await !gatewayRows(owned, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty
         throw Rejection(reason: isOwned ? .tooManyItems : .notFound)
     }
 
@@ -126,14 +126,5 @@ extension PostgresClient {
     fileprivate func conversationPersona(_ call: Query, for caller: Caller) async throws -> ConversationPersona {
         guard let text = try await self.call(call, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
         return try StoredJSON.decode(ConversationPersona.self, from: text)
-    }
-
-    /// Runs queries for the caller and returns the decoded rows of the last one.
-    fileprivate func shareRows<Record: Sendable>(
-        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
-    ) async throws -> [Record] {
-        try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
-        }
     }
 }

@@ -15,12 +15,13 @@ extension PostgresClient {
         }
     }
 
-    /// As `userRows`, of rows that users read through the gateway only: as role `coach_gateway`, bound to the caller's claims. Throws `StoreFault`.
-    func gatewayRows<Value: Sendable>(
-        _ query: Query, for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Value
-    ) async throws -> [Value] {
+    /// As `userRows`, for rows that users reach through the gateway only: as role `coach_gateway`, bound to the caller's claims. Does not retry.
+    /// Throws `StoreFault`.
+    func gatewayRows<Record: Sendable>(
+        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
+    ) async throws -> [Record] {
         try await StoreFault.translating {
-            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in try rows.map(decode) }
+            try await batch([Claims.gateway(for: caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
         }
     }
 
