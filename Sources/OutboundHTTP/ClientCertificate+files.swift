@@ -13,6 +13,7 @@ extension ClientCertificate {
     private static func bytes(of path: String) throws(OutboundError) -> [UInt8] {
         guard let file = fopen(path, "re") else { throw OutboundError(.invalidRequest, "\(path) cannot be read") }
         defer { fclose(file) }
+        // SAFETY: `fread` writes at most the capacity and returns how many bytes it has written.
         let bytes = [UInt8](unsafeUninitializedCapacity: longestFile) { buffer, count in
             count = fread(buffer.baseAddress, 1, buffer.count, file)
         }

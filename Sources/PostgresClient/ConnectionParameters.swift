@@ -70,6 +70,7 @@ struct ConnectionParameters {
         _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
     ) -> Result {
         let bytes = strings.flatMap { Array($0.utf8CString) }
+        // SAFETY: each offset is that of a string's first byte in `bytes`, which outlives the call; a string's C form has one byte more than its UTF-8.
         return bytes.withUnsafeBufferPointer { bytes in
             var offset = 0
             var pointers: [UnsafePointer<CChar>?] = strings.map { string in

@@ -54,6 +54,7 @@ struct EncodedQuery: Sendable {
     func withParameters<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {
+        // SAFETY: every offset is inside `storage`, where a zero byte follows each value; the arrays outlive the call.
         storage.withUnsafeBytes { bytes in
             let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             let values = offsets.map { offset in offset.flatMap { start?.advanced(by: $0) } }

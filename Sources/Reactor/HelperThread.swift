@@ -14,6 +14,7 @@ public enum HelperThread {
     /// Runs `body` on a new, detached thread and returns at once. False, without running `body`, when the system cannot make a thread.
     public static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
+        // SAFETY: the new thread releases the object in `enter`; without a thread it is released here.
         let context = Unmanaged.passRetained(Work(body))
         let code = pthread_create(&thread, nil, { runHelper($0) }, context.toOpaque())
         guard code == 0 else {

@@ -63,6 +63,7 @@ public final class Reactor: SerialExecutor, Sendable {
         phase.withLock { phase in
             guard case .new = phase else { return }
             var thread = pthread_t()
+            // SAFETY: `runReactor` takes over the reference and releases it when the thread ends.
             let code = pthread_create(&thread, nil, { runReactor($0) }, Unmanaged.passRetained(self).toOpaque())
             // Without the thread every actor on the reactor would hang, without an error.
             precondition(code == 0, "pthread_create failed with errno \(code)")

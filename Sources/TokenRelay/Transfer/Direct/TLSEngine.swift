@@ -119,6 +119,7 @@ final class TLSEngine {
     func takeOutput() -> [UInt8] {
         let count = BIO_ctrl_pending(output)
         guard count > 0 else { return [] }
+        // SAFETY: `BIO_read` writes at most `count` bytes and returns how many it has written.
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
             written = max(0, Int(BIO_read(output, buffer.baseAddress, Int32(count))))
         }
