@@ -1,3 +1,5 @@
+import JSON
+
 /// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments are ignored, and so are unknown fields, unless the caller asks for them.
 ///
 /// The input may be split anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event
@@ -183,8 +185,5 @@ extension EventStreamParser {
 
 extension UnsafeRawBufferPointer {
     /// Whether the bytes are exactly those of an ASCII literal.
-    fileprivate func matches(_ literal: StaticString) -> Bool {
-        // SAFETY: a literal's bytes are valid as long as the program runs.
-        elementsEqual(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
-    }
+    fileprivate func matches(_ literal: StaticString) -> Bool { elementsEqual(literal.utf8) }
 }
