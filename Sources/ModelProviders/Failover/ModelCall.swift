@@ -27,11 +27,7 @@ final class ModelCall {
     private let beforeRequest: LanguageModel.BeforeRequest?
     /// Whether `beforeRequest` is called for the next request.
     private var announces = false
-    private let tracing: RequestTracing?
-    private var isHedge = false
-    /// The trace of the request that is out, and the status of its response.
-    private var trace: RequestTrace?
-    private var status: Int?
+    private var traces: CallTraces
 
     /// Encodes the prompt on the caller's thread.
     init(
@@ -39,7 +35,7 @@ final class ModelCall {
     ) {
         self.beforeRequest = beforeRequest
         prompts = router.encode(prompt)
-        tracing = prompt.tracing
+        traces = CallTraces(prompt.tracing)
         self.router = router
         self.receive = receive
         machine = ModelCallMachine(choices: router.route.choices, limits: router.limits, start: .now)
@@ -52,7 +48,7 @@ final class ModelCall {
     func begin(trying choices: [ModelChoice]? = nil, since start: MonotonicInstant? = nil, isSecond: Bool = false) {
         let now = MonotonicInstant.now
         announces = isSecond
-        isHedge = isSecond
+        traces.isHedge = isSecond
         machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
         health.began()
         perform(machine.begin(at: now, since: start))
@@ -161,17 +157,15 @@ extension ModelCall {
         key = router.keys.key(of: provider.name, at: .now)
         var request = provider.dialect.request(
             prompt, to: choice, at: provider, key: key, keys: router.keys, connectTimeout: router.limits.connect)
-        trace = tracing?.begin(choice.name, isHedge)
-        request.trace(trace?.traceparent)
+        request.trace(traces.begin(choice.name))
         askedAt = .now
         transfer = router.transfers.start(request, handlers(machine.attempt))
     }
 
     /// The request is not used any more, or its answer is complete: the machine knows why.
     private func endTrace() {
-        guard let trace, let end = machine.attemptEnd else { return }
-        trace.end(RequestResult(status: status, end: end, usage: machine.openRequest?.usage ?? TokenUsage()))
-        (self.trace, status) = (nil, nil)
+        guard let end = machine.attemptEnd else { return }
+        traces.end(end, usage: machine.openRequest?.usage ?? TokenUsage())
     }
 
     private func handlers(_ attempt: Int) -> TransferHandlers {
@@ -270,7 +264,7 @@ extension ModelCall {
     }
 
     private func head(_ head: TransferHead) {
-        status = head.status
+        traces.received(status: head.status)
         perform(machine.received(head, at: .now))
         setAlarm()
     }
