@@ -40,6 +40,18 @@ extension JSONWriter {
         Array(encode { json in json.object(body) }.dropFirst().dropLast())
     }
 
+    /// `[{"role": …, "content": …}, …]`
+    mutating func messages(_ messages: [Prompt.Message]) {
+        array { json in
+            for message in messages {
+                json.object { json in
+                    json.member("role", message.role.rawValue)
+                    json.member("content", message.content)
+                }
+            }
+        }
+    }
+
     /// `[{"text": …}, …]`
     mutating func texts(_ texts: [String]) {
         array { json in

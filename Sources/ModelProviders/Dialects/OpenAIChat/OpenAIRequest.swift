@@ -24,14 +24,7 @@ enum OpenAIRequest {
     static func messages(_ prompt: Prompt) -> [UInt8] {
         JSONWriter.members { json in
             json.key(literal: "messages")
-            json.array { json in
-                for message in prompt.messages {
-                    json.object { json in
-                        json.member("role", message.role.rawValue)
-                        json.member("content", message.content)
-                    }
-                }
-            }
+            json.messages(prompt.messages)
         }
     }
 

@@ -14,14 +14,7 @@ enum OpenAIResponses: WireFormat {
     static func encode(_ prompt: Prompt) -> [UInt8] {
         JSONWriter.members { json in
             json.key(literal: "input")
-            json.array { json in
-                for message in prompt.messages {
-                    json.object { json in
-                        json.member("role", message.role.rawValue)
-                        json.member("content", message.content)
-                    }
-                }
-            }
+            json.messages(prompt.messages)
         }
     }
 
