@@ -53,13 +53,8 @@ struct ProviderReader {
                 "parameters", .invalid("must have what tells this server not to keep prompts, or be {} when it knows no such member"))
         }
 
-        let overridingURL = urlVariable.flatMap { environment[$0] }
-        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0), path: dialect.format.basePath) }
-        if baseURL == nil, let urlVariable, overridingURL != nil {
-            environmentFindings.append("\(urlVariable): not an http or https address")
-        } else if baseURL == nil, ownURL != nil {
-            try json.report("base_url", .invalid("must be an http or https address"))
-        }
+        let isOverridden = urlVariable.flatMap { environment[$0] } != nil
+        let baseURL = try address(ownURL, overriddenBy: urlVariable, path: dialect.format.basePath)
         var provider: Provider?
         if json.isSound, let baseURL {
             provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
@@ -71,10 +66,10 @@ struct ProviderReader {
         provider?.headers = headers
         provider?.parameters = parameters
         provider?.query = query
-        var missing = missingVariable(provider?.variables ?? [], optional: overridingURL == nil && keyFile == nil ? nil : keyVariable)
-        if let keyFile, KeyFile.read(keyFile) == nil { missing = missing ?? keyFile }
-        let keys = keyFile.map { KeyFile.read($0) ?? [] } ?? keyVariable.flatMap { environment[$0] }.map { ProviderKeys.split($0) } ?? []
-        if let source = keyFile ?? keyVariable, !keys.allSatisfy({ dialect.format.isKey($0) }) {
+        var missing = missingVariable(provider?.variables ?? [], optional: isOverridden || keyFile != nil ? keyVariable : nil)
+        let foundKeys = keys(file: keyFile, variable: keyVariable)
+        if foundKeys == nil { missing = missing ?? keyFile }
+        if let source = keyFile ?? keyVariable, let foundKeys, !foundKeys.allSatisfy({ dialect.format.isKey($0) }) {
             environmentFindings.append("\(source): has a key that is of no form of \(dialect.name)")
         }
         let isUsable = provider != nil && missing == nil
@@ -82,6 +77,25 @@ struct ProviderReader {
         return ProviderEntry(
             provider: provider, dialect: dialect, isStandIn: isStandIn, isUsable: isUsable,
             remedy: (provider == nil ? urlVariable : missing) ?? "models: \(json.path).base_url")
+    }
+
+    /// The address to call: that of the variable if it is set, else the provider's own. nil when there is none, and with a finding when it is of no use.
+    private mutating func address(_ own: String?, overriddenBy variable: String?, path: String) throws(JSONFinding) -> String? {
+        let overriding = variable.flatMap { environment[$0] }
+        guard let text = overriding ?? own else { return nil }
+        if let url = BaseURL.normalized(ProviderKeys.trimmed(text), path: path) { return url }
+        if let variable, overriding != nil {
+            environmentFindings.append("\(variable): not an http or https address")
+        } else {
+            try json.report("base_url", .invalid("must be an http or https address"))
+        }
+        return nil
+    }
+
+    /// The keys of the file; without a file, those of the variable. nil when the file is of no use.
+    private func keys(file: String?, variable: String?) -> [String]? {
+        if let file { return KeyFile.read(file) }
+        return variable.flatMap { environment[$0] }.map { ProviderKeys.split($0) } ?? []
     }
 
     /// The first variable that is needed and not set. Checks the values of the others.
