@@ -6,31 +6,6 @@ import TokenRelay
 /// While no text was released another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
 /// is when to call `clock`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
 struct FailoverMachine: Equatable {
-    /// What the driver does next.
-    enum Action: Equatable {
-        case none
-        /// Give up the transfer that runs, if any, and ask this choice, counted from 0.
-        case attempt(Int)
-        /// Give up the transfer that runs, and wait for the deadline.
-        case pause
-        /// The body of an error response takes too long: call `failed` with what is known.
-        case classifyErrorResponse
-        /// No text came for a second: text that waits is to be released.
-        case releaseHeld
-        /// The finish reason is known and the end mark does not come: end the answer as if the connection had ended.
-        case finishAnswer
-        /// The call is over. Comes exactly once.
-        case end(ModelEnd)
-    }
-
-    /// What is to be done with text.
-    enum Release: Equatable {
-        case all
-        /// So many bytes of it, less if the last character would be cut, and then the end that `reachedBound` gives.
-        case atMost(Int)
-        case nothing
-    }
-
     private struct Attempt: Equatable {
         var choice: Int
         var since: MonotonicInstant
@@ -64,10 +39,9 @@ struct FailoverMachine: Equatable {
     private var isHeld = false
     /// The finish reason of the attempt is known, which is then at an answer.
     private var isFinishing = false
-    /// The faults of the attempts that failed, for the log.
-    private var faults: [ModelFault] = []
+    private var faults = AttemptFaults()
 
-    /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
+    /// - Parameter providers: their names for the log, in the order in which they are tried; at least one.
     init(providers: [String], limits: CallLimits, start: MonotonicInstant) {
         self.providers = providers
         callable = providers.count
@@ -243,7 +217,9 @@ extension FailoverMachine {
     /// Time has passed. Harmless when called too early.
     mutating func clock(at now: MonotonicInstant) -> Action {
         guard let deadline, now >= deadline else { return .none }
-        if now >= turnDeadline { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
+        if now >= turnDeadline {
+            return end(.failed(faults.merged(with: ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)"))))
+        }
         if isHeld {
             isHeld = false
             return .releaseHeld
@@ -285,7 +261,7 @@ extension FailoverMachine {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
-        if failure.endsCall { return end(.failed(merged(failure.fault))) }
+        if failure.endsCall { return end(.failed(faults.merged(with: failure.fault))) }
         if attempt.choice + 1 < callable, now < firstTokenDeadline {
             faults.append(failure.fault)
             return request(Attempt(choice: attempt.choice + 1, since: now))
@@ -298,19 +274,10 @@ extension FailoverMachine {
             state = .pausing(until: now + pause)
             return .pause
         }
-        return end(.failed(merged(failure.fault)))
+        return end(.failed(faults.merged(with: failure.fault)))
     }
 
     private func noFirstToken(_ attempt: Attempt, _ now: MonotonicInstant) -> ModelFault {
         ModelFault(kind: .noFirstToken, detail: "\(providers[attempt.choice]): no text within \(attempt.since.duration(to: now))")
-    }
-
-    /// The last fault, with what went before it.
-    private func merged(_ last: ModelFault) -> ModelFault {
-        let all = faults + [last]
-        let pauses = all.compactMap(\.retryAfter)
-        return ModelFault(
-            kind: last.kind, detail: all.map(\.detail).joined(separator: "; "),
-            retryAfter: pauses.count == all.count ? pauses.min() : nil)
     }
 }
