@@ -4,8 +4,9 @@ import JSON
 
 /// Reads the frames of one answer in a dialect whose frames are JSON objects.
 protocol FrameReader {
-    /// Reads a frame that is like the last one but for its text; false, and nothing read, when it must be parsed. The hot path.
-    func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool
+    /// Reads a frame that differs from the last one only in its text, without parsing it. The hot path.
+    /// - Returns: false when the frame must be parsed; then nothing was read.
+    func readUsingTemplate(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool
     /// Reads one frame; the verdict when the answer is over. After a throw, `update.text` may hold a part of the frame's.
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict?
     /// What the end of the stream means after the frames so far.
@@ -13,14 +14,14 @@ protocol FrameReader {
 }
 
 extension FrameReader {
-    func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { false }
+    func readUsingTemplate(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { false }
 }
 
-/// Reads an answer that is server-sent events with a JSON object each. Called through `any AnswerReader` it runs unspecialized, at twice the instructions;
-/// a dialect whose answers are to cost less wraps it in a reader of its own.
+/// Reads an answer that consists of server-sent events with a JSON object each.
 ///
-/// A frame that is not JSON is an error, because it may have held text. An object that stands bare in the stream, without `data:`, is a frame,
-/// too: some servers send errors so.
+/// A frame that is not JSON is an error, because it may have held text. An object in the stream without `data:` is a frame too: some servers send
+/// errors in this way. Called through `any AnswerReader`, this type is not specialized and needs twice the instructions; a dialect whose answers are to
+/// cost less wraps it in a reader of its own.
 struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
     private var parser = EventStreamParser(limit: longestFrame)
     private var progress: Progress
@@ -30,7 +31,7 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
         var bareObject = BareObject()
         var isOver = false
         var hasFrames = false
-        /// Lines that are no fields, nor make an object.
+        /// There were lines that are neither fields of an event stream nor part of an object.
         var hasOtherLines = false
     }
 
@@ -51,7 +52,7 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
 
     mutating func finish(into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
-        // What stands behind the last blank line is either whole or nothing; half of it is no error but a cut, which is reported below.
+        // A last event without its blank line counts only if its frame is complete. An incomplete one means a cut stream, which is reported below.
         var last = ParsedUpdate()
         try? parser.finish { event in
             event.data.withUnsafeBufferPointer { progress.take($0, into: &last) }
@@ -70,15 +71,15 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
     }
 }
 
-/// No frame comes near it: the largest carry one token's log probabilities, which we never ask for.
+/// In bytes. Real frames are much smaller: the largest ones have log probabilities of one token, which no request asks for.
 private let longestFrame = 256 << 10
 
 extension EventStreamAnswerReader.Progress {
-    /// A page, or an error in another form, in place of an event stream is no answer.
+    /// A response with other lines and no frame is no event stream, such as a page or an error in another form.
     var verdictAtEnd: ParsedUpdate.Verdict { hasOtherLines && !hasFrames ? .notAnEventStream : frames.verdictAtEnd }
 
     mutating func take(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) {
-        guard !isOver, !frames.readAlike(data, into: &update.text) else { return }
+        guard !isOver, !frames.readUsingTemplate(data, into: &update.text) else { return }
         hasFrames = true
         let textBefore = update.text.count
         do throws(JSONError) {
@@ -106,7 +107,7 @@ extension EventStreamAnswerReader.Progress {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether it is an object, after white space (RFC 8259 §2); the parser refuses other control characters. Some servers keep the line alive with
-    /// empty or wordy data.
+    /// Whether the first character after white space is that of an object (RFC 8259 §2); the parser refuses other control characters. Some servers
+    /// keep the connection open with data that is empty or is words.
     var isJSONObject: Bool { first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "{") }
 }

@@ -16,7 +16,7 @@ struct AnthropicFrames: FrameReader {
 
     var verdictAtEnd: ParsedUpdate.Verdict { stopReason ?? .cut }
 
-    func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
+    func readUsingTemplate(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
         guard data.isJSONObject else { return nil }
