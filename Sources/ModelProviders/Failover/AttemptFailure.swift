@@ -7,20 +7,20 @@ struct AttemptFailure: Equatable {
     var fault: ModelFault
     /// Asking the same provider again may help.
     var mayRetry = false
-    /// The provider named this pause before the next request.
+    /// The pause that the provider has named before the next request.
     var retryAfter: Duration?
-    /// The provider named this time with a status that says that it cannot serve the model now: until then it gets no request for it.
+    /// How long the model gets no request: the time that the provider has named with a status that says that it cannot serve the model now.
     var cooldown: Duration?
-    /// It counts against the provider's health, not only against this request.
+    /// Whether the failure counts in the provider's health, not only for this request.
     var blamesProvider = false
-    /// The provider found fault with the request, which is counted apart and not held against the provider's health. Another one is asked: what was
-    /// refused is often the account, the region, the format or one provider's moderation.
+    /// Whether the provider has refused the request itself. Such failures are counted apart and do not change the provider's health. Another provider
+    /// is asked, because the reason is often the account, the region, the format or the moderation of one provider.
     var blamesRequest = false
     /// The request could not be recorded: no other one is made.
     var endsCall = false
     /// The provider bills the prompt, although it made no answer.
     var isBilled = false
-    /// It concerns the key: how long the provider is not called with it.
+    /// How long the key is not used, when the failure concerns it.
     var keyCooldown: Duration?
     /// The key is of no use for any request, so it is not sent during its cooldown. A 403 that does not say so may concern the model alone.
     var refusesKey = false
@@ -29,7 +29,7 @@ struct AttemptFailure: Equatable {
     /// The provider has another key, with which the same request is sent at once.
     var hasAnotherKey = false
 
-    /// How long its model is tried after the others, because the provider has asked for it.
+    /// How long the model is tried after the others, because the provider has asked for a pause.
     var pause: Duration? { needsOperator ? nil : keyCooldown ?? retryAfter.map { min($0, Self.longestPause) } }
 }
 
@@ -44,8 +44,8 @@ extension AttemptFailure {
 
     /// A response other than 200.
     ///
-    /// What is worth a second try: the rules of OpenAI's and Anthropic's SDKs. Status 408, 409, 429 and from 500 on; `x-should-retry`
-    /// overrides that; a lack of money is never worth one.
+    /// A second try follows the rules of OpenAI's and Anthropic's SDKs: for the statuses 408, 409, 429 and from 500 on, unless `x-should-retry` says
+    /// otherwise. There is none when the account has no money.
     init(_ head: TransferHead, _ error: ProviderError, at provider: String, now: Timestamp = .now) {
         let usually = [408, 409, 429].contains(head.status) || head.status >= 500 || error.kind == .temporary
         let isAboutMoney = head.status == 402 || error.kind == .money
@@ -58,12 +58,12 @@ extension AttemptFailure {
             case "false": false
             default: usually
             }
-        // A pause that cannot be read is taken for one that is too long.
+        // A pause that cannot be read may be a long one, so it forbids a second try.
         let isUnclear = pause == nil && head["retry-after"] != nil
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
-            // Below 400 stands no error of the request: what is called is no model's server, or not any more.
+            // A status below 400 is no error of the request. The address does not belong to a model's server, or not any more.
             blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
             blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey,
             isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
@@ -79,8 +79,7 @@ extension AttemptFailure {
         }
     }
 
-    /// An answer that broke after status 200. An error about money, the key, its rate or the request has the effect that the same status would
-    /// have.
+    /// An answer that broke after status 200. An error about money, the key, its rate or the request has the effect of a response with its status.
     init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
         let needsOperator = [.money, .key, .access].contains(kind)
         let isOfRequest = kind == .badRequest || kind == .moderation
@@ -91,36 +90,38 @@ extension AttemptFailure {
         if needsOperator { keyCooldown = Self.refusedCooldown } else if kind == .rateLimit { keyCooldown = Self.rateLimitCooldown }
     }
 
-    /// The cooldown of a key that was refused. Then a call tries it: the refusal may have been an error, or an operator has mended the account ...
+    /// The cooldown of a key that was refused. A call tries the key afterwards: the provider may have erred, or an operator has mended the account.
     private static let refusedCooldown = Duration.seconds(10)
-    /// ... of one that met a rate limit, unless the provider names a time ...
+    /// The cooldown of a key that met a rate limit, when the provider names no time.
     private static let rateLimitCooldown = Duration.seconds(5)
-    /// ... of which at least and at most so much is believed.
+    /// The bounds of that cooldown when the provider names a time.
     private static let shortestCooldown = Duration.seconds(1)
     private static let longestCooldown = Duration.seconds(3600)
-    /// The longest time without a request to a model that met a rate limit: a wrong value must not silence it for an hour.
+    /// The longest time without a request to a model that met a rate limit. A wrong value of the provider must not stop its use for an hour.
     private static let longestModelCooldown = Duration.seconds(300)
-    /// The longest pause of a model without a rate limit: one response of an overloaded server says little of the next hour.
+    /// The longest pause of a model for another reason: one response of an overloaded server says little about the next hour.
     private static let longestPause = Duration.seconds(60)
 
     private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
-        if let milliseconds = head["retry-after-ms"].flatMap(Double.init), let pause = Duration.sane(seconds: milliseconds / 1000) {
+        if let milliseconds = head["retry-after-ms"].flatMap(Double.init),
+            let pause = Duration.plausiblePause(seconds: milliseconds / 1000)
+        {
             return pause
         }
         guard let text = head["retry-after"] else { return nil }
-        if let seconds = Double(text) { return Duration.sane(seconds: seconds) }
+        if let seconds = Double(text) { return Duration.plausiblePause(seconds: seconds) }
         // RFC 9110 §10.2.3. Counted from the provider's own clock where it is known.
         let sent = head["date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return HTTPDate.parse(text, now: now).flatMap { end in
             let milliseconds = max(0, end.millisecondsSince1970 - sent.millisecondsSince1970)
-            return Duration.sane(seconds: Double(milliseconds) / 1000).map { _ in Duration.milliseconds(milliseconds) }
+            return Duration.plausiblePause(seconds: Double(milliseconds) / 1000).map { _ in Duration.milliseconds(milliseconds) }
         }
     }
 }
 
 extension Duration {
-    /// A pause that a provider names; nil when it can mean none.
-    static func sane(seconds: Double) -> Duration? { (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil }
+    /// A pause that a provider has named; nil when the number is negative or so large that it cannot mean a pause.
+    static func plausiblePause(seconds: Double) -> Duration? { (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil }
 
     var secondsRoundedUp: Int { Int((self / .seconds(1)).rounded(.up)) }
 }
