@@ -4,15 +4,15 @@ import TokenRelay
 /// One model call: performs what a `ModelCallMachine` decides, with a transfer, a reader and a timer, and delivers updates. After `init` it
 /// belongs to the transfers' thread.
 final class ModelCall {
-    /// After the end mark the connection is given so long to end the response, so that it can be used again.
+    /// How long a response may take to end after the answer's end mark. Then its connection can be used again.
     private static let lingering = Duration.seconds(1)
 
-    // What a token touches stands together: it is cold when the token comes.
+    // What each token uses stands together, because it is not in the processor's cache when the token comes.
     private var machine: ModelCallMachine
     /// Set while an answer is read.
     private var reader: (any AnswerReader)?
     private var receive: LanguageModel.Receiver?
-    /// Not before `begin`, as `init` runs on the caller's thread.
+    /// Used from `begin` on, because `init` runs on the caller's thread.
     private lazy var health = router.health
     private let router: ModelRouter
 
@@ -25,8 +25,8 @@ final class ModelCall {
     private var key: String?
     private var timer: (handle: TransferTimer, at: MonotonicInstant)?
     private let beforeRequest: LanguageModel.BeforeRequest?
-    /// Whether `beforeRequest` is called for the next request.
-    private var announces = false
+    /// Whether the next request waits for `beforeRequest`.
+    private var recordsNextRequest = false
     private var traces: CallTraces
 
     /// Encodes the prompt on the caller's thread.
@@ -47,7 +47,7 @@ final class ModelCall {
     ///   - isSecond: another call for the same prompt runs already.
     func begin(trying choices: [ModelChoice]? = nil, since start: MonotonicInstant? = nil, isSecond: Bool = false) {
         let now = MonotonicInstant.now
-        announces = isSecond
+        recordsNextRequest = isSecond
         traces.isHedge = isSecond
         machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
         health.began()
@@ -60,7 +60,7 @@ final class ModelCall {
         deliver()
     }
 
-    /// Cancels the call because another one was faster: it has taken at least so long.
+    /// Cancels the call because another one was faster. The time since its request counts as a latency of the model.
     func giveUpAsSlower() {
         if machine.isWaitingForText, openRequest != nil { health.note(askedAt.duration(to: .now), of: current.name) }
         cancel()
@@ -69,7 +69,7 @@ final class ModelCall {
     /// The choice that is called, or was called last.
     var current: ModelChoice { machine.current }
 
-    /// Leaves the choices that this call has not tried to another one.
+    /// Returns the choices that this call has not tried, and tries none of them from now on.
     func giveUpUntried() -> [ModelChoice] { machine.giveUpUntried() }
 
     /// The request that is out, or was last; nil when there was none, or it was reported as unused.
@@ -84,7 +84,7 @@ extension ModelCall {
         case .none: return
         case .send(let choice):
             endTrace()
-            announce(choice)
+            sendWhenRecorded(to: choice)
         case .cancelTransfer:
             endTrace()
             cancelTransfer()
@@ -99,20 +99,20 @@ extension ModelCall {
         case .finishAnswer: finishAnswer()
         case .fail(let failure): fail(failure)
         }
-        setAlarm()
+        setTimer()
     }
 
-    /// Sends the request, which waits for `beforeRequest` when it is not the first. The attempt's time runs meanwhile.
-    private func announce(_ choice: ModelChoice) {
+    /// Sends the request. One that is not the first waits for `beforeRequest`, within the attempt's time.
+    private func sendWhenRecorded(to choice: ModelChoice) {
         cancelTransfer()
         guard !passesOver(choice) else { return }
-        // One request a call is always sent, so nobody is left without a try.
+        // The first request of a call needs no permission, so each call tries at least one provider.
         if machine.isFailover, health.isOpen(choice.name), !health.mayRetry() {
             return skip(choice, "its circuit is open, and the retry budget is used up")
         }
         askedAt = .now
-        guard announces, let beforeRequest else {
-            announces = true
+        guard recordsNextRequest, let beforeRequest else {
+            recordsNextRequest = true
             return send(to: choice)
         }
         let (attempt, call) = (machine.attempt, router.transfers.bind(self))
@@ -125,7 +125,7 @@ extension ModelCall {
         }
     }
 
-    /// Goes on without a request when every key of the provider was refused lately, or it has named a later time for the next request.
+    /// Goes on without a request when every key of the provider was refused lately, or the provider has asked for a pause that is not over.
     private func passesOver(_ choice: ModelChoice) -> Bool {
         let now = MonotonicInstant.now
         let areRefused = router.keys.areRefused(of: choice.name.provider, at: now)
@@ -141,14 +141,14 @@ extension ModelCall {
         perform(machine.failed(AttemptFailure(fault: fault), at: .now))
     }
 
-    /// Ends the call without the request that is due. Another choice's request would wait for its record as long as this one has.
+    /// Ends the call without the request that is due. The record of a request to another choice would fail too, after the same time.
     private func endUnrecorded(_ choice: ModelChoice) {
         let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): the call could not be recorded")
         perform(machine.failed(AttemptFailure(fault: fault, endsCall: true), at: .now))
     }
 
     private func send(to choice: ModelChoice) {
-        // Another call may have learnt it while this one waited.
+        // Another call may have got a refusal while this one waited.
         guard !passesOver(choice) else { return }
         machine.requestLeft()
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect.promptForm(for: choice)] else {
@@ -162,7 +162,7 @@ extension ModelCall {
         transfer = router.transfers.start(request, handlers(machine.attempt))
     }
 
-    /// The request is not used any more, or its answer is complete: the machine knows why.
+    /// The request is not used any more, or its answer is complete.
     private func endTrace() {
         guard let end = machine.attemptEnd else { return }
         traces.end(end, usage: machine.openRequest?.usage ?? TokenUsage())
@@ -189,7 +189,7 @@ extension ModelCall {
         _ = router.transfers.schedule(after: Self.lingering) { transfer.cancel() }
     }
 
-    /// Chooses what may follow from what the calls of all routes share: another key, the budget of retries, the provider's health.
+    /// Takes in what all routes share before the machine decides: the provider's keys, its health, and the budget of retries.
     private func fail(_ failure: AttemptFailure) {
         deliver()
         let now = MonotonicInstant.now
@@ -218,16 +218,16 @@ extension ModelCall {
                 usage: fields?.usage, reasoningBytes: fields?.reasoningBytes, end: fields?.end)
             return receive?(update)
         }
-        // The same at nearly every token.
+        // Nearly every token returns the same state, and changes nothing here.
         if let release, machine.released(release) {
             if machine.hasReleased { prompts = [:] }
-            setAlarm()
+            setTimer()
         }
         if machine.isEnded { receive = nil }
     }
 
-    /// The timer is left alone while the deadline only moves away, as it does with every text; when it fires too early, it is set again.
-    private func setAlarm() {
+    /// Each text moves the deadline away, and the timer stays as it is: when it fires too early, it is set again.
+    private func setTimer() {
         guard let deadline = machine.deadline else {
             timer?.handle.cancel()
             timer = nil
@@ -248,7 +248,7 @@ extension ModelCall {
         let (action, late) = machine.clock(at: now)
         if let late { health.noteFailure(of: model, late, at: now) }
         perform(action)
-        setAlarm()
+        setTimer()
         deliver()
     }
 }
@@ -266,7 +266,7 @@ extension ModelCall {
     private func head(_ head: TransferHead) {
         traces.received(status: head.status)
         perform(machine.received(head, at: .now))
-        setAlarm()
+        setTimer()
     }
 
     private func bytes(_ bytes: UnsafeRawBufferPointer) {
@@ -277,7 +277,7 @@ extension ModelCall {
     }
 
     private func transferEnded(_ end: TransferEnd) {
-        // It is over already: nothing to cancel.
+        // The transfer is over: there is nothing to cancel.
         transfer = nil
         guard reader != nil else { return perform(machine.transferEnded(end)) }
         finishAnswer()
@@ -294,7 +294,7 @@ extension ModelCall {
         let hadText = machine.hasText
         if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: current.name, after: askedAt.duration(to: .now)) }
         perform(machine.received(&health.update, at: .now))
-        // Every further text only moves the deadline away; and to ask for it copies the machine.
-        if !hadText || health.update.hasFinishReason { setAlarm() }
+        // Further texts only move the deadline away, and reading it copies the machine.
+        if !hadText || health.update.hasFinishReason { setTimer() }
     }
 }
