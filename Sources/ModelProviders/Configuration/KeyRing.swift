@@ -13,21 +13,21 @@ struct KeyRing: Equatable {
 
     init(_ keys: [String]) { self.keys = keys }
 
-    /// The first key without a cooldown; when all have one, the key whose rate limit ends first: the limit may be another model's, and the model
-    /// that met it gets no request (`ProviderHealth.isCoolingDown`). nil when there is none, and when all were refused.
+    /// The first key without a cooldown. When all have one, the key whose rate limit ends first: that limit may be of another model, and
+    /// `ProviderHealth.isCoolingDown` forbids requests to the model that met it. nil when there is no key, and when all were refused.
     func key(at now: MonotonicInstant) -> String? {
         keys.first { isReady($0, at: now) }
             ?? keys.filter { cooldowns[$0]?.isRefused == false }.min { (cooldowns[$0]?.end ?? now) < (cooldowns[$1]?.end ?? now) }
     }
 
-    /// When the first key is ready, now or later; nil when there is none.
+    /// The earliest time at which a key is ready, `now` or later; nil when there is no key.
     func firstReady(at now: MonotonicInstant) -> MonotonicInstant? { keys.map { max(now, cooldowns[$0]?.end ?? now) }.min() }
 
     /// Whether there are keys, and each of them has a cooldown because it was refused.
     func areRefused(at now: MonotonicInstant) -> Bool { !keys.isEmpty && key(at: now) == nil }
 
-    /// Gives a key a cooldown, which never ends before one that an earlier response gave it: responses to concurrent requests come in any order.
-    /// Returns whether another key is ready.
+    /// Gives a key a cooldown. One that runs already is never shortened, because responses to concurrent requests come in any order.
+    /// - Returns: whether another key is ready.
     mutating func coolDown(_ key: String, until end: MonotonicInstant, isRefused: Bool, at now: MonotonicInstant) -> Bool {
         if keys.contains(key) {
             let earlier = cooldowns[key].flatMap { $0.end > now ? $0 : nil }
@@ -36,7 +36,8 @@ struct KeyRing: Equatable {
         return keys.contains { $0 != key && isReady($0, at: now) }
     }
 
-    /// Takes new keys; those that stay keep their cooldown. Returns whether they differ.
+    /// Takes new keys; those that stay keep their cooldown.
+    /// - Returns: whether the keys have changed.
     mutating func replace(with new: [String]) -> Bool {
         guard new != keys else { return false }
         keys = new

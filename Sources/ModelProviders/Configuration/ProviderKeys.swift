@@ -32,13 +32,14 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
     /// The value of an environment variable.
     subscript(variable: String) -> String? { values[variable] }
 
-    /// The key for a request to this provider now; nil when it has none.
+    /// The key for a request to this provider now; nil when it has none that can be used.
     func key(of provider: String, at now: MonotonicInstant) -> String? { rings.withLock { $0[provider]?.key(at: now) } }
 
     /// Whether the provider has keys, and refused all of them lately.
     func areRefused(of provider: String, at now: MonotonicInstant) -> Bool { rings.withLock { $0[provider]?.areRefused(at: now) ?? false } }
 
-    /// Does not use a key for a while that the provider refused, or that met a rate limit. Returns whether another one is ready.
+    /// Stops the use of a key for this time: the provider refused it, or it met a rate limit.
+    /// - Returns: whether another key is ready.
     func coolDown(_ key: String, of provider: String, for cooldown: Duration, isRefused: Bool, at now: MonotonicInstant) -> Bool {
         rings.withLock { $0[provider]?.coolDown(key, until: now + cooldown, isRefused: isRefused, at: now) ?? false }
     }
@@ -48,8 +49,8 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
         rings.withLock { $0[provider]?.firstReady(at: now) }.map { now.duration(to: $0) }
     }
 
-    /// Reads the files again. A file that cannot be read, or has no key or one of a wrong form, changes nothing. Returns the providers whose keys
-    /// have changed, and those whose file was of no use.
+    /// Reads the files again. A file changes nothing when it cannot be read, has no key, or has one of a wrong form.
+    /// - Returns: the providers whose keys have changed, and those whose file changed nothing for such a reason.
     public func reload() -> (changed: [String], unreadable: [String]) {
         var changed: [String] = []
         var unreadable: [String] = []
@@ -75,7 +76,7 @@ public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugS
         return String(rest)
     }
 
-    /// Several keys of one variable; a key has no comma.
+    /// The keys of one variable, which commas separate.
     static func split(_ value: String) -> [String] {
         value.split(separator: ",").map { trimmed(String($0)) }.filter { !$0.isEmpty }
     }

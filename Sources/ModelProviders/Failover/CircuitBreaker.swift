@@ -3,21 +3,21 @@ import TokenRelay
 
 /// Remembers whether a provider answered lately. Pure.
 ///
-/// It orders: a provider with an open circuit is tried after the others. It forbids no call its only request, so a route of a single provider, or one
-/// where all are down, loses nothing; further requests of a call to providers with open circuits are bounded by `RetryBudget`. Once the cooldown is
-/// over, one call is let through as a probe.
+/// A provider with an open circuit is tried after the others. The circuit never forbids a call its only request, so a route with one provider, or one
+/// whose providers all fail, loses nothing. `RetryBudget` bounds the further requests of a call to providers with open circuits. When the cooldown is
+/// over, one call goes to the provider as a probe.
 struct CircuitBreaker: Equatable {
-    /// So many failures in a row open the circuit ...
+    /// The number of failures in a row that opens the circuit.
     static let failuresToOpen = 5
-    /// ... for so long.
+    /// How long the circuit is open after them.
     static let cooldown = Duration.seconds(10)
-    /// What only an operator can mend opens it at once, for longer.
+    /// How long it is open after a failure that only an operator can mend, which opens it at once.
     static let cooldownForOperator = Duration.seconds(60)
 
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: MonotonicInstant)
-        /// One call tries. If it ends without a result (it may be cancelled), the next probe is admitted when its time is over.
+        /// One call is the probe. If it ends without a result, because it was cancelled, the next probe is admitted at this time.
         case probing(until: MonotonicInstant)
     }
 
@@ -57,7 +57,7 @@ struct CircuitBreaker: Equatable {
         switch state {
         case .closed(let failures) where failures + 1 < Self.failuresToOpen: state = .closed(failures: failures + 1)
         case .closed, .probing: state = .open(until: now + Self.cooldown)
-        // Calls that began earlier, or that had no other provider left, prolong nothing: else a busy route would never probe.
+        // Calls still fail here that began earlier or had no other provider left. If they prolonged the cooldown, a busy route would never probe.
         case .open: break
         }
     }

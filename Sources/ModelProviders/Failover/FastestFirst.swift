@@ -1,11 +1,11 @@
 import CoachCore
 
 extension [ModelChoice] {
-    /// One call of so many begins with any choice of a run, so that one that has become faster is noticed.
+    /// One of so many calls begins with a random choice of its neighbours, which shows whether that choice has become faster.
     static let callsPerExploration = 20
 
-    /// The same with each run of choices that want the least latency in the order of their mean times to the first text; one without a time comes
-    /// first, because it has to be tried.
+    /// The choices, with neighbours that want the least latency in the order of their mean times to the first text. A choice without a time comes first,
+    /// so that it gets one.
     func fastestFirst(_ mean: (ModelName) -> Duration?, using random: inout some RandomNumberGenerator) -> [ModelChoice] {
         guard contains(where: \.wantsLeastLatency) else { return self }
         var result: [ModelChoice] = []

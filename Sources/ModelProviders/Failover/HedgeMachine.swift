@@ -31,7 +31,7 @@ struct HedgeMachine: Equatable {
         if case .decided(let call) = state { call } else { nil }
     }
 
-    /// - Parameter hedgingDelay: how long the first call may be without text before a second one begins; nil: as long as it takes.
+    /// - Parameter hedgingDelay: how long the first call may be without text before a second one begins; nil: none begins.
     mutating func begin(at now: MonotonicInstant, hedgingDelay: Duration?) {
         guard state == .idle else { return }
         state = .alone(late: hedgingDelay.map { now + $0 })

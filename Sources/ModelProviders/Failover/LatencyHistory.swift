@@ -1,13 +1,13 @@
-/// How long a model's last answers took to their first text. Pure.
+/// The times from request to first text of a model's last answers. Pure.
 struct LatencyHistory: Equatable {
-    /// The most times that are kept.
+    /// How many times are kept.
     static let size = 64
-    /// Fewer do not show the slowest.
+    /// How many times are needed to tell the slowest answers.
     static let enough = 20
-    /// The share of the newest time in the mean.
+    /// The weight of the newest time in the mean.
     private static let weight = 0.2
 
-    /// Exponentially weighted; nil before the first time.
+    /// The mean, in which newer times count more; nil before the first time.
     private(set) var mean: Duration?
     private var times: [Duration] = []
     private var next = 0

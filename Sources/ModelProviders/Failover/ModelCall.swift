@@ -106,7 +106,7 @@ extension ModelCall {
     private func sendWhenRecorded(to choice: ModelChoice) {
         cancelTransfer()
         guard !passesOver(choice) else { return }
-        // The first request of a call needs no permission, so each call tries at least one provider.
+        // Only a request after that of another choice needs the budget, so no call ends without a request because of it.
         if machine.isFailover, health.isOpen(choice.name), !health.mayRetry() {
             return skip(choice, "its circuit is open, and the retry budget is used up")
         }
@@ -141,7 +141,7 @@ extension ModelCall {
         perform(machine.failed(AttemptFailure(fault: fault), at: .now))
     }
 
-    /// Ends the call without the request that is due. The record of a request to another choice would fail too, after the same time.
+    /// Ends the call without the request that is due. A request to another choice would wait just as long for its record.
     private func endUnrecorded(_ choice: ModelChoice) {
         let fault = ModelFault(kind: .refused, detail: "\(choice.name.provider): the call could not be recorded")
         perform(machine.failed(AttemptFailure(fault: fault, endsCall: true), at: .now))

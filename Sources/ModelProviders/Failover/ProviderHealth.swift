@@ -3,35 +3,36 @@ import TokenRelay
 
 /// A change in the health of a provider's model, for metrics and alarms.
 public enum ProviderEvent: Sendable, Equatable {
-    /// It is tried after the others from now on. `needsOperator`: it has no money, or its key is of no use.
+    /// The model is tried after the others from now on. `needsOperator`: the account has no money, or the key is of no use.
     case circuitOpened(ModelName, needsOperator: Bool, detail: String)
     case circuitClosed(ModelName)
-    /// One call tries whether it answers again.
+    /// One call goes to the model to find out whether it answers again.
     case circuitProbed(ModelName)
     /// That call failed.
     case circuitReopened(ModelName)
-    /// A second provider is asked because this one is late.
+    /// A second model is asked because this one is late.
     case hedgeStarted(ModelName)
-    /// The second one answers.
+    /// The text of this model, which was asked second, came first.
     case hedgeWon(ModelName)
     /// A key was refused and has a cooldown; another one is used.
     case keyRefused(provider: String, detail: String)
-    /// For counters, whoever answers the call at last. One that broke after its first text has both ends.
+    /// A request to the model is over, also when another model answers the call. One that broke after its first text is reported as answered and as failed.
     case requestEnded(ModelName, RequestOutcome)
 
     public enum RequestOutcome: String, Sendable, CaseIterable {
         /// Its first text came.
         case answered
-        /// No answer came in time, or it broke, or the provider refused the key, the rate or the model.
+        /// No answer came in time, the answer broke, or the provider refused the key, the rate or the model.
         case failed
-        /// The provider found fault with the request itself, or its moderation did.
+        /// The provider, or its moderation, refused the request itself.
         case rejected
     }
 }
 
-/// What the calls of all routes change together. Belongs to the transfers' thread.
+/// The state that the calls of all routes share. Belongs to the transfers' thread.
 final class ProviderHealth {
-    /// What a call reads at present: emptied before each reading and handed over after it, so all calls share one buffer that stays in the cache.
+    /// The content of the bytes that a call reads now. It is emptied before each reading and delivered after it, so all calls can share its buffer, which
+    /// stays in the processor's cache.
     var update = ParsedUpdate()
     private var breakers: [ModelName: CircuitBreaker] = [:]
     private var latencies: [ModelName: LatencyHistory] = [:]
@@ -39,7 +40,7 @@ final class ProviderHealth {
     private var pauses: [ModelName: MonotonicInstant] = [:]
     /// Until when a model gets no request, because its provider has named the time.
     private var cooldowns: [ModelName: MonotonicInstant] = [:]
-    /// Models of whose money or key an operator was told since their last answer.
+    /// Models whose failure for money or key was reported since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
     private let report: @Sendable (ProviderEvent) -> Void
@@ -52,8 +53,8 @@ final class ProviderHealth {
 
     func mayRetry() -> Bool { retries.takes() }
 
-    /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit, and
-    /// before those that have asked for a pause. One that cannot be called uses up no probe, because the call passes it over.
+    /// The choices in the order in which a call beginning now tries them: healthy ones first, then those with an open circuit and those that have asked
+    /// for a pause. A choice that cannot be called uses up no probe, because the call passes it over.
     func order(_ choices: [ModelChoice], at now: MonotonicInstant, canCall: (ModelChoice) -> Bool = { _ in true }) -> [ModelChoice] {
         var admitted: [ModelChoice] = []
         var last: [ModelChoice] = []
@@ -67,15 +68,15 @@ final class ProviderHealth {
         return admitted + last
     }
 
-    /// Whether the provider's own `retry-after` forbids a request for this model. Such a choice is passed over, also when no other is left.
+    /// Whether the provider's own `retry-after` forbids a request to this model. The choice is then passed over, even when no other one is left.
     func isCoolingDown(_ model: ModelName, at now: MonotonicInstant) -> Bool { remainingCooldown(of: model, at: now) != nil }
 
-    /// How long that lasts from now; nil: no such time is running.
+    /// How long the provider's `retry-after` still forbids a request to this model; nil when it does not.
     func remainingCooldown(of model: ModelName, at now: MonotonicInstant) -> Duration? {
         cooldowns[model].flatMap { $0 > now ? now.duration(to: $0) : nil }
     }
 
-    /// Whether the model has failed lately, so that a further request of a call to it is bounded like a repetition.
+    /// Whether the model has failed lately. `RetryBudget` then bounds the further requests of calls to it.
     func isOpen(_ model: ModelName) -> Bool { breakers[model]?.isClosed == false }
 
     private func admits(_ model: ModelName, at now: MonotonicInstant) -> Bool {
@@ -84,7 +85,7 @@ final class ProviderHealth {
         return isAdmitted
     }
 
-    /// A model's answer began to come after this time. It ends no cooldown: its request left before the provider asked for one.
+    /// The first text of a model's answer came after this time. It ends no cooldown, because its request left before the provider asked for one.
     func noteSuccess(of model: ModelName, after time: Duration) {
         note(time, of: model)
         report(.requestEnded(model, .answered))
@@ -95,10 +96,10 @@ final class ProviderHealth {
         if !breaker.isClosed { report(.circuitClosed(model)) }
     }
 
-    /// A model took this time to its first text, or at least so long.
+    /// Notes how long a model took to its first text, or at least took when the call did not wait for it.
     func note(_ time: Duration, of model: ModelName) { latencies[model, default: .init()].add(time) }
 
-    /// The time within which 95 of 100 answers of a model begin; nil: not known.
+    /// The time within which 95 of 100 answers of a model begin; nil when it is not known yet.
     func usualTime(of model: ModelName) -> Duration? { latencies[model]?.p95 }
 
     func meanTime(of model: ModelName) -> Duration? { latencies[model]?.mean }
@@ -111,7 +112,7 @@ final class ProviderHealth {
         }
         guard failure.blamesProvider else { return }
         if let pause = failure.pause { pauses[model] = now + pause }
-        // Responses to concurrent requests come in any order.
+        // Responses to concurrent requests come in any order, so the longest cooldown counts.
         if let cooldown = failure.cooldown { cooldowns[model] = max(now + cooldown, cooldowns[model] ?? now) }
         let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
@@ -120,7 +121,7 @@ final class ProviderHealth {
             breakers[model, default: .init()].failed(at: now)
         }
         guard breakers[model]?.circuit == .open else { return }
-        // Also of a circuit that other failures have opened.
+        // Reported even if other failures have opened the circuit before.
         if failure.needsOperator, alarmed.insert(model).inserted {
             return report(.circuitOpened(model, needsOperator: true, detail: failure.fault.detail))
         }

@@ -1,6 +1,5 @@
 extension [ModelChoice] {
-    /// The same with each run of weighted choices in an order drawn by their weights: a choice of weight 3 comes first three times as often as
-    /// one of weight 1.
+    /// The choices, with neighbours that have weights in an order drawn by them: a choice of weight 3 comes first three times as often as one of weight 1.
     func drawn(using random: inout some RandomNumberGenerator) -> [ModelChoice] {
         guard contains(where: { $0.weight != nil }) else { return self }
         var result: [ModelChoice] = []
