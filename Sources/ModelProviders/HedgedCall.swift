@@ -1,20 +1,22 @@
 import CoachCore
 import TokenRelay
 
-/// A model call with a second one that begins when the first has no text after the time within which its model usually begins. The first text
-/// decides; the slower call is cancelled, and its requests are reported as unused. Belongs to the transfers' thread after `begin`.
+/// Two model calls for one prompt. The second begins when the first has no text after the time within which its model usually begins to answer.
+///
+/// The call whose text comes first is used. The other one is cancelled, and its requests are reported as unused. After `make`, this object belongs to
+/// the transfers' thread.
 final class HedgedCall {
     private let router: ModelRouter
     private let receive: LanguageModel.Receiver
     private var machine = HedgeMachine()
-    /// nil once they are of no use: they refer to this object as long as they run.
+    /// Set to nil when it is not needed any more, because its receiver refers back to this object.
     private var first: ModelCall?
     private var second: ModelCall?
-    /// What the calls have reported while nothing was decided.
+    /// What the calls have reported before one of them was chosen.
     private var pending = (first: CallTally(), second: CallTally())
     private var start = MonotonicInstant.now
     private var timer: TransferTimer?
-    /// Unused calls were reported.
+    /// Whether requests were reported as unused.
     private var hasUnusedCalls = false
 
     private init(router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
@@ -41,7 +43,7 @@ final class HedgedCall {
         if let hedgingDelay {
             timer = router.transfers.schedule(after: hedgingDelay) { [self] in
                 timer = nil
-                clock(order)
+                beginSecond(order)
             }
         }
         first?.begin(trying: order)
@@ -52,12 +54,13 @@ final class HedgedCall {
         modelCall(machine.used ?? .first)?.cancel()
     }
 
-    private func clock(_ order: [ModelChoice]) {
+    /// Begins the second call if the first still has no text, a choice is left, and the retry budget allows it.
+    private func beginSecond(_ order: [ModelChoice]) {
         guard let late = first?.current, order.last != late else { return }
-        // Bounded like repetitions: providers that are slow because they are overloaded do not get twice the requests.
+        // The budget of repetitions bounds second calls: providers that are slow because they are overloaded must not get twice the requests.
         guard machine.used == nil, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
         router.health.noteHedge(.hedgeStarted(late.name))
-        // What the first call has not tried is the second's: neither asks a provider that the other has asked.
+        // The second call tries what the first has not tried, so each choice is asked once.
         second?.begin(trying: first?.giveUpUntried(), since: start, isSecond: true)
     }
 
@@ -65,7 +68,7 @@ final class HedgedCall {
         if machine.used == call {
             guard update.end != nil else { return receive(update) }
             var update = update
-            // This call alone does not know of the other one's requests.
+            // The call does not know that requests of the other call were unused, so it does not report its own last one.
             if hasUnusedCalls, let last = modelCall(call)?.openRequest, !last.isAccepted {
                 update.unusedCalls = (update.unusedCalls ?? []) + [last]
             }
@@ -91,7 +94,8 @@ final class HedgedCall {
         if call == .first { pending.first.take(update) } else { pending.second.take(update) }
     }
 
-    /// Delivers what this call has reported, `update` the last of it, with the other call's requests, and cancels the other one.
+    /// Chooses a call: delivers what it has reported, with the other call's requests as unused, and cancels the other call.
+    /// - Parameter update: the last report of the chosen call; nil when the other call has caused the choice.
     private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
         timer?.cancel()
         if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }

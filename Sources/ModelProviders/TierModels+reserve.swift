@@ -5,8 +5,8 @@ extension TierModels {
     private static let longestMessage = TokenEstimate.tokens(
         in: repeatElement(UInt8(ascii: "a"), count: TurnRequest.maximumMessageScalars))
 
-    /// The models of which a turn may cost more than is reserved for one in budgets of money, with that cost: turns that run at the same time may exceed a
-    /// budget by the difference, each. History and answer count as long as they may be; persona and profile would add to that.
+    /// The models with which a turn may cost more than budgets of money reserve for it, with that cost. Each of the turns that run at the same time may
+    /// exceed a budget by the difference. The cost is that of the longest history and answer, without persona and profile.
     public static func underreserved(
         _ tiers: TierBook, at prices: PriceBook, in configuration: ModelConfiguration, on day: CalendarDay
     ) -> [(name: ModelName, cost: Nanodollars)] {

@@ -21,7 +21,7 @@ extension FailoverMachine {
     /// What is to be done with text.
     enum Release: Equatable {
         case all
-        /// So many bytes of it, less if the last character would be cut, and then the end that `reachedBound` gives.
+        /// At most so many bytes, without a cut character at the end. Call `reachedBound` then.
         case atMost(Int)
         case nothing
     }

@@ -3,8 +3,8 @@ import TokenRelay
 
 /// Decides which provider is called, how long it has, and how a model call ends. Pure; a part of `ModelCallMachine`.
 ///
-/// While no text was released another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
-/// is when to call `clock`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
+/// Another provider may take over while no text was released. Afterwards none does, because a second answer does not continue the first. `clock` is to be
+/// called at `deadline`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
 struct FailoverMachine: Equatable {
     private struct Attempt: Equatable {
         var choice: Int
@@ -14,15 +14,15 @@ struct FailoverMachine: Equatable {
 
     private enum State: Equatable {
         case idle
-        /// The request is out, nothing came back.
+        /// The request is out, and no response has begun.
         case requesting(Attempt)
-        /// The response is an error, whose body is awaited.
+        /// The response is an error. Its body is awaited until this time.
         case refusing(Attempt, until: MonotonicInstant)
         /// Status 200, no text yet. `lastActivity`: the last reasoning, else the start.
         case accepted(Attempt, lastActivity: MonotonicInstant)
-        /// The only provider refused and is called again then.
+        /// The only provider refused, and is called again at this time.
         case pausing(until: MonotonicInstant)
-        /// Text came, and none of it was released. `lastActivity`: the last text or reasoning.
+        /// Text has come, and none of it was released. `lastActivity`: the last text or reasoning.
         case unreleased(Attempt, lastActivity: MonotonicInstant, bytes: Int)
         /// Some of the text was released.
         case releasing(lastActivity: MonotonicInstant, bytes: Int)
@@ -31,13 +31,13 @@ struct FailoverMachine: Equatable {
 
     private let limits: CallLimits
     private let providers: [String]
-    /// Only so many of them, from the first on, are called.
+    /// How many of the providers are called, from the first on.
     private var callable: Int
     private var start: MonotonicInstant
     private var state = State.idle
-    /// Some of the text waits to be decided.
+    /// Whether the receiver holds text back, because it has not decided about it.
     private var isHeld = false
-    /// The finish reason of the attempt is known, which is then at an answer.
+    /// Whether the finish reason of the answer is known.
     private var isFinishing = false
     private var faults = AttemptFaults()
 
@@ -108,14 +108,14 @@ extension FailoverMachine {
         return request(Attempt(choice: 0, since: now))
     }
 
-    /// Status 200. False when the response does not matter any more.
+    /// The response has status 200. Returns false when it is not used any more.
     mutating func accepted() -> Bool {
         guard case .requesting(let attempt) = state else { return false }
         state = .accepted(attempt, lastActivity: attempt.since)
         return true
     }
 
-    /// Another status; its body may say more.
+    /// The response has another status. Its body may say more.
     mutating func refused(at now: MonotonicInstant) -> Action {
         guard case .requesting(let attempt) = state else { return .none }
         state = .refusing(attempt, until: now + limits.refusalBody)
@@ -140,7 +140,7 @@ extension FailoverMachine {
         return count <= room ? .all : .atMost(room)
     }
 
-    /// The model reasons, so it is not silent: before its text its own limit begins anew, but not that over all attempts.
+    /// Reasoning has come, so the model is not silent. The limit of its first text begins anew, but not the limit over all attempts.
     mutating func receivedReasoning(at now: MonotonicInstant) { noteActivity(at: now) }
 
     /// The finish reason is known: what may follow has a shorter limit from now on.
@@ -155,7 +155,7 @@ extension FailoverMachine {
     }
 
     private mutating func noteActivity(at now: MonotonicInstant) {
-        // Text that waits is released after its time all the same.
+        // Activity does not delay the release of text that is held back.
         guard !isHeld else { return }
         switch state {
         case .accepted(let attempt, _): state = .accepted(attempt, lastActivity: now)
@@ -165,7 +165,7 @@ extension FailoverMachine {
         }
     }
 
-    /// The receiver reports which text it has released. Returns true when that is new.
+    /// The receiver reports which text it has released. Returns whether that has changed.
     @discardableResult
     @inline(__always) mutating func released(_ release: ReleaseState) -> Bool {
         guard hasText, release.isHeld != isHeld || release.isReleased && !hasReleased else { return false }
@@ -176,14 +176,14 @@ extension FailoverMachine {
         return true
     }
 
-    /// The answer outgrew its bound, and what fits was released.
+    /// The answer is longer than its limit, and the text within the limit was released.
     mutating func reachedBound() -> Action {
         guard hasText else { return .none }
         return end(.failed(ModelFault(kind: .tooLong, detail: "more than \(limits.answerBytes) bytes")))
     }
 
-    /// The provider ended the answer. One without text is no answer, unless the token limit explains it, or the provider's filter and no other provider
-    /// is left.
+    /// The provider has ended the answer. An answer without text is a failure, unless the token limit was reached, or the provider's filter has removed the
+    /// text and no other provider is left.
     mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
         switch (state, modelEnd) {
         case (.accepted, .stop), (.accepted, .unknown):
@@ -200,7 +200,7 @@ extension FailoverMachine {
     mutating func failed(_ failure: AttemptFailure, at now: MonotonicInstant) -> Action {
         switch state {
         case .requesting(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
-        // Once it was accepted it may be billed: another provider, but not the same once more.
+        // An accepted request may be billed, so the same provider is not asked again.
         case .accepted(let attempt, _), .unreleased(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
         case .releasing: return end(.failed(failure.fault))
         case .idle, .pausing, .ended: return .none
@@ -214,7 +214,7 @@ extension FailoverMachine {
         state == .ended ? .none : end(.cancelled)
     }
 
-    /// Time has passed. Harmless when called too early.
+    /// Time has passed. Changes nothing before the deadline.
     mutating func clock(at now: MonotonicInstant) -> Action {
         guard let deadline, now >= deadline else { return .none }
         if now >= turnDeadline {
@@ -267,7 +267,7 @@ extension FailoverMachine {
             return request(Attempt(choice: attempt.choice + 1, since: now))
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
-        // The second refusal takes as long as recording the call and connecting may, and must still be reported in time.
+        // A second refusal must still be reported in time. Recording the call and connecting may take up to their limits before.
         let longest = pause + CallLedger.timeout + CallLedger.diskTimeout + limits.connect
         if mayRetry, providers.count == 1, !attempt.isRetry, now + longest < start + limits.refusal {
             faults.append(failure.fault)

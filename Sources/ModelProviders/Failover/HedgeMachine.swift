@@ -18,7 +18,7 @@ struct HedgeMachine: Equatable {
 
     private enum State: Equatable {
         case idle
-        /// The second call begins then; nil: never.
+        /// Only the first call runs. The second begins at this time; nil: never.
         case alone(late: MonotonicInstant?)
         case racing
         case decided(Call)
@@ -37,7 +37,7 @@ struct HedgeMachine: Equatable {
         state = .alone(late: hedgingDelay.map { now + $0 })
     }
 
-    /// Time has passed. Harmless when called too early.
+    /// Time has passed. Changes nothing before the second call is due.
     mutating func clock(at now: MonotonicInstant) -> Action {
         guard case .alone(let late?) = state, now >= late else { return .none }
         state = .racing

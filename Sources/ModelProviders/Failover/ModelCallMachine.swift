@@ -40,24 +40,24 @@ struct ModelCallMachine {
         var body: [UInt8] = []
     }
 
-    /// At most so much of an error response is read, in bytes.
+    /// How much of an error response's body is read, in bytes.
     static let longestErrorBody = 8 << 10
 
-    // What a token touches stands together: it is cold when the token comes.
+    // What each token uses stands together, because it is not in the processor's cache when the token comes.
     /// Counts attempts and their ends: a report with another number is of a transfer that was given up.
     private(set) var attempt = 0
     /// Bytes of the text read last, from its start, that were not delivered yet.
     private(set) var pendingText = 0
-    /// nil mostly.
+    /// What to deliver beside text; nil with most tokens.
     private var pendingFields: Fields?
     private var failover: FailoverMachine
     /// Bytes of the text of the request that is out.
     private var sentBytes = 0
     private var sentReasoningBytes = 0
-    /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the unused calls.
+    /// The request that has left last, as it is reported when its answer is not used; nil when none has left or it was reported.
     private var request: UnusedCall?
     private var hasUnusedCalls = false
-    /// Whether another choice has got a request of this call before the one that is due.
+    /// Whether this call has sent a request to another choice before the one that is due.
     private(set) var isFailover = false
     /// The response of the attempt, when it is an error.
     private var errorResponse: ErrorResponse?
@@ -90,7 +90,7 @@ struct ModelCallMachine {
                 name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes, reasoningBytes: sentReasoningBytes)
         }
     }
-    /// How the attempt ended that the last action has ended; nil when there was none.
+    /// The end of the attempt that the last action has ended; nil when no attempt has ended.
     var attemptEnd: ModelEnd? { pendingFields?.end ?? failover.lastFault.map(ModelEnd.failed) }
     /// Whether there is anything to deliver.
     @inline(__always) var hasDelivery: Bool { pendingText > 0 || pendingFields != nil }
@@ -133,7 +133,7 @@ extension ModelCallMachine {
         var fields = pendingFields ?? Fields()
         fields.acceptedBy = current.name
         request?.isAccepted = true
-        // The usage of an earlier provider is not this one's.
+        // Removes the usage that an earlier provider has reported.
         if hasUnusedCalls { fields.usage = TokenUsage() }
         pendingFields = fields
     }
@@ -144,7 +144,7 @@ extension ModelCallMachine {
         return sentBytes == 0 && sentReasoningBytes == 0 && counted == 0
     }
 
-    /// An error in place of the answer is a refusal, which costs nothing, as another status than 200 does.
+    /// An error in place of the answer is a refusal, which costs nothing, like a response with another status than 200.
     private mutating func withdrawAcceptance() {
         pendingFields?.acceptedBy = nil
         request?.isAccepted = false
@@ -213,11 +213,11 @@ extension ModelCallMachine {
         return action(failover.failed(failure, at: now))
     }
 
-    /// What the receiver returned. True when it changed, and the deadline with it.
+    /// Takes what the receiver has returned. Returns whether it has changed, and with it the deadline.
     mutating func released(_ release: ReleaseState) -> Bool { failover.released(release) }
 
-    /// Time has passed. Harmless when called too early.
-    /// - Returns: also the failure to note of the provider's health when it is late with its first text. A pause that is over is not its fault.
+    /// Time has passed. Changes nothing before the deadline.
+    /// - Returns: also the failure to note in the provider's health, when it is late with its first text. The end of a pause is no failure.
     mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
         let next = failover.clock(at: now)
@@ -270,7 +270,7 @@ extension ModelCallMachine {
         (request, sentBytes, sentReasoningBytes, hasUnusedCalls) = (nil, 0, 0, true)
     }
 
-    /// The choices after the current one, of which none is called from now on.
+    /// Returns the choices after the current one, and calls none of them from now on.
     mutating func giveUpUntried() -> [ModelChoice] {
         failover.limit(to: choice + 1)
         return Array(choices[(choice + 1)...])
