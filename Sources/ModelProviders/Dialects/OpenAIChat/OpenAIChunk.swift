@@ -16,12 +16,12 @@ struct OpenAIChunk {
     private(set) var error: ProviderError?
     private(set) var hasChoices = false
     private(set) var reasoningBytes = 0
-    /// Strings of text that were read, those of other choices included.
+    /// The number of strings of text that were read, those of other choices included.
     private var texts = 0
     private var hasOtherChoices = false
     private var places = FrameTemplate.Places(text: 0..<0)
 
-    /// The range of its text, if it has nothing else: one string, of the choice that counts.
+    /// Where its text stands, if it is one string of the first choice and the chunk has nothing else that is read.
     var ordinaryPlaces: FrameTemplate.Places? {
         guard texts == 1, !hasOtherChoices, reasoningBytes == 0, finish == nil, usage == nil, error == nil else { return nil }
         return places
@@ -34,15 +34,14 @@ struct OpenAIChunk {
         while let key = try json.nextKey() {
             switch key {
             case "choices":
-                guard try json.peek() == .array else { continue }
-                try json.beginArray()
+                guard try json.entersArray() else { continue }
                 while try json.nextElement() { try readChoice(&json, &text) }
             case "usage":
                 if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
             case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:))
             case "x_groq": try readGroq(&json)
             case "obfuscation":
-                // Padding against readers of packet lengths.
+                // Padding, which hides the length of the text from observers of the network.
                 guard texts == 1, try json.peek() == .string else { continue }
                 places.padding = try Self.insideOfString(&json) { json throws(JSONError) in try json.skipValue() }
             default: continue
@@ -52,18 +51,17 @@ struct OpenAIChunk {
     }
 
     private mutating func readChoice(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
-        guard try json.peek() == .object else { return }
+        guard try json.entersObject() else { return }
         hasChoices = true
         let start = text.count
         var index = 0
         var reason: Finish?
-        try json.beginObject()
         while let key = try json.nextKey() {
             switch key {
             case "index":
                 if try json.peek() == .number { index = try json.readInteger() }
             case "delta":
-                if try json.peek() == .object { try readDelta(&json, &text) }
+                if try json.entersObject() { try readDelta(&json, &text) }
             case "finish_reason":
                 if try json.peek() == .string { reason = Self.finish(try json.readString()) }
             default: continue
@@ -81,7 +79,6 @@ struct OpenAIChunk {
         // Some servers send the same under both names.
         var reasoning = 0
         defer { reasoningBytes += reasoning }
-        try json.beginObject()
         while let key = try json.nextKey() {
             if key == "reasoning" || key == "reasoning_content" { reasoning = max(reasoning, try json.countText(using: &text)) }
             guard key == "content" || key == "refusal" else { continue }
@@ -99,7 +96,7 @@ struct OpenAIChunk {
 
     /// Mistral's reasoning models send text and thinking as parts; only those of text have a `text`.
     private mutating func readParts(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
-        // A frame with parts is not ordinary.
+        // More than one, so the frame is no template for others.
         texts += 2
         try json.beginArray()
         while try json.nextElement() {
@@ -111,7 +108,7 @@ struct OpenAIChunk {
         }
     }
 
-    /// Mistral's: parts of text, or the text.
+    /// Mistral sends thinking as parts of text, or as the text itself.
     private mutating func readThinking(_ json: inout JSONCursor, using scratch: inout [UInt8]) throws(JSONError) {
         guard try json.entersArray() else { return reasoningBytes += try json.countText(using: &scratch) }
         while try json.nextElement() {
@@ -135,7 +132,7 @@ struct OpenAIChunk {
         }
     }
 
-    /// Where the inside of a string stood that `read` consumed; the cursor stands before its opening quote.
+    /// Reads the next value, a string, with `read`. Returns its place in the frame, without the quotes.
     private static func insideOfString(
         _ json: inout JSONCursor, _ read: (inout JSONCursor) throws(JSONError) -> Void
     ) throws(JSONError) -> Range<Int> {
