@@ -4,10 +4,10 @@ import JSON
 
 /// Reads a `converse-stream` answer: messages of Amazon's event stream, each with an event as JSON.
 ///
-/// Usage comes after `messageStop`, so the answer is over when the connection is; a stream without `messageStop` was cut. Messages of the
-/// types `exception` and `error` are errors.
+/// Usage comes after `messageStop`, so the answer ends with the connection. A stream without `messageStop` was cut. Messages of the types `exception` and
+/// `error` are errors.
 struct BedrockAnswerReader: AnswerReader {
-    /// No message comes near it.
+    /// In bytes. Real messages are much smaller.
     private static let longestMessage = 256 << 10
 
     private var parser = AmazonEventStreamParser(limit: longestMessage)
@@ -21,8 +21,8 @@ struct BedrockAnswerReader: AnswerReader {
     }
 
     init(model: String) {
-        // Claude and Nova do not count what the cache gave; OpenAI's models on Bedrock do (measured by others in their streams).
-        let isOpenAI = BedrockConverse.has(model) { $0 == "openai" }
+        // Claude and Nova count cached tokens apart. OpenAI's models on Bedrock count them within the input, as their published streams show.
+        let isOpenAI = BedrockConverse.parts(of: model).contains("openai")
         progress = Progress(inclusion: UsageTally.Inclusion(inputHasCache: isOpenAI, outputHasReasoning: true))
     }
 

@@ -24,17 +24,16 @@ enum BedrockConverse: WireFormat {
         return options
     }
 
-    /// The ARN of an inference profile does not tell it.
+    /// The entry of a model may state it, because the ARN of an inference profile does not contain it.
     static func family(of model: String, options: [String: JSONValue]) -> String { options[modelFamily]?.string ?? model }
 
-    /// Whether a model's id, or the ARN that ends with it, has this part: `openai` of `eu.openai.gpt-…`.
-    static func has(_ model: String, _ isPart: (Substring) -> Bool) -> Bool {
-        model.split { $0 == "." || $0 == "/" }.contains(where: isPart)
-    }
+    /// The parts of a model's id, or of the ARN that ends with it: `eu`, `openai` and `gpt-…` of `eu.openai.gpt-…`.
+    static func parts(of model: String) -> [Substring] { model.split { $0 == "." || $0 == "/" } }
 
-    /// Claude and Nova do; other models refuse requests with cache points, older Claudes too.
+    /// Claude and Nova take cache points; other models, and older Claudes, refuse requests with them.
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool {
-        options[promptCache]?.bool ?? has(family(of: model, options: options)) { $0 == "anthropic" || $0.hasPrefix("nova") }
+        options[promptCache]?.bool
+            ?? parts(of: family(of: model, options: options)).contains { $0 == "anthropic" || $0.hasPrefix("nova") }
     }
 
     static func encode(_ prompt: Prompt) -> [UInt8] { encode(prompt, hasCachePoints: false) }
@@ -99,7 +98,7 @@ enum BedrockConverse: WireFormat {
         return true
     }
 
-    /// A Bedrock API key has no colon: a key with one is an access key, or a mistaken one, whose secret must not be sent as a token.
+    /// A Bedrock API key has no colon. A key with a colon is an access key, or a mistaken one; neither must be sent as a bearer token.
     static func isKey(_ key: String) -> Bool { !key.contains(":") || AccessKey(key) != nil }
 
     static func makeReader(model: String) -> any AnswerReader { BedrockAnswerReader(model: model) }
