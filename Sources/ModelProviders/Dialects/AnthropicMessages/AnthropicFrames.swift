@@ -4,11 +4,11 @@ import JSON
 /// The events of a streamed Messages answer: `message_start`, blocks with deltas, `message_delta` with the stop reason and cumulative usage,
 /// `message_stop`; `ping` and `error` at any time.
 struct AnthropicFrames: FrameReader {
-    /// What was read from or written to the cache is not in `input_tokens`; thinking is in `output_tokens`.
+    /// `input_tokens` is without the tokens of the cache; `output_tokens` is with those of thinking.
     private static let inclusion = UsageTally.Inclusion(inputHasCache: false, outputHasReasoning: true)
 
     private var stopReason: ParsedUpdate.Verdict?
-    /// `message_start` counts one token of output; what `message_delta` says is what is billed.
+    /// Whether `message_delta` has reported usage, which is what is billed. `message_start` counts one token of output.
     private var hasFinalUsage = false
     private var template = FrameTemplate()
     private var usage = UsageTally()
@@ -64,7 +64,7 @@ private struct AnthropicEvent {
     var reasoningBytes = 0
     private var partType = ""
 
-    /// Whether what was read as text is text: thinking, tools, signatures and citations are not.
+    /// Whether the text that was read belongs to the answer: thinking, tools, signatures and citations do not.
     var isText: Bool {
         type == "content_block_delta" && partType == "text_delta" || type == "content_block_start" && partType == "text"
     }
@@ -84,7 +84,7 @@ private struct AnthropicEvent {
             }
         }
         try json.finish()
-        // A block's first text is no pattern for the deltas that follow.
+        // The frame of a block's start is no template for the deltas that follow.
         if type != "content_block_delta" { textPlace = nil }
     }
 
@@ -126,7 +126,7 @@ private struct AnthropicEvent {
     }
 }
 
-/// Specialized for its frames.
+/// `EventStreamAnswerReader`, specialized for these frames.
 struct AnthropicAnswerReader: AnswerReader {
     private var reader = EventStreamAnswerReader(AnthropicFrames())
 

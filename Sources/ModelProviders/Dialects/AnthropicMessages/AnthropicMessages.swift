@@ -55,7 +55,7 @@ enum AnthropicMessages: WireFormat {
         json.member("model", call.model)
         json.member("max_tokens", call.maximumOutputTokens)
         json.member("stream", true)
-        // Anthropic's range ends where OpenAI's has its middle.
+        // Anthropic allows 0 to 1, where OpenAI allows 0 to 2.
         if let temperature = call.temperature { json.member("temperature", min(temperature, 1)) }
     }
 
@@ -68,7 +68,7 @@ enum AnthropicMessages: WireFormat {
     /// The `error` of a body or of a frame.
     static func error(_ error: JSONValue?) -> ProviderError {
         let code = ErrorCode.first(of: ["type"], in: error)
-        // Too little credit is an `invalid_request_error`, and a reached spend limit a `rate_limit_error`: only the message tells.
+        // Too little credit is an `invalid_request_error`, and a reached spend limit a `rate_limit_error`. Only the message says so.
         let message = error?["message"]?.string?.lowercased() ?? ""
         let isAboutMoney = code == "billing_error" || message.contains("credit balance is too low") || message.contains("spend limit")
         let kind: ProviderError.Kind =

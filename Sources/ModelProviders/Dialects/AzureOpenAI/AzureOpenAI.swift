@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 import TokenRelay
 
-/// Azure OpenAI: Chat Completions at addresses of its own, with frames of content filters, which the reader of Chat Completions passes over.
+/// Azure OpenAI: Chat Completions at other addresses. Its answers have further frames about content filters, which the reader of Chat Completions ignores.
 ///
 /// The model is the name of a deployment. With `api_version` the dated interface is called, without it `/openai/v1`.
 enum AzureOpenAI: WireFormat {

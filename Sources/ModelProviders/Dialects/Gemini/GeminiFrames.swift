@@ -4,7 +4,7 @@ import JSON
 /// The frames of `streamGenerateContent`: one `GenerateContentResponse` each, without an end mark. The answer ends when the connection does
 /// after a `finishReason`, or with a prompt that was blocked.
 struct GeminiFrames: FrameReader {
-    /// Cached tokens are in the prompt's; thoughts are not in the candidates'.
+    /// The prompt's count includes cached tokens; the candidates' count is without thoughts.
     private static let inclusion = UsageTally.Inclusion(inputHasCache: true, outputHasReasoning: false)
 
     private var finish: ParsedUpdate.Verdict?

@@ -3,13 +3,13 @@ import JSON
 
 /// The frames of a streamed Chat Completions answer.
 ///
-/// The end: `[DONE]` or the close of the stream, after a `finish_reason` was seen. Without one the answer was cut, also when `[DONE]` follows: servers send
-/// it after answers that they gave up. An error frame is an error, whatever follows it.
+/// The answer ends with `[DONE]`, or with the stream, after a `finish_reason`. Without a `finish_reason` it was cut, even with `[DONE]`, which servers also
+/// send after answers that they gave up. An error frame is an error, whatever follows it.
 struct OpenAIFrames: FrameReader {
     private var finish: OpenAIChunk.Finish?
     private var template = FrameTemplate()
     private var usage = UsageTally()
-    /// A frame that is parsed.
+    /// The frame that is parsed; kept for its buffer.
     private var frame: [UInt8] = []
 
     var verdictAtEnd: ParsedUpdate.Verdict {
@@ -44,7 +44,7 @@ struct OpenAIFrames: FrameReader {
     }
 }
 
-/// Specialized for its frames.
+/// `EventStreamAnswerReader`, specialized for these frames.
 struct OpenAIAnswerReader: AnswerReader {
     private var reader = EventStreamAnswerReader(OpenAIFrames())
 

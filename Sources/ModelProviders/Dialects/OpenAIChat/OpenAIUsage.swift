@@ -1,6 +1,7 @@
 import JSON
 
-/// OpenAI counts cached tokens within the prompt's and reasoning within the completion's. Compatible servers put the cached ones elsewhere.
+/// The usage of a Chat Completions answer. OpenAI counts cached tokens within the prompt's, and reasoning within the completion's. Compatible servers have
+/// the cached ones in other members.
 enum OpenAIUsage {
     static let inclusion = UsageTally.Inclusion(inputHasCache: true, outputHasReasoning: true)
 
@@ -30,7 +31,7 @@ enum OpenAIUsage {
             default: continue
             }
         }
-        // xAI counts reasoning apart, which only the sum shows.
+        // xAI does not count reasoning within the completion; only the total shows this.
         if let input = usage.input, let output = usage.output, let reasoning = usage.reasoning, reasoning > 0,
             total == input + output + reasoning
         {

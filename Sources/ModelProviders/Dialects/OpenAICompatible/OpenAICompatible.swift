@@ -2,8 +2,8 @@ import CoachCore
 import JSON
 import TokenRelay
 
-/// Servers that speak Chat Completions beside OpenAI: vLLM, llama.cpp, Ollama, OpenRouter, Groq, Mistral, DeepSeek and others. They are sent
-/// nothing that only OpenAI knows, because some refuse it; what differs in their answers, the reader of Chat Completions understands.
+/// Other servers with OpenAI's Chat Completions: vLLM, llama.cpp, Ollama, OpenRouter, Groq, Mistral, DeepSeek and others. Requests have no member that
+/// only OpenAI knows, because some servers refuse it. The reader of Chat Completions understands the differences in their answers.
 enum OpenAICompatible: WireFormat {
     static let name = "openai-compatible"
     static let basePath = OpenAIChat.basePath
