@@ -1,13 +1,15 @@
-/// Collects a JSON object that stands in an event stream without being a field, on one line or pretty-printed. Some providers send errors so.
+/// Collects a JSON object that stands in an event stream without a field's name, on one line or on several. Some providers send errors in this way.
 struct BareObject {
-    /// Lines beyond it are ignored.
+    /// The size of an object in bytes; lines that exceed it are ignored.
     private static let longest = 8 << 10
 
-    /// The lines of an object that is not complete, without their ends.
+    /// The lines of an object that is not complete, without line ends.
     private var lines: [UInt8] = []
 
-    /// Takes the next line of the stream that is no field. Returns the object that it completes: one ends with its line, or with a line that begins
-    /// with a brace, because pretty-printed objects inside it are indented.
+    /// Takes the next line of the stream that is no field.
+    ///
+    /// An object on one line ends with this line. One on several lines ends with a line that begins with a brace: objects inside it are indented.
+    /// - Returns: the object that the line completes; nil when it completes none.
     mutating func take(_ line: UnsafeRawBufferPointer) -> [UInt8]? {
         let (opening, closing) = (UInt8(ascii: "{"), UInt8(ascii: "}"))
         guard line.first == opening || !lines.isEmpty, lines.count + line.count <= Self.longest else { return nil }

@@ -8,24 +8,24 @@ package struct ProviderError: Equatable {
         case other
         /// The account has no money left: neither a repetition nor a pause helps.
         case money
-        /// The key is wrong, so that no request can be made with it.
+        /// The key is wrong, so no request can be made with it.
         case key
-        /// The key may not do this. That may concern the model alone.
+        /// The key has no right to this request, perhaps only for this model.
         case access
         /// The key, or the account, has sent too many requests.
         case rateLimit
-        /// The provider is at fault and may answer a repetition.
+        /// The provider has failed, and may answer a repetition.
         case temporary
-        /// The request is at fault. Counts in an answer only: of a response the status says it.
+        /// The request has an error. Counts in answers only, because responses say this with their status.
         case badRequest
         /// The provider's moderation rejects the prompt, whatever the status.
         case moderation
     }
 
-    /// The provider's own code, fit for the log.
+    /// The provider's own code, which may be logged.
     var code: String?
     var kind = Kind.other
-    /// The provider bills the prompt all the same.
+    /// Whether the provider bills the prompt despite the error.
     var isBilled = false
     /// The pause that the error names in its body.
     var retryAfter: Duration?
@@ -33,7 +33,7 @@ package struct ProviderError: Equatable {
 
 /// Codes of error objects. The message may quote the prompt or a piece of the key, so it never reaches a log.
 enum ErrorCode {
-    /// Longer ones are no codes.
+    /// In bytes; a longer text is no code.
     private static let longest = 64
 
     /// The first of these members that is a code.
@@ -41,13 +41,13 @@ enum ErrorCode {
         members.lazy.compactMap { (error?[$0]).flatMap { $0.string ?? $0.integer.map { String($0) } } }.first(where: isCode)
     }
 
-    /// The error object of a whole body; compatible servers also send its members at the top level. nil when it is no object.
+    /// The error object of a response's body: its member `error`, or the body itself, as some compatible servers send it. nil when the body is no object.
     static func object(in body: [UInt8]) -> JSONValue? {
         guard let root = (try? JSONDocument(parsing: body))?.value, root.members != nil else { return nil }
         return root["error"]?.members == nil ? root : root["error"]
     }
 
-    /// The error that the cursor stands before, in an answer; nil for `null`.
+    /// Reads the next value of a frame as an error; nil for `null`.
     static func read(_ json: inout JSONCursor, as interpret: (JSONValue?) -> ProviderError) throws(JSONError) -> ProviderError? {
         guard try json.peek() != .null else { return nil }
         let raw = Array(try json.readRaw())

@@ -1,30 +1,31 @@
 import Glibc
 import JSON
 
-/// The last ordinary frame of an answer, to read the next ones by.
+/// The last frame of an answer that had only text. Reads frames that differ from it in nothing else, without parsing them.
 ///
-/// The frames of one answer are the same bytes but for the text, and for padding (OpenAI's `obfuscation`). A frame that begins and ends as
-/// the last one did, with clean strings in these two places, therefore parses as it did but for the text; a reader of JSON goes from left
-/// to right, and behind a string its state does not depend on the string's content. So only the text is read: 60 ns instead of 700
-/// (measured by Tests/Benchmarks/Workloads/Dialects). Whatever does not fit is left to the parser of the dialect.
+/// Most frames of one answer differ only in two strings: the text, and padding (OpenAI's `obfuscation`). A parser of JSON reads from left to right, and its
+/// state after a string does not depend on the string's content. So a frame with the same bytes around these two strings has the same content but for the
+/// text, and only the text is read: 60 ns instead of 700 (measured by Tests/Benchmarks/Workloads/Dialects). Other frames are left to the dialect's parser.
 struct FrameTemplate {
-    /// Where a frame's two variable strings stand, without their quotes.
+    /// The places of the two strings in a frame, without their quotes.
     struct Places: Equatable {
         var text: Range<Int>
-        /// Behind the text.
+        /// After the text; nil when the frame has no padding.
         var padding: Range<Int>?
     }
 
-    /// What a frame of the largest model name, log probabilities off, needs; longer ones are not worth their memory.
+    /// In bytes. A frame with the longest name of a model fits, without log probabilities; longer frames are not worth their memory.
     private static let longest = 1024
 
-    /// What stands before the text, between text and padding, and behind the padding.
+    /// The frame without the two strings and their closing quotes: the bytes before the text, between both, and after the padding.
     private var bytes: [UInt8] = []
+    /// The number of bytes before the text.
     private var beforeText = 0
+    /// Where the bytes between text and padding end in `bytes`.
     private var betweenEnd = 0
     private var hasPadding = false
 
-    /// From now on frames are read by this one, which has nothing but one text.
+    /// Makes `frame`, which has one text and nothing else, the template of the next ones.
     mutating func learn(_ frame: UnsafeBufferPointer<UInt8>, _ places: Places) {
         forget()
         guard frame.count <= Self.longest else { return }
@@ -43,7 +44,8 @@ struct FrameTemplate {
         (beforeText, betweenEnd, hasPadding) = (0, 0, false)
     }
 
-    /// Appends the frame's text; false, and `text` as it was, when it must be parsed.
+    /// Appends the frame's text.
+    /// - Returns: false when the frame must be parsed; `text` is then as before.
     func read(_ frame: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool {
         guard !bytes.isEmpty else { return false }
         let before = text.count
@@ -65,7 +67,7 @@ struct FrameTemplate {
 
 extension UnsafeBufferPointer<UInt8> {
     /// Whether these bytes stand at `index`, which is at most `count`.
-    // SAFETY: `memcmp` reads `piece.count` bytes of both, which both have: the comparison before shows it.
+    // SAFETY: `memcmp` reads `piece.count` bytes of both; the guard shows that both have them.
     fileprivate func starts(with piece: Slice<Self>, at index: Int) -> Bool {
         guard piece.count <= count - index else { return false }
         guard let mine = baseAddress, let its = UnsafeBufferPointer(rebasing: piece).baseAddress else { return piece.isEmpty }

@@ -2,13 +2,15 @@ import CoachCore
 import JSON
 
 extension Prompt {
-    /// What stands apart from the conversation in dialects that have a member of its own for it.
+    /// The texts of system messages, which some dialects send in a member apart from the conversation.
     var systemTexts: [String] {
         messages.compactMap { $0.role == .system && !$0.content.isEmpty ? $0.content : nil }
     }
 
-    /// The conversation. Consecutive messages of one role are one turn, because some providers refuse two; and it begins with the user, because some
-    /// refuse a beginning with the assistant, as a history has that was cut, or a client's greeting.
+    /// The conversation without system messages, as the strictest providers accept it.
+    ///
+    /// Consecutive messages of one role are one turn. Messages of the assistant at the beginning are left out: they come from a history that was cut, or from
+    /// a client's greeting.
     var turns: [(role: Role, texts: [String])] {
         var turns: [(role: Role, texts: [String])] = []
         for message in messages where message.role != .system && !message.content.isEmpty {
@@ -24,7 +26,7 @@ extension Prompt {
 }
 
 extension Prompt {
-    /// The same with one system message, at its beginning, and the conversation in turns (`turns`), as strict chat templates of models want it.
+    /// The prompt with one system message at its beginning and one message for each of `turns`, because some models' chat templates accept nothing else.
     var withStrictRoles: Prompt {
         var prompt = self
         let system = systemTexts

@@ -3,10 +3,10 @@ import JSON
 
 /// Counts of tokens as a provider reports them during one answer.
 ///
-/// Reports are cumulative: a later one replaces each count that it has, as some servers correct their first one. What it has not stays as it was,
-/// and what was never reported is unknown.
+/// Reports are cumulative, and some servers correct earlier ones: a later report replaces each count that it has. The other counts stay as they were. A count
+/// that was never reported is unknown.
 struct UsageTally: Equatable {
-    /// Whether a provider's larger count has the smaller one in it.
+    /// Whether the provider's counts of input and output include smaller ones.
     struct Inclusion: Equatable {
         var inputHasCache: Bool
         var outputHasReasoning: Bool
@@ -18,7 +18,8 @@ struct UsageTally: Equatable {
     var output: Int?
     var reasoning: Int?
 
-    /// A 0 replaces nothing where nothing can have become 0: in the prompt as a whole, and in what was generated. Some servers end with such counts.
+    /// Takes a later report. Some servers end with counts of 0, which are wrong for a prompt and for generated tokens: such a 0 replaces no known count.
+    /// A 0 of one class of the prompt counts when another class is above 0.
     mutating func merge(_ later: UsageTally) {
         let countsInput = [later.input, later.cachedInput, later.cacheWrite].contains { $0 ?? 0 > 0 }
         input.replace(with: later.input, if: countsInput)
@@ -28,8 +29,8 @@ struct UsageTally: Equatable {
         reasoning.replace(with: later.reasoning, if: later.reasoning ?? 0 > 0)
     }
 
-    /// In disjoint classes. An inner count that exceeds its total is cut to it: the total is what is billed.
-    /// - Parameter isFinal: the provider has reported at the end of its answer.
+    /// The counts as classes that do not overlap. A smaller count that exceeds the one that includes it is reduced to it, because the larger one is billed.
+    /// - Parameter isFinal: whether the provider has reported at the end of its answer.
     func classes(_ inclusion: Inclusion, isFinal: Bool) -> TokenUsage {
         var usage = TokenUsage(
             input: input, cachedInput: cachedInput, cacheWrite: cacheWrite, output: output, reasoning: reasoning, isPartial: !isFinal)
@@ -47,12 +48,12 @@ struct UsageTally: Equatable {
 }
 
 extension Int? {
-    /// An unknown count changes nothing; a known one replaces an unknown one in any case.
+    /// An unknown count changes nothing. A known count always replaces an unknown one, and a known one if `isCount`.
     fileprivate mutating func replace(with other: Int?, if isCount: Bool) {
         self = isCount ? other ?? self : self ?? other
     }
 
-    /// The larger of both; what is unknown changes nothing.
+    /// Keeps the larger of both. An unknown count changes nothing.
     mutating func raise(to other: Int?) {
         guard let other, other > self ?? -1 else { return }
         self = other
