@@ -27,7 +27,7 @@ func makeLanguageModel(
     }
 }
 
-/// What the calls of a route share.
+/// The settings and services that the calls of a route share.
 final class ModelRouter: Sendable {
     let route: Route
     let limits: CallLimits
@@ -58,12 +58,12 @@ final class ModelRouter: Sendable {
         return health.order(choices, at: now) { !keys.areRefused(of: $0.name.provider, at: now) }
     }
 
-    /// A prompt in every form that this route's models take: failover needs no more time for it. Any thread.
+    /// A prompt in every form that this route's models accept, so that failover need not encode it. May be called on any thread.
     func encode(_ prompt: Prompt) -> [PromptForm: EncodedPrompt] {
         let forms = Set(route.choices.compactMap { provider(of: $0)?.dialect.promptForm(for: $0) })
         return Dictionary(uniqueKeysWithValues: forms.map { ($0, $0.encode(prompt)) })
     }
 
-    /// nil when the configuration does not know the provider, which its loader rules out.
+    /// nil when the configuration has no such provider; `ModelConfiguration.read` refuses such a route.
     func provider(of choice: ModelChoice) -> Provider? { configuration.providers[choice.name.provider] }
 }

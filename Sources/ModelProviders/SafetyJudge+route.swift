@@ -12,7 +12,7 @@ extension SafetyJudge {
         self.init(
             model: makeLanguageModel(
                 configuration: configuration, route: settings.route, keys: keys, transfers: transfers,
-                // Of its own: a judge that is late costs the turn's model nothing.
+                // The judge has its own health, so that a late judge does not change the order of the models of turns.
                 health: transfers.bind(ProviderHealth(report: report))),
             lowestScore: settings.lowestScore, timeLimit: settings.timeLimit)
     }

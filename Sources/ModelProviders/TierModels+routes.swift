@@ -5,8 +5,8 @@ import TokenRelay
 extension TierModels {
     /// Makes the ports of all routes, and of the parts of them that tiers allow. Turns that may use the same models share one.
     ///
-    /// A route without a model that the tier allows is passed over for the next one: that of the persona, the domain, the tier, the default one.
-    /// When none of them has one, the first is used whole, so that its users are answered; `unusable` has a warning.
+    /// The first route with a model that the tier allows is used: that of the persona, the domain, the tier, or the default one. When none has such a model,
+    /// the first of these routes is used with all its models, so that users are answered; `unusable` has a warning.
     /// - Parameter report: called on the transfers' thread; must not block.
     public static func routes(
         configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferClient,
@@ -33,7 +33,7 @@ extension TierModels {
         }
     }
 
-    /// A line for each tier and route of which it may use no model.
+    /// A line for each tier and each route in which the tier may use no model.
     public static func unusable(_ tiers: TierBook, in configuration: ModelConfiguration) -> [String] {
         tiers.tiers.flatMap { tier -> [String] in
             guard let models = tier.models else { return [] }
@@ -45,7 +45,7 @@ extension TierModels {
                 case .tier, .standard, .judge: break
                 }
             }
-            // Every turn of the tier may use these.
+            // All turns of the tier can use these routes; those of a persona or domain serve some of the turns only.
             let ownRoutes = routes.filter { $0.key == .standard || $0.key == .tier(tier.name) }
             let hasFallback = ownRoutes.contains { $0.route.part(of: models) != nil }
             let instead = hasFallback ? "it gets those of another route" : "it gets all of them"

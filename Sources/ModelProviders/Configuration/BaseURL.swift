@@ -1,7 +1,7 @@
 /// Addresses of providers.
 enum BaseURL {
-    /// An absolute http or https address with a host, without query and without a slash at its end. One without a path gets `path`, because
-    /// people type `http://127.0.0.1:11434`. nil for anything else.
+    /// The address without slashes at its end. One without a path, such as `http://127.0.0.1:11434`, gets `path`. nil when the text is no absolute http or
+    /// https address with a host, or has a query or credentials.
     static func normalized(_ text: String, path defaultPath: String) -> String? {
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.contains(where: { "?#\\\"<>".contains($0) })

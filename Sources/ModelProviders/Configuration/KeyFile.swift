@@ -1,8 +1,8 @@
 import Foundation
 
-/// A file of API keys, one a line; empty lines, and those that begin with `#`, are passed over.
+/// A file of API keys, one a line. Empty lines, and lines that begin with `#`, are ignored.
 enum KeyFile {
-    /// nil when it cannot be read, has no key, or a character that cannot stand in a header.
+    /// nil when the file cannot be read, has no key, or has a character that cannot stand in a header.
     static func read(_ path: String) -> [String]? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         let keys = text.split(whereSeparator: \.isNewline).map { ProviderKeys.trimmed(String($0)) }.filter {

@@ -4,10 +4,10 @@ import JSON
 extension ModelConfiguration {
     /// Reads `deploy/models.json`. `findings` has a line for each error, and is empty exactly when there is a configuration.
     ///
-    /// The environment decides which providers can be used: those whose address is known and whose variables are set. `api_key_env` may be missing
-    /// when the variable that `base_url_env` names overrides the address. A provider marked `stand_in` is used only in routes where no other one
-    /// can be. Where `require_zero_retention` is set, only providers that state it can be used. Unusable choices are left out; a route of which
-    /// none is left is a finding. Client certificates and keys are read from their files.
+    /// A provider can be used when its address is known and its variables are set in the environment. The variable of `api_key_env` may be missing when the
+    /// variable of `base_url_env` overrides the address. With `require_zero_retention`, only providers that state it can be used. Other choices are left
+    /// out, and a route without a choice is a finding. A provider marked `stand_in` is used only in routes in which no other one can be used. Client
+    /// certificates and keys are read from their files.
     public static func read(
         _ file: some Sequence<UInt8>, environment: [String: String]
     ) -> (configuration: ModelConfiguration?, findings: [String]) {
@@ -59,7 +59,7 @@ private struct ModelFileReader {
         return ModelConfiguration(providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits, judge: judge)
     }
 
-    /// The longest that a first token waits for the judge, in milliseconds.
+    /// How long a first token may wait for the judge, in milliseconds.
     private static let longestJudgement = 600
 
     /// nil with a finding when its route is none of the file's.
@@ -123,7 +123,7 @@ private struct ModelFileReader {
             options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)),
             wantsLeastLatency: try json.optional("least_latency") ?? false)
         if choice.wantsLeastLatency, choice.weight != nil { try json.report("weight", .invalid("must not stand beside least_latency")) }
-        // A provider whose dialect is not known has members that are not known, either.
+        // An unknown dialect has members that are not known here.
         if format != nil { try json.rejectUnknown(besides: ["note"]) }
         return choice
     }

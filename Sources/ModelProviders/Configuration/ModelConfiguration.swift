@@ -26,7 +26,7 @@ public struct ModelConfiguration: Sendable, Equatable {
 }
 
 extension ModelConfiguration {
-    /// The highest limit on the tokens of an answer that each model has in any route.
+    /// For each model, the highest limit on the tokens of an answer in all routes.
     public var longestAnswers: [ModelName: Int] {
         let choices = ([defaultRoute] + routes.values).flatMap(\.choices)
         return Dictionary(choices.map { ($0.name, $0.maximumOutputTokens) }) { max($0, $1) }
@@ -46,11 +46,11 @@ public struct JudgeSettings: Sendable, Equatable {
     }
 }
 
-/// Models in the order of the attempts; never empty.
+/// Models in the order in which they are tried; never empty.
 public struct Route: Sendable, Equatable {
     public let first: ModelChoice
     public let others: [ModelChoice]
-    /// A second choice is called beside the first when the first is late; of two answers the faster one is used.
+    /// Whether a second choice is called beside the first when the first is late. The faster one of the answers is used.
     public var isHedged: Bool
 
     /// All, first choice first.
@@ -66,7 +66,7 @@ public struct Route: Sendable, Equatable {
 /// One model of one provider, with the parameters of its requests.
 public struct ModelChoice: Sendable, Equatable {
     public var name: ModelName
-    /// With reasoning, where the provider counts it within. A prompt may lower this limit.
+    /// The limit includes reasoning with providers that count it so. A prompt may lower it.
     public var maximumOutputTokens: Int
     /// nil: not sent; the provider's default applies.
     public var temperature: Double?
@@ -74,9 +74,9 @@ public struct ModelChoice: Sendable, Equatable {
     public var options: [String: JSONValue]
     /// Further members of each request's body, as they are.
     public var parameters: [JSONMember]
-    /// Adjacent choices that have weights are tried in an order drawn by them for each call; nil: in its place.
+    /// Neighbours with weights are tried in an order that is drawn by them for each call; nil: the choice stays in its place.
     public var weight: Int?
-    /// Adjacent choices that want it are tried in the order of their times to the first text.
+    /// Neighbours with this mark are tried in the order of their times to the first text.
     public var wantsLeastLatency: Bool
 
     public init(
@@ -105,17 +105,17 @@ public struct CallLimits: Sendable, Equatable {
     public var silence: Duration
     /// From the finish reason, or a text behind it, to the end mark of the answer or the end of the connection.
     public var endMark: Duration
-    /// Silence after which text that waits to be decided is released (DESIGN, Safety).
+    /// Silence after which text that the receiver holds back is released (DESIGN, Safety).
     public var held: Duration
     /// The whole call.
     public var turn: Duration
     /// UTF-8 bytes of the answer.
     public var answerBytes: Int
-    /// The time from the start within which the error of an only provider is reported (CONTRACT §4); its second attempt must fit into it.
+    /// From the start to the report of the error of a route's only provider, with its second attempt (CONTRACT §4).
     public var refusal: Duration
-    /// The pause before the second attempt at an only provider.
+    /// The pause before the second attempt at a route's only provider.
     public var retryPause: Duration
-    /// The time to wait for the body of an error response.
+    /// From the head of an error response to the end of its body.
     public var refusalBody: Duration
 
     /// The defaults.

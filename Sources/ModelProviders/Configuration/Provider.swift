@@ -33,18 +33,18 @@ public struct Provider: Sendable, Equatable {
     public var dialect: Dialect
     /// Without a slash at its end; the dialect appends its path.
     public var baseURL: String
-    /// The environment variable that holds the key, or several separated by commas; nil: none is sent, unless a dialect has its own settings for it.
+    /// The environment variable with the key, or with several separated by commas; nil: no key is sent, unless a dialect has its own settings for it.
     public var keyVariable: String?
     /// A file of keys, one a line, in place of the variable; read again when it changes.
     public var keyFile: String?
-    /// nil: as the dialect has it.
+    /// nil: that of the dialect.
     public var keyHeader: KeyHeader?
-    /// What only the dialect has.
+    /// Settings that only this dialect has.
     public var settings: [Field] = []
-    /// It keeps neither prompts nor answers, by contract.
+    /// Whether the provider keeps neither prompts nor answers, by contract.
     public var hasZeroRetention = false
     public var headers: [Field] = []
-    /// Further members of each request's body, as they are; a model's own win.
+    /// Further members of each request's body. Those of a model replace them.
     public var parameters: [JSONMember] = []
     public var query: [Field] = []
     /// PEM file of the only authorities to trust; nil: those of the system.
@@ -80,7 +80,8 @@ extension Provider {
         headers.compactMap { field in keys.value(of: field).map { TransferHeader(field.name, $0) } }
     }
 
-    /// The values of the dialect's settings. `value`: of a variable of the environment.
+    /// The values of the dialect's settings.
+    /// - Parameter value: returns the value of a variable of the environment.
     func settings(_ value: (_ variable: String) -> String?) -> [String: String] {
         Dictionary(settings.compactMap { field in field.value(value).map { (field.name, $0) } }) { $1 }
     }

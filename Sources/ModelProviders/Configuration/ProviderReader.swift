@@ -1,15 +1,15 @@
 import JSON
 import TokenRelay
 
-/// A provider as the file and the environment describe it, usable or not.
+/// A provider as the file and the environment describe it. Not every one can be called.
 struct ProviderEntry {
-    /// nil when its address is not known, or when the entry has a finding.
+    /// nil when the address is not known, or when the entry has a finding.
     var provider: Provider?
     var dialect: Dialect
     var isStandIn: Bool
     /// Whether it can be called with the values of the environment.
     var isUsable: Bool
-    /// The setting that would make it usable.
+    /// The setting that is missing for that.
     var remedy: String
 }
 
@@ -98,7 +98,7 @@ struct ProviderReader {
         return variable.flatMap { environment[$0] }.map { ProviderKeys.split($0) } ?? []
     }
 
-    /// The first variable that is needed and not set. Checks the values of the others.
+    /// The first required variable that is not set. Checks the values of the others.
     private mutating func missingVariable(_ variables: [String], optional: String?) -> String? {
         var missing: String?
         for variable in variables {
@@ -142,7 +142,7 @@ extension ProviderReader {
         return fields
     }
 
-    /// The dialect's own members: `NAME`, or the variable that `NAME_env` names. A setting that is required is either of them.
+    /// The dialect's own members: `NAME`, or the variable that `NAME_env` names. A required setting has one of them.
     private func settings(of dialect: Dialect) throws(JSONFinding) -> [Provider.Field] {
         var fields: [Provider.Field] = []
         for setting in dialect.format.settings {

@@ -89,12 +89,12 @@ extension Dialect {
     func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { format.error(head, body: body) }
 }
 
-/// How a prompt is written: in the same way for many models.
+/// The way in which a prompt is written, which many models share.
 struct PromptForm: Hashable, Sendable {
     var dialect: Dialect
     var hasCacheMarks = false
 
-    /// The prompt in this form, to be put into the requests of a call. Takes time that grows with the prompt: not for the transfers' thread.
+    /// Writes the prompt for the requests of a call. The time grows with the prompt, so it is not called on the transfers' thread.
     func encode(_ prompt: Prompt) -> EncodedPrompt {
         let format = dialect.format
         return EncodedPrompt(
@@ -103,7 +103,7 @@ struct PromptForm: Hashable, Sendable {
     }
 }
 
-/// A prompt in a dialect's words.
+/// A prompt in a dialect's form.
 struct EncodedPrompt: Sendable {
     /// Members of the body's object, without its braces.
     var members: [UInt8]

@@ -2,24 +2,24 @@ import CoachCore
 import JSON
 import TokenRelay
 
-/// What a dialect consists of. All functions are pure.
+/// The parts of a dialect. All functions are pure.
 protocol WireFormat: Sendable {
     /// Its name in `deploy/models.json`.
     static var name: String { get }
-    /// The path of a base address that has none: people type `http://127.0.0.1:11434`.
+    /// The path of a base address that has none (`BaseURL.normalized`).
     static var basePath: String { get }
     /// How a request carries the key unless the provider's entry says otherwise.
     static var keyHeader: Provider.KeyHeader { get }
-    /// Members that only this dialect has in a provider's entry; each may also name a variable of the environment (`NAME_env`).
+    /// Members that only this dialect has in a provider's entry. Each may also be a variable of the environment, which `NAME_env` names.
     static var settings: [DialectSetting] { get }
-    /// Reads what only this dialect has in a model's entry of a route.
+    /// Reads the members that only this dialect has in a model's entry of a route.
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
     /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
-    /// Reserved members that a server may refuse and that are not needed: `null` in `parameters` leaves them out.
+    /// Reserved members that are not necessary and that a server may refuse: `null` in `parameters` leaves them out.
     static var omittable: Set<String> { get }
-    /// Whether the member of the body that forbids the provider to keep prompts differs from server to server, so that the provider's entry must
-    /// state it in `parameters`. Else the dialect sends it, or has none.
+    /// Whether the provider's entry must state in `parameters` the member that forbids the provider to keep prompts, because servers have different ones.
+    /// Other dialects send it themselves, or have none.
     static var needsStatedOptOut: Bool { get }
     /// Type of the streamed answer.
     static var mediaType: String { get }
@@ -28,7 +28,7 @@ protocol WireFormat: Sendable {
 
     /// The prompt's members of the body, without braces: the only part whose length grows with it.
     static func encode(_ prompt: Prompt) -> [UInt8]
-    /// The same with marks for the provider's cache, where a model may refuse them.
+    /// The same members with marks for the provider's cache, which some models refuse.
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8]
     /// Whether a model takes these marks.
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool
@@ -36,18 +36,18 @@ protocol WireFormat: Sendable {
     static func write(_ call: DialectCall, to json: inout JSONWriter)
     /// The path below the base address, encoded, and the parameters of the URL.
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)])
-    /// Signs a request instead of sending the key with it. False: nothing was done.
+    /// Signs a request, which then carries no key. False: the request is unchanged, and is sent with the key.
     static func sign(_ request: inout TransferRequest, _ call: DialectCall, key: String?, at now: Timestamp) -> Bool
 
-    /// The key that a provider's settings make, in place of one of its own; nil: none.
+    /// The key that the provider's settings contain, for a provider without a variable or a file of keys; nil: none.
     static func key(in settings: [String: String]) -> String?
-    /// Whether a key has a form that the dialect can send. Another one is a mistake, and never sent.
+    /// Whether a key has a form that the dialect can send. Other keys are mistakes and are never sent.
     static func isKey(_ key: String) -> Bool
 
-    /// The text that names a model's family, on which the reading of its answers may depend: the model's own name, unless the entry states another.
+    /// The name of a model's family, on which the reading of its answers may depend: the model's own name, unless the entry states another.
     static func family(of model: String, options: [String: JSONValue]) -> String
     static func makeReader(model: String) -> any AnswerReader
-    /// What an error response says.
+    /// Reads an error response.
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError
 }
 
@@ -68,15 +68,15 @@ extension WireFormat {
     static var needsStatedOptOut: Bool { false }
 }
 
-/// A member of a provider's entry that one dialect has.
+/// A member of a provider's entry that only one dialect has.
 struct DialectSetting: Sendable {
     var name: String
     var isRequired = false
-    /// A secret is only taken from the environment.
+    /// Whether it is taken from the environment only.
     var isSecret = false
 }
 
-/// What a request is written of, beside the prompt.
+/// The content of a request beside the prompt.
 struct DialectCall: Sendable {
     var model: String
     var maximumOutputTokens: Int
