@@ -77,7 +77,7 @@ struct FigureCursor {
     /// Whether PostgreSQL can read the text as a key of this kind.
     private static func isKey(_ text: String, _ kind: FigureColumn.Kind) -> Bool {
         switch kind {
-        case .time: Int64(text).map { (0..<253_402_300_800_000_000).contains($0) } ?? false
+        case .time: Int64(text).map { PageCursor.times.contains($0) } ?? false
         case .id: UUID(canonical: text) != nil
         case .domain: Domain(rawValue: text) != nil
         case .integer: Int64(text) != nil

@@ -35,10 +35,13 @@ struct PageCursor: Equatable {
 }
 
 extension PageCursor {
-    /// The key as a time, for a list that is sorted by time. Throws `InvalidCursor` outside the years 1970 to 9999.
+    /// The keys that are times, in microseconds since 1970: those of the years 1970 to 9999.
+    static let times: Range<Int64> = 0..<253_402_300_800_000_000
+
+    /// The key as a time, for a list that is sorted by time. Throws `InvalidCursor` when it is not in `times`.
     var timestamp: Query {
         get throws(InvalidCursor) {
-            guard (0..<253_402_300_800_000_000).contains(key) else { throw InvalidCursor() }
+            guard Self.times.contains(key) else { throw InvalidCursor() }
             return "timestamptz 'epoch' + \(key)::bigint * interval '1 microsecond'"
         }
     }
