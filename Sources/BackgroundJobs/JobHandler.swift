@@ -11,10 +11,9 @@ public struct JobHandler: Sendable {
     let run: @Sendable (Job) async throws -> Void
 
     /// - Parameters:
-    ///   - payload: parses the job's payload; nil when it is invalid: then the job fails for good.
-    ///   - run: returns when the job is done. Must react to cancellation. Its errors are logged and stored with the job, so they must not
-    ///     contain
-    ///     user data. `JobRejected` fails the job for good; after any other error it is tried again.
+    ///   - payload: parses the job's payload. It returns nil when the payload is invalid; the job then fails for good.
+    ///   - run: returns when the job is done. It must react to cancellation. Its errors are logged and stored with the job, so they must not contain user
+    ///     data. After `JobRejected` the job fails for good; after another error it is tried again.
     public init<Payload: Sendable>(
         _ kind: JobKind, concurrency: Int, timeLimit: Duration = .seconds(600), payload: @escaping @Sendable (Job) -> Payload?,
         run: @escaping @Sendable (Payload) async throws -> Void

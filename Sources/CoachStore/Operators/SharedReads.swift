@@ -1,7 +1,7 @@
-/// Reads whose value is the same for every caller: several that ask for one at the same time, or soon after, get it from one read.
+/// Reads whose value is the same for every caller. Callers that ask for a value at the same time, or soon after, share one read.
 ///
-/// An error is shared with those who wait, too, and kept for nobody: a read that timed out is not repeated by all of them at once. Only an error that
-/// concerns its caller alone, such as one about their rights, leaves the others to read for themselves.
+/// Callers that wait for a read also share its error, so that not all of them repeat a read that timed out. Later callers read again. After an error that
+/// concerns one caller only, such as one about their rights, the others read for themselves.
 actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
     private struct Entry {
         let number: Int
@@ -16,10 +16,10 @@ actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
     private var next = 0
 
     /// - Parameters:
-    ///   - lifetime: how long a value serves others after it was read.
-    ///   - capacity: keys at a time; those beyond are read by each caller.
+    ///   - lifetime: how long a value is shared after it was read.
+    ///   - capacity: the number of keys whose reads are shared at a time; each caller reads further keys for itself.
     ///   - isOwn: true for errors that concern only the caller whose read failed.
-    ///   - isKept: false for values that only those who wait for them may share, because of their size.
+    ///   - isKept: false for values that are too large to keep, so that only the callers that wait for them share them.
     init(
         lifetime: Duration, capacity: Int, isOwn: @escaping @Sendable (any Error) -> Bool, isKept: @escaping @Sendable (Value) -> Bool
     ) {
@@ -29,7 +29,7 @@ actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
         self.isKept = isKept
     }
 
-    /// The value of a key, by `read` unless another caller's read serves.
+    /// The value of a key: from the read of another caller if there is one, else by `read`.
     func value(of key: Key, read: @escaping @Sendable () async throws -> Value) async throws -> Value {
         if let entry = entries[key] {
             do { return try await entry.read.value } catch { guard isOwn(error) else { throw error } }
@@ -37,7 +37,7 @@ actor SharedReads<Key: Hashable & Sendable, Value: Sendable> {
         }
         guard entries.count < capacity else { return try await read() }
         next += 1
-        // Not cancelled with its caller: others may wait for it.
+        // Not cancelled with its caller, because others may wait for it.
         let entry = Entry(number: next, read: Task { try await read() })
         entries[key] = entry
         do {

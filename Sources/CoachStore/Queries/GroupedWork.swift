@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Does work on items in groups, one after the other, as databases commit: what comes while a group is being worked on waits, and makes the next
-/// one. An item that comes alone waits for nothing.
+/// Does work on items in groups, one group at a time. Items that come during the work on a group wait and form the next group. An item that comes alone
+/// does not wait.
 final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
-    /// The values of a group, in the order of its items. What it throws is thrown for each of them.
+    /// Returns the values of a group, in the order of its items. Its error is thrown for each of them.
     typealias Work = @Sendable (_ group: [Item]) async throws -> [Value]
 
     private struct Waiting {
@@ -25,7 +25,7 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
         self.work = work
     }
 
-    /// The value of an item. Work does not end when the caller's task is cancelled: others depend on it.
+    /// The value of an item. Cancellation of the caller does not end the work, because other callers wait for the same group.
     func value(_ item: Item) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let isToStart = state.withLock { state in
@@ -33,6 +33,7 @@ final class GroupedWork<Item: Sendable, Value: Sendable>: Sendable {
                 defer { state.isRunning = true }
                 return !state.isRunning
             }
+            // Nothing cancels it: it ends when no item waits.
             if isToStart { Task { await run() } }
         }
     }

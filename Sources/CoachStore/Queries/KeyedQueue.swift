@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Runs work of the same key one after the other, in the order in which it came, and work of different keys at once.
+/// Runs work of the same key one after the other, in the order of the calls, and work of different keys at the same time.
 final class KeyedQueue<Key: Hashable & Sendable>: Sendable {
-    /// Those who wait, of each key with running work.
+    /// For each key with running work, the callers that wait for its end.
     private let waiting = Mutex<[Key: [CheckedContinuation<Void, Never>]]>([:])
 
-    /// Work that waits does not end when it is cancelled: it runs when its turn has come, and notices then.
+    /// A call that is cancelled while it waits stays in the queue. Its work runs in its turn, and can notice the cancellation then.
     func run<Value>(_ key: Key, _ work: () async throws -> Value) async rethrows -> Value {
         await begin(key)
         defer { end(key) }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A folder of records that wait on disk for the database, one file each, with mode 0600. `FileReceiptSpool` and `FileCallSpool` are built on it.
 public final class SpoolFolder: Sendable {
-    /// A file that is not what the folder is for: truncated by a crash, or written by someone else. It is kept.
+    /// A file without a record of the folder's type: truncated by a crash, or written by another program. It is kept.
     public struct Unreadable: Sendable, Equatable {
         public var path: String
         public var reason: String
@@ -14,19 +14,19 @@ public final class SpoolFolder: Sendable {
     private let folder: URL
     private let content: String
     private let kept = Mutex(0)
-    /// Names of the unfinished files that this process is writing: nobody else may read or remove them.
+    /// The names of the unfinished files that this process is writing. Other calls must not read or remove them.
     private let writing = Mutex<Set<String>>([])
     private static let rejected = ".rejected"
 
     /// - Parameters:
     ///   - folder: created if missing.
-    ///   - content: what the files are: the end of their names.
+    ///   - content: the name of the record's type, with which the names of the files end.
     /// - Throws: `FileFault`.
     init(_ folder: URL, content: String) throws {
         self.folder = folder
         self.content = content
         try DurableFile.makeFolder(folder)
-        // What the process before rejected is tried once more: this one may be of a later version.
+        // Files that an earlier process rejected are tried once more, because this process may have a later version.
         for name in try DurableFile.names(in: folder) where name.hasSuffix(Self.rejected) {
             let file = folder.appendingPathComponent(name).path
             rename(file, String(file.dropLast(Self.rejected.count)))
@@ -61,7 +61,7 @@ public final class SpoolFolder: Sendable {
         var stored: [(handle: ReceiptSpool.Handle, value: Value)] = []
         var unreadable: [Unreadable] = []
         for name in try DurableFile.names(in: folder) where !name.hasSuffix(Self.rejected) {
-            // One that is no longer being written has been renamed or removed since the folder was listed, so it is not found below.
+            // A file whose writing ended since the folder was listed has another name now, or none, so it is not found below.
             if writing.withLock({ $0.contains(name) }) { continue }
             let file = folder.appendingPathComponent(name)
             do {
@@ -77,7 +77,7 @@ public final class SpoolFolder: Sendable {
         return (stored, unreadable)
     }
 
-    /// A unique file name. Names sort by time: microseconds, then a number within the process, then the label.
+    /// A unique file name: the time in microseconds, a number within the process, and the label. So names sort by time.
     private func nextName(_ label: String) -> String {
         let number = kept.withLock { kept in
             kept += 1
