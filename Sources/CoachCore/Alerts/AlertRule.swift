@@ -12,7 +12,7 @@ public struct AlertRule: Sendable, Equatable {
         /// Attempts that ended with an error, of all in the window.
         case errorShare = "error_share"
         case firstTokenP95 = "first_token_p95_ms"
-        /// The largest share that is taken of a day's budget of the installation, a tier or a persona: what is above is a soft limit.
+        /// The largest used share of a day's budget of the installation, a tier or a persona. The threshold of a rule is a soft limit.
         case budgetShare = "budget_share"
         /// The largest share that a user has used today of their own budgets of the day and of the month.
         case userBudgetShare = "user_budget_share"
@@ -21,7 +21,7 @@ public struct AlertRule: Sendable, Equatable {
         case jobLag = "job_lag_seconds"
         /// Providers' models that are tried after the others, on any instance.
         case openCircuits = "open_circuits"
-        /// How long ago the oldest event of a webhook, a store's or to others, was received whose work is due and not done. Retries do not reset it.
+        /// The age of the oldest event of webhooks, received from stores or to be sent to others, whose work is due and not done. Retries do not reset it.
         case webhookLag = "webhook_lag_seconds"
         /// Receipts on disk that wait for the database, of all instances.
         case spooledReceipts = "spooled_receipts"

@@ -1,9 +1,9 @@
 /// Port to record model calls in the ledger before their requests leave. `CoachStore` implements it on PostgreSQL. The first call of a turn's attempt
 /// is recorded by `begin_turn`; all of them end with the receipt of their turn or summary.
 public struct CallLedger: Sendable {
-    /// How long a request waits for its record in the database: many times what the statement takes ...
+    /// How long a request waits for its record in the database: many times the usual time of the statement.
     public static let timeout = Duration.milliseconds(250)
-    /// ... then for the one on disk: together so little that a rejection is still reported in time (CONTRACT §4).
+    /// How long it waits for the record on disk, if that of the database failed. Both times together still allow a rejection in time (CONTRACT §4).
     public static let diskTimeout = Duration.milliseconds(250)
 
     /// Records a call; idempotent. False when its turn has been removed, so that there is nothing to record. Throws `StoreFault`.
@@ -47,7 +47,7 @@ public struct BilledCall: Sendable, Equatable {
     /// Its number among the calls of the attempt.
     public var number: Int
     public var purpose: CallPurpose
-    /// nil: it is not known which of several it is.
+    /// nil when it is not known which of several models it was.
     public var name: ModelName?
     /// nil when the provider did not accept the call.
     public var bill: TurnBill?

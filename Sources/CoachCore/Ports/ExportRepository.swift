@@ -1,10 +1,11 @@
 import Foundation
 import JSON
 
-/// Port to what a user has in lists, in an order that does not change. Deleted conversations and messages are there as long as they are kept.
+/// Port to the lists of a user's data, each in an order that does not change. They include deleted conversations and messages that are still kept.
 /// `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
+///
+/// A closure with `after` returns the elements after that one; nil: from the first.
 public struct ExportRepository: Sendable {
-    /// Those after an id; nil: from the first.
     public var conversations: @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord]
     public var messages: @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage]
     /// Every decision, not only the latest of each kind.
@@ -13,11 +14,11 @@ public struct ExportRepository: Sendable {
     public var redemptions: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption]
     /// The user's own.
     public var personas: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
-    /// Those of a list after a key.
+    /// The rows of a list after the row with this key.
     public var rows: @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
-    /// The avatar of the first of the user's own personas after one that has an avatar.
+    /// The next of the user's own personas that has an avatar, with the avatar.
     public var avatar: @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?
-    /// Neither suspended nor removed. False before a removal takes the first row.
+    /// Whether the user is neither suspended nor removed. False from before the removal of the first row.
     public var isUserActive: @Sendable (Caller) async throws -> Bool
 
     public init(

@@ -71,11 +71,11 @@ public struct FigureQuery: Sendable, Hashable {
 
 /// Which calls are wanted.
 public struct CallQuery: Sendable, Equatable {
-    /// As in `FigureQuery`.
-    public var period: Range<Date>
     /// The value of `error_code` that stands for any.
     public static let anyError = "*"
 
+    /// As in `FigureQuery`.
+    public var period: Range<Date>
     /// Values of keys of `Figure.costs`, of `error_code` and of `error`; nil: none.
     public var filter: [String: String?]
 

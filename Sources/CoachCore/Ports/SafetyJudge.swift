@@ -1,4 +1,4 @@
-/// A second assessment of messages whose score is below the card's threshold: a model that may raise the tier, and lowers nothing.
+/// A model that assesses messages whose score is below the threshold of the card a second time. It may raise the tier, and never lowers it.
 public struct SafetyJudge: Sendable {
     /// Prefix of the pattern ids that mark an assessment as raised by the judge.
     static let patternPrefix = "judge."

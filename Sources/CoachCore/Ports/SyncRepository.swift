@@ -1,7 +1,7 @@
 /// Port to the changes of all of a user's rows, for clients that keep a copy. `CoachStore` implements it on PostgreSQL.
 public struct SyncRepository: Sendable {
-    /// Changes after `since` (nil: everything): those of the user's own rows in the order of their commits, then those of personas in the order of
-    /// theirs. A row that changed several times is there once. Throws `StoreFault` and `InvalidChangeToken`.
+    /// Changes after `since`; nil: all. First those of the user's own rows in the order of their commits, then those of personas in the order of theirs.
+    /// A row that has changed several times comes once. Throws `StoreFault` and `InvalidChangeToken`.
     public var changes: @Sendable (Caller, _ since: String?, _ limit: Int) async throws -> SyncPage
 
     public init(changes: @escaping @Sendable (Caller, _ since: String?, _ limit: Int) async throws -> SyncPage) {
@@ -12,14 +12,14 @@ public struct SyncRepository: Sendable {
 /// One changed row in its current state.
 public enum SyncChange: Sendable, Equatable {
     case profile(ContextProfileVersion)
-    /// With `deletedAt` for a deleted one, of which the client drops the messages, too.
+    /// A deleted one has `deletedAt`; the client then removes its messages too.
     case conversation(ConversationRecord)
     case message(MessageRecord, in: ConversationID)
-    /// One that the user may talk to, of another creator.
+    /// A persona of another creator that the user may talk to.
     case persona(PublishedPersona)
-    /// The draft of one of the user's own.
+    /// The draft of one of the user's own personas.
     case ownPersona(PersonaRecord)
-    /// One that is gone, or that the user may begin no conversation with any more.
+    /// A persona that is deleted, or with which the user may not begin a conversation any more.
     case personaRemoved(PersonaID)
 }
 

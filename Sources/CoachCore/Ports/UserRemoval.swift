@@ -11,7 +11,7 @@ public struct UserRemoval: Sendable {
         case removed
     }
 
-    /// Those of the users whose removal was begun.
+    /// Returns those of the users whose removal has begun.
     public var removed: @Sendable (_ users: [UserID]) async throws -> [UserID]
     /// Removes a part of the user's rows in one transaction.
     public var removePart: @Sendable (UserID) async throws -> Progress

@@ -4,17 +4,17 @@
 /// scripts (Greek and Cyrillic letters of two bytes: 0.5 to 1 token each; CJK ideographs of three bytes: 1 to 1.5 tokens each). The
 /// estimate tends to be high, because it is charged to a budget.
 ///
-/// `gateway.estimate_tokens` is the same rule for stored messages: PostgreSQL counts bytes and characters at no cost, and nothing else.
+/// `gateway.estimate_tokens` is the same rule for stored messages. It uses bytes and characters only, because PostgreSQL counts these cheaply.
 public enum TokenEstimate {
     /// Tokens for the role and delimiters of one message (OpenAI's cookbook counts 3 per message, and 3 for the start of the reply).
     public static let perMessage = 4
 
-    /// The most output tokens that a request asks for, unless the model's entry in `deploy/models.json` says otherwise.
+    /// The limit on the output tokens of a request whose model has none in `deploy/models.json`.
     public static let longestAnswer = 1_024
-    /// A report is believed up to so many times the estimate, for the output at least so many times the model's longest answer: no prompt has more tokens
-    /// than bytes, of which an estimated token has at most four; a model may reason out of sight, and providers count that within the requested limit ...
+    /// How many times the estimate a report may be. A prompt has at most one token for each byte, and an estimated token stands for at most four bytes.
+    /// The output may be as many times the model's longest answer, because a model may reason without sending the reasoning.
     static let highestRatio = 4
-    /// ... and for the input so many tokens more: templates, and texts that providers and proxies add.
+    /// Input tokens that a report may have beyond that, for templates and for texts that providers and proxies add.
     static let addedInput = 8_192
 
     /// Estimated tokens of a UTF-8 text, rounded up: 0.25 for a character of one byte, 0.875 of two, 1.5 of three, 2.125 of four.
@@ -36,7 +36,9 @@ public enum TokenEstimate {
     }
 
     /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
-    /// `withheldBytes` of the model's text are not in `answer`; of its reasoning only the number of bytes is known.
+    /// - Parameters:
+    ///   - withheldBytes: UTF-8 bytes of the model's text that are not in `answer`.
+    ///   - reasoningBytes: UTF-8 bytes of its reasoning.
     @inlinable
     public static func usage(
         promptTokens: Int, answer: some Sequence<UInt8>, withheldBytes: Int = 0, reasoningBytes: Int = 0
@@ -45,8 +47,8 @@ public enum TokenEstimate {
         return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: (reasoningBytes + 3) / 4)
     }
 
-    /// What can be true of a provider's report on a call with this estimate; a count above the bounds is unknown, and so the estimate is billed. So is a
-    /// count of 0 at the end of an answer, where there was a prompt or text.
+    /// A provider's report on a call, with implausible counts as unknown, so that the estimate is billed for them. A count is implausible when it is above
+    /// the bounds, or when a final report has 0 for a prompt or text that was there.
     /// - Parameter longestAnswer: in tokens, with reasoning.
     public static func plausible(
         _ reported: TokenUsage, for estimate: TokenUsage, longestAnswer: Int = TokenEstimate.longestAnswer

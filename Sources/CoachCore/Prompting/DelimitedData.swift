@@ -14,8 +14,8 @@ enum DelimitedData {
         return "<\(tag)>\n\(lines.joined(separator: "\n"))\n</\(tag)>"
     }
 
-    /// The end of each message of a conversation, of at most `limit` Unicode scalars: what it asks stands there. Each is an element of its own that its
-    /// text cannot close: a line break must not begin a message of somebody else's.
+    /// The end of each message of a conversation, where its question usually stands. Each message is an element that its text cannot close, so that no text
+    /// can pretend to be a message of the other role. `limit` is in Unicode scalars per message.
     static func messages(_ messages: [HistoryMessage], tag: String, limit: Int) -> String {
         let elements = messages.map { message in
             let end = String(String.UnicodeScalarView(message.content.unicodeScalars.suffix(limit)))

@@ -1,14 +1,15 @@
-/// Which provider's answer a model call has, and which of its requests came to nothing. Pure; part of what reads the updates of a call.
+/// Which model answers a model call, and which of the call's requests are not used. Made from the call's updates. Pure.
 public struct CallTally: Sendable, Equatable {
-    /// The model that accepted the call last; nil before. It stays while the answer is void.
+    /// The model that accepted a request last, even if that request is not used any more; nil when none has accepted one.
     public private(set) var acceptedBy: ModelName?
     /// As reported by that model's provider.
     public private(set) var usage = TokenUsage()
     /// UTF-8 bytes of reasoning that it has sent.
     public private(set) var reasoningBytes = 0
-    /// Requests whose answers are not used, in the order in which that was known.
+    /// Requests whose answers are not used, in the order in which they were reported.
     public private(set) var unusedCalls: [UnusedCall] = []
-    /// The call that `acceptedBy` accepted is among the unused ones, where it may be as refused after all, and none was accepted after it.
+    /// Whether the request that `acceptedBy` accepted is among the unused ones, and none was accepted after it. It may be there as refused, because its answer
+    /// was an error.
     private var isVoid = false
 
     public init() {}
@@ -42,11 +43,11 @@ public struct CallTally: Sendable, Equatable {
         if let bytes = update.reasoningBytes { reasoned(bytes) }
     }
 
-    /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
+    /// The requests of a model call that has ended: the one that counts as the answer's, and the others. `answeredBy` is nil when no model accepted one.
     public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, unusedCalls: [UnusedCall]) {
         var others = unusedCalls
         if let answeredBy { return (answeredBy, usage, reasoningBytes, others) }
-        // No later one was accepted, so the last accepted one is billed as the answer's; else its row stands for the last request.
+        // Without an answer, the last accepted request is billed as the answer's. Without an accepted one, the answer's row stands for the last request.
         guard let last = others.takeLastAccepted() else { return (nil, usage, 0, Array(others.dropLast())) }
         return (last.name, last.usage, last.reasoningBytes, others)
     }

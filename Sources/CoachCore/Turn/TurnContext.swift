@@ -5,7 +5,7 @@ public struct TurnContext: Sendable, Equatable {
     public var day: CalendarDay
     /// Name of the user's tier.
     public var tier: String
-    /// False when the user is in danger and has spent what is allowed past the limits: the fixed text is the answer (CONTRACT §4).
+    /// False when the user is in danger and has used all that is allowed beyond the limits. The fixed text is the answer then (CONTRACT §4).
     public var callsModel: Bool
     /// What users entered about themselves; nil when there is nothing.
     public var profile: ContextProfile?
@@ -19,11 +19,11 @@ public struct TurnContext: Sendable, Equatable {
     public var persona: Persona?
     /// The user's stored level with this persona, before this message.
     public var safetyLevel: SafetyLevel
-    /// The risk of the message as an earlier attempt has decided it, when the message is answered again. `safetyLevel` has it in it.
+    /// When the message is answered again, its risk as an earlier attempt has assessed it, which `safetyLevel` includes.
     public var earlierRisk: RiskAssessment?
     /// The conversation's current domain; nil at its start.
     public var conversationDomain: Domain?
-    /// The domain pinned by the request; a retry takes it from the original request.
+    /// The domain pinned by the request. A retry has that of the original request.
     public var pinnedDomain: Domain?
     /// From the user's profile. Selects crisis resources.
     public var region: Region
@@ -40,8 +40,7 @@ public struct TurnContext: Sendable, Equatable {
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil,
-        region: Region = .unknown,
-        turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
+        region: Region = .unknown, turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
         self.day = day
@@ -67,7 +66,7 @@ extension TurnContext {
     /// Whether messages are neither in the history nor in the summary.
     public var needsSummary: Bool { unsummarised.map { $0 > history.count } ?? false }
 
-    /// The context with what the client sent: of its messages the newest that fit into the tier's history.
+    /// The context with the messages that the client has sent. The history keeps the newest messages that fit into the tier's limit.
     public func adding(_ supplied: SuppliedContext?, within limit: Tier.History) -> TurnContext {
         guard let supplied else { return self }
         var context = self
@@ -100,7 +99,7 @@ public struct TurnIdentity: Sendable, Hashable {
         self.attempt = attempt
     }
 
-    /// By the turn alone, for speed: a turn has few attempts, and the other ids follow from it.
+    /// Hashes the turn's id only, for speed: a turn has few attempts, and the other ids follow from it.
     public func hash(into hasher: inout Hasher) { hasher.combine(turnID) }
 }
 

@@ -10,7 +10,7 @@ public struct TurnFacts: Sendable, Equatable {
     public var model: ModelName
     /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// Before the message; `calm` when it is not known, as of a replay. Above it, an error has crisis resources.
+    /// The level before the message; `calm` when it is not known, such as for a replay. An error has crisis resources when the level is above `calm`.
     public var storedLevel = SafetyLevel.calm
     /// Selects crisis resources.
     public var region: Region
@@ -20,7 +20,7 @@ public struct TurnFacts: Sendable, Equatable {
     public var summaryTokens: Int?
     /// Unix seconds at which the attempt began; nil when it is not known.
     public var startedAt: Int?
-    /// The model calls before that of the answer: the judge's.
+    /// The model calls before that of the answer, such as the judge's.
     public var earlierCalls: [BilledCall] = []
 
     public init(
