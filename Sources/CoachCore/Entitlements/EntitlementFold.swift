@@ -8,7 +8,8 @@
 public struct EntitlementFold: Equatable, Sendable {
     private(set) var purchases: [Purchase] = []
     private(set) var identities = SubscriberIdentities()
-    /// Purchases that another one replaced, by their original transactions, and since when. They stay over, whatever their store says later.
+    /// Purchases that another one has replaced, by their original transactions, with the time of the replacement. Later events of the store do not make them
+    /// valid again.
     private(set) var replaced: [PurchaseReference: BillingInstant] = [:]
     /// The payments of invoices, by invoice.
     private(set) var payments: [String: String] = [:]
@@ -60,7 +61,7 @@ public struct EntitlementFold: Equatable, Sendable {
 
     private static func ordered(_ events: some Sequence<BillingEvent>) -> [BillingEvent] {
         let events = Array(events)
-        // Their places are sorted, because to move an event costs more than to compare two.
+        // Sorts the indices, because moving an event costs more than comparing two.
         let positions = events.map(\.position)
         var seen: Set<BillingEvent.Key> = []
         return positions.indices.sorted { positions[$0] < positions[$1] }
@@ -195,8 +196,7 @@ extension EntitlementFold {
         }
     }
 
-    /// Before a snapshot is taken over. What an operator took away stays known also while the purchase is not listed, so that it is still revoked
-    /// when it is listed again.
+    /// Removes purchases that a snapshot does not list. One that an operator has revoked is ended but kept, so that it is still revoked when listed again.
     private mutating func removeUnlisted(_ observations: [PurchaseObservation], of owner: SubscriberID, at instant: BillingInstant) {
         let isGone = { (purchase: Purchase) in
             purchase.reference.store != .manual && !purchase.isDirect && !purchase.isUnlisted(in: observations, at: instant)
@@ -207,8 +207,8 @@ extension EntitlementFold {
         }
     }
 
-    /// Removes what is known of a purchase that the snapshot lists. Also that of another subscriber: the event of a transfer may have been lost, and
-    /// RevenueCat's newest answer tells whose the purchase is.
+    /// Removes what is known of a purchase that the snapshot lists, also as a purchase of another subscriber: the event of a transfer may have been lost, and
+    /// RevenueCat's newest answer names the right owner.
     private mutating func removeListed(_ observation: PurchaseObservation, owner: SubscriberID) {
         guard let match = index(of: observation.reference, product: observation.period.product, owner: owner),
             !purchases[match].isGrant(beside: observation)
@@ -265,7 +265,7 @@ extension EntitlementFold {
         purchases = purchases.filter { !(isObsolete($0) && isSame($0.owner, owner)) }
     }
 
-    /// Ends what a change of product replaced, after an event of this purchase: either the new one's, or that of the change, which can be later.
+    /// Ends the purchase that a change of product has replaced. The event is that of the new purchase, or that of the change, which can come later.
     private mutating func settleChanges(_ event: PurchaseEvent, of purchase: Int, at instant: BillingInstant) {
         switch event {
         case .purchased, .renewed:

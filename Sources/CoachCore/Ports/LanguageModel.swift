@@ -2,12 +2,13 @@
 public struct LanguageModel: Sendable {
     /// First choice of the route, reported in the `start` event.
     public var firstChoice: ModelName
-    /// What gets the updates of a call. It must not block.
+    /// Receives the updates of a call. It must not block.
     public typealias Receiver = @Sendable (ModelUpdate) -> ReleaseState
 
-    /// Called before each request of a call but its first leaves, on the thread of the updates. It must not block, and it calls `proceed` once,
-    /// from any thread, soon in any case. With `true` the request leaves, unless the call has ended or gone on meanwhile; with `false` it does not,
-    /// and the call ends: the next choice's request would wait as long.
+    /// Called before each request of a call except the first, on the thread of the updates. It must not block.
+    ///
+    /// It calls `proceed` soon and once, from any thread. With `true` the request leaves, unless the call has ended or asked another choice meanwhile. With
+    /// `false` the call ends without the request, because a request to the next choice would wait just as long.
     public typealias BeforeRequest = @Sendable (_ proceed: @escaping @Sendable (_ mayLeave: Bool) -> Void) -> Void
 
     /// Starts a call and returns without waiting. Calls the receiver in order, on one thread, with one non-empty update for all data received
@@ -23,7 +24,7 @@ public struct LanguageModel: Sendable {
 }
 
 extension LanguageModel {
-    /// The same that calls no provider: it fails at once.
+    /// The same port, whose calls fail at once without a request.
     public var silenced: LanguageModel {
         LanguageModel(firstChoice: firstChoice) { _, _, emit in
             _ = emit(ModelUpdate(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
@@ -32,8 +33,8 @@ extension LanguageModel {
     }
 }
 
-/// Chooses the models of a turn: the route of its persona, else of its domain, else of its tier, else the default one; of the first route that has
-/// any, those that the tier allows, in the route's order.
+/// Chooses the models of a turn: those that the tier allows, from the first of these routes that has such models: the persona's, the domain's, the tier's,
+/// the default one.
 public struct TierModels: Sendable {
     /// The time limit of a turn's call of a model, all attempts included.
     public var callLimit: Duration
@@ -45,17 +46,17 @@ public struct TierModels: Sendable {
     }
 
     /// How long a turn may take beside its call: a judge's call before it, and the attempts to save its end.
-    private static let besides = Duration.seconds(20)
+    private static let timeBesideCall = Duration.seconds(20)
 
-    /// A turn that runs is over after that.
-    public var longestTurn: Duration { callLimit + Self.besides }
+    /// The longest time from the start of a turn to its end.
+    public var longestTurn: Duration { callLimit + Self.timeBesideCall }
 }
 
-/// What has become of a call's text so far.
+/// Which part of a call's text the receiver has released so far.
 public struct ReleaseState: Sendable, Equatable {
-    /// Some of it was released, so no other provider may begin the answer anew.
+    /// Whether some text was released, so that no other provider may begin the answer again.
     public var isReleased: Bool
-    /// Some of it waits to be decided, and is to be released after a second of silence: see `ModelUpdate.isSilent`.
+    /// Whether some text is held back. It is to be released after a second of silence: see `ModelUpdate.isSilent`.
     public var isHeld: Bool
 
     public init(isReleased: Bool, isHeld: Bool = false) {
@@ -87,13 +88,13 @@ public struct ModelName: Hashable, Sendable {
 /// A request of a model call whose answer is not used: it failed, or another provider was faster. It has a row of its own in the ledger.
 public struct UnusedCall: Sendable, Equatable {
     public var name: ModelName
-    /// The provider accepted the request and may bill it.
+    /// Whether the provider accepted the request, and so may bill it.
     public var isAccepted: Bool
     /// As reported by the provider.
     public var usage: TokenUsage
     /// UTF-8 bytes of the text that it has sent.
     public var textBytes: Int
-    /// The same of its reasoning.
+    /// UTF-8 bytes of the reasoning that it has sent.
     public var reasoningBytes: Int
 
     public init(name: ModelName, isAccepted: Bool, usage: TokenUsage = TokenUsage(), textBytes: Int = 0, reasoningBytes: Int = 0) {
@@ -109,15 +110,15 @@ public struct UnusedCall: Sendable, Equatable {
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
-    /// Requests that have left since the last update, and whose answers are not used; nil mostly. The call's last request is among them when no
-    /// provider accepted it and there are others, and when its provider refused it after `acceptedBy` was told: the acceptance is void.
+    /// Requests that were found to be unused since the last update; nil when there are none. The call's last request is among them in two cases: no provider
+    /// has accepted it and there were others before, or its provider refused it after `acceptedBy` was reported.
     public var unusedCalls: [UnusedCall]?
-    /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
-    /// was released: what came before is void.
+    /// The provider that has accepted the call and may bill it. Reported again when another provider takes over, which is possible only while no text was
+    /// released; the text, usage and reasoning of the earlier provider then do not count.
     public var acceptedBy: ModelName?
     /// The next part of the answer: whole UTF-8 characters; may be empty. Valid only until the receiver returns.
     public var text: UnsafeBufferPointer<UInt8>
-    /// No text has come for a second: what waits to be decided is to be released.
+    /// Whether no text has come for a second, so that text that is held back is to be released.
     public var isSilent: Bool
     /// The provider's usage so far; replaces earlier values.
     public var usage: TokenUsage?
@@ -186,7 +187,7 @@ public struct ModelFault: Error, Sendable, Equatable {
     public var kind: Kind
     /// For the log: provider, HTTP status, error code. Never the provider's message, which may quote the prompt.
     public var detail: String
-    /// Whole seconds after which a provider that could answer wants the next request; nil when one of them has named no time.
+    /// The shortest of the pauses that the providers have named before the next request, in whole seconds; nil when one of them has named none.
     public var retryAfter: Int?
 
     public init(kind: Kind, detail: String, retryAfter: Int? = nil) {

@@ -6,7 +6,7 @@ public enum PublicPriceList {
     /// - Parameters:
     ///   - providers: the file's names (`litellm_provider`) with those of `deploy/models.json`.
     ///   - skipped: models of these providers whose prices cannot be used, with the reason.
-    ///   - ignored: what is not taken of models whose prices are.
+    ///   - ignored: prices that are not used, of models whose other prices are.
     ///   - free: models that have a price of 0, which may mean that the list does not know it.
     public static func read(
         _ file: [UInt8], providers: [String: String], validFrom: CalendarDay

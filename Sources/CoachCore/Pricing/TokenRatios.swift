@@ -1,15 +1,15 @@
 import Synchronization
 
-/// How many tokens each model counts for one of `TokenEstimate`, learnt from calls whose usage was reported. In memory, of a bounded number of
-/// models; 1 before the first call. Beside it, how many a model may count for an answer.
+/// How many tokens each model counts for one token of `TokenEstimate`, and how many it may count for an answer. The ratios are learnt from calls with reported
+/// usage and kept in memory; a ratio is 1 before the first call.
 public final class TokenRatios: Sendable {
-    /// Further models keep the ratio 1.
+    /// The number of models whose ratios are learnt. Further models keep the ratio 1.
     static let mostModels = 256
-    /// The share of the newest call in a ratio.
+    /// The weight of the newest call in a ratio.
     static let weight = 0.1
-    /// Smaller counts do not show a ratio.
+    /// Calls with fewer tokens change no ratio, because rounding matters too much in them.
     static let fewestTokens = 32
-    /// A provider that reports nonsense must not make estimates absurd.
+    /// The bounds of a ratio, so that a wrong report cannot make estimates absurd.
     static let range = 0.5...2.0
 
     private struct Ratio {
@@ -21,7 +21,7 @@ public final class TokenRatios: Sendable {
 
     private let longestAnswers: [ModelName: Int]
 
-    /// - Parameter longestAnswers: the tokens that a request may ask a model for; `TokenEstimate.longestAnswer` of others.
+    /// - Parameter longestAnswers: the limits on the output tokens of requests, by model; others have `TokenEstimate.longestAnswer`.
     public init(longestAnswers: [ModelName: Int] = [:]) { self.longestAnswers = longestAnswers }
 
     /// The longest answer of a model, in tokens: bounds what is believed of a report.

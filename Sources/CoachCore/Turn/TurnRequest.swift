@@ -40,7 +40,7 @@ public struct TurnRequest: Sendable, Equatable {
         self.supplied = supplied
     }
 
-    /// The stored level, or the one that earlier messages call for which the client supplied.
+    /// The stored level, raised to `concern` when the earlier messages that the client has sent show concern.
     public func level(stored: SafetyLevel) -> SafetyLevel { max(stored, supplied?.showsConcern == true ? .concern : .calm) }
 }
 
@@ -52,11 +52,11 @@ public enum ConversationSource: String, Sendable, CaseIterable {
     /// The draft of the persona answers its creator, and nothing is kept but the cost.
     case preview
 
-    /// Those whose conversations a user may list.
+    /// The kinds whose conversations are in a user's lists.
     public static let listed: [ConversationSource] = [.app, .openai]
 }
 
-/// What a client that keeps the conversation itself sends beside the newest message.
+/// The data that a client sends beside the newest message when it keeps the conversation itself.
 public struct SuppliedContext: Sendable, Equatable {
     /// Earlier messages, oldest first.
     public var history: [HistoryMessage]

@@ -17,13 +17,13 @@ struct FoldedEvent: Sendable {
         states = fold.entitlements(of: fold.subscriberIDs, includingSandbox: includingSandbox)
     }
 
-    /// Whether nothing may be stored of the delivery but what the fold reads.
+    /// Whether only the data that the fold reads may be stored of the delivery.
     var isOfRemovedUser: Bool { subscriber.isRemoved(by: event) }
 
     /// The user's entitlements over time, after the event.
     func timeline(of userID: UserID) -> EntitlementTimeline { states.first { $0.userID == userID }?.timeline ?? .none }
 
-    /// Writes the event as `gateway.folded_event`, whose body begins at `start`, of which the first is 1.
+    /// Writes the event as `gateway.folded_event`. Its body begins at `start`, counted from 1.
     fileprivate func write(_ delivery: BillingDelivery, bodyStart start: Int, to json: inout JSONWriter) {
         json.object { json in
             json.member("source", delivery.source.rawValue)

@@ -18,8 +18,8 @@ enum Claims {
         "select set_config('request.jwt.claims', \(caller.claims), true), set_config('role', 'authenticated', true)"
     }
 
-    /// A statement of a batch: later ones that are prepared are planned once for a connection, and again when a table was analysed. For those whose
-    /// planning takes longer than a plan for their values saves, which PostgreSQL cannot know.
+    /// A statement of a batch. Later prepared statements of the batch are planned once for each connection, and again when a table was analysed. For statements
+    /// whose planning takes longer than a plan for their own values would save; PostgreSQL cannot know this.
     static let plannedOnce: Query = "select set_config('plan_cache_mode', 'force_generic_plan', true)"
 
     /// The first statement of a batch that runs as role `coach_gateway`, bound to the caller's claims.

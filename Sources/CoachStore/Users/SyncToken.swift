@@ -2,7 +2,7 @@ import CoachCore
 import Foundation
 import JSON
 
-/// A client's position in all changes: in those of the user's own rows, and in those of personas, whose numbers are of all users.
+/// A client's position in all changes: in those of the user's own rows, and in those of personas, which are numbered for all users together.
 struct SyncToken: Equatable {
     var own: ChangeToken
     /// As `ChangeToken.number`; -1: none.
