@@ -277,7 +277,6 @@ extension ModelCall {
     }
 
     private func transferEnded(_ end: TransferEnd) {
-        // The transfer is over: there is nothing to cancel.
         transfer = nil
         guard reader != nil else { return perform(machine.transferEnded(end)) }
         finishAnswer()
