@@ -146,6 +146,17 @@ struct SafetyTests {
         #expect(answer.error.object("details").object("safety").objects("resources").isEmpty == false)
     }
 
+    @Test("gets resources wherever danger stands in a message that is too long", arguments: [0, 9_000, 20_000])
+    func tooLong(position: Int) async throws {
+        let testUser = try await TestBed.shared().testUser()
+        let calm = "We talked about the plan for the week at work. "
+        func text(_ count: Int) -> String { String(repeating: calm, count: count / calm.count) }
+        let answer = try await testUser.chat(text(position) + "I want to kill myself. " + text(20_000 - position))
+        #expect(answer.status == 422 && answer.text.contains(#""resources""#), "\(answer.text)")
+        let harmless = try await testUser.chat(text(20_000))
+        #expect(harmless.status == 422 && !harmless.text.contains(#""resources""#), "\(harmless.text)")
+    }
+
     @Test("gets those of the body's country also for what was said before, when the body is invalid")
     func badBodyLater() async throws {
         let testUser = try await TestBed.shared().testUser()

@@ -24,7 +24,7 @@ extension TurnPipeline {
             guard texts != nil || (try? JSONDocument(parsing: http.body)) == nil else { throw GatewayError(error) }
             let history = (texts?.earlier ?? []).map { HistoryMessage(role: .user, content: $0) }
             let request = request(texts?.newest ?? http.text, history: history, clientTexts: [])
-            throw rejected(GatewayError(error), await assess(request, http).final.risk, request, http)
+            throw rejected(GatewayError(error), await assessRejected(request, http), request, http)
         }
     }
 

@@ -12,7 +12,13 @@ extension TurnPipeline {
         let messages = (body?.members ?? []).filter { $0.key == "message" }.compactMap(\.value.string)
         let message = messages.isEmpty ? http.text : messages.joined(separator: "\n")
         let request = TurnRequest(message: message, region: Region(country: body?["country"]?.string, locale: body?["locale"]?.string))
-        return rejected(GatewayError(findings), await assess(request, http).final.risk, request, http)
+        return rejected(GatewayError(findings), await assessRejected(request, http), request, http)
+    }
+
+    /// The risk of a rejected message, which may be longer than a message of a turn.
+    func assessRejected(_ request: TurnRequest, _ http: TurnHTTPRequest) async -> RiskAssessment {
+        let risk = await assess(request, http).final.risk
+        return coaching.assessor.omittedRisk(of: request.message).map { risk.merged(with: $0) } ?? risk
     }
 
     /// An error from before the user's profile was read, with the crisis resources that the message or the stored level calls for.
@@ -73,7 +79,7 @@ extension TurnPipeline {
 
 extension TurnHTTPRequest {
     /// The beginning of a body in which no message was found, as text: it may be cut, in another encoding, or have the message in another place.
-    var text: String { String(decoding: body.prefix(2 * TurnRequest.maximumMessageScalars), as: UTF8.self) }
+    var text: String { String(decoding: body.prefix(4 * TurnRequest.maximumMessageScalars), as: UTF8.self) }
 }
 
 extension TurnRequest {

@@ -37,6 +37,12 @@ public struct MessageAssessor: Sendable {
             domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
     }
 
+    /// The risk of what `assess` leaves out of a message over the limit, which no turn has, but a rejected request may. nil when it leaves nothing out.
+    public func omittedRisk(of message: String) -> RiskAssessment? {
+        let risks = NormalisedMessage.omittedParts(of: message).map { assess($0).risk }
+        return risks.dropFirst().reduce(risks.first) { $0?.merged(with: $1) }
+    }
+
     /// The folded words of a message's plain form, as an encoder reads them.
     public func words(of message: String) -> [String] {
         let words = NormalisedMessage(message).plain

@@ -26,6 +26,20 @@ struct NormalisedMessageTests {
         #expect(words("ﬁnal straße Œuvre 𝓭𝓲𝓮") == ["final", "strasse", "oeuvre", "die"])
     }
 
+    @Test("of a longer text each sentence is read whole, up to three times the limit", arguments: [8_001, 12_345, 27_000])
+    func omittedParts(count: Int) {
+        let limit = NormalisedMessage.scalarLimit
+        let text = String((0..<count).map { "w\($0) " }.joined().prefix(count))
+        let parts = NormalisedMessage.omittedParts(of: text)
+        #expect(parts.allSatisfy { (1...limit).contains($0.unicodeScalars.count) } && parts.count <= 3)
+        let read = [String(text.prefix(limit / 2)), String(text.suffix(limit / 2))] + parts
+        for start in stride(from: 0, to: count - 150, by: 50) {
+            let sentence = text.dropFirst(start).prefix(150)
+            #expect(read.contains { $0.contains(sentence) }, "\(start)")
+        }
+        #expect(NormalisedMessage.omittedParts(of: String(repeating: "é", count: limit)).isEmpty)
+    }
+
     @Test("invisible characters and combining marks are removed")
     func invisible() { #expect(words("d\u{200B}i\u{AD}e\u{301} \u{FEFF}now") == ["die", "now"]) }
 

@@ -27,6 +27,21 @@ struct NormalisedMessage {
         }
         return units
     }
+
+    /// The middle of a text that is longer than the limit, which an assessment of the whole text leaves out, in parts that each fit. At most three,
+    /// which bounds the work. They share some words with each other, with the beginning and with the end, so that a sentence is whole in one of them.
+    static func omittedParts(of text: String) -> [String] {
+        let scalars = text.unicodeScalars
+        guard text.utf8.count > scalarLimit, scalars.count > scalarLimit else { return [] }
+        let shared = scalarLimit / 40
+        var rest = scalars.dropFirst(scalarLimit / 2 - shared).dropLast(scalarLimit / 2 - shared)
+        var parts: [String] = []
+        while parts.count < 3, !rest.isEmpty {
+            parts.append(String(rest.prefix(scalarLimit)))
+            rest = rest.count > scalarLimit ? rest.dropFirst(scalarLimit - shared) : rest.dropFirst(scalarLimit)
+        }
+        return parts
+    }
 }
 
 /// Restores words that are obfuscated against word filters: spaced letters, and digits or symbols in place of letters (leetspeak).
