@@ -33,6 +33,8 @@ struct AppStoreContent {
     func price(type: String, subtype: String?) -> Nanodollars? {
         let price = transaction?.dollars("price", decimals: 3, currency: "currency")
         return switch (type, subtype) {
+        // The transaction is that of the period that runs, which was paid for before.
+        case ("OFFER_REDEEMED", "DOWNGRADE"): nil
         case ("SUBSCRIBED", _), ("ONE_TIME_CHARGE", _), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", _), ("DID_RENEW", _):
             price
         case ("REFUND", _): price.map { Nanodollars(-$0.raw) }
@@ -43,9 +45,11 @@ struct AppStoreContent {
     /// nil for types that do not affect entitlements.
     private func purchaseEvent(_ type: String, _ subtype: String?) throws(IgnoredReason) -> PurchaseEvent? {
         switch (type, subtype) {
-        case ("SUBSCRIBED", _), ("ONE_TIME_CHARGE", _), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", _): .purchased
+        case ("SUBSCRIBED", _), ("ONE_TIME_CHARGE", _), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"): .purchased
         case ("DID_RENEW", _): .renewed
-        case ("DID_CHANGE_RENEWAL_PREF", _): .productChange(to: try renewal?.text("autoRenewProductId"))
+        // A downgrade takes effect with the next renewal, also one that an offer is for.
+        case ("DID_CHANGE_RENEWAL_PREF", _), ("OFFER_REDEEMED", "DOWNGRADE"): .productChange(to: try renewal?.text("autoRenewProductId"))
+        case ("OFFER_REDEEMED", _): .purchased
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): .cancelled
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): .uncancelled
         case ("DID_FAIL_TO_RENEW", _): .billingIssue(graceUntil: try renewal?.instant("gracePeriodExpiresDate"))

@@ -42,6 +42,7 @@ struct AppStoreNotificationTests {
             ("DID_FAIL_TO_RENEW", nil, .billingIssue(graceUntil: nil)), ("EXPIRED", "VOLUNTARY", .expired(paused: false)),
             ("GRACE_PERIOD_EXPIRED", nil, .expired(paused: false)), ("REFUND", nil, .refunded), ("REVOKE", nil, .refunded),
             ("REFUND_REVERSED", nil, .refundReversed), ("RENEWAL_EXTENDED", nil, .extended), ("OFFER_REDEEMED", nil, .purchased),
+            ("OFFER_REDEEMED", "UPGRADE", .purchased), ("OFFER_REDEEMED", "DOWNGRADE", .productChange(to: "yearly")),
         ] as [(String, String?, PurchaseEvent)])
     func types(type: String, subtype: String?, expected: PurchaseEvent) throws {
         let body = signer.body(type, subtype: subtype, renewal: ["autoRenewProductId": "yearly"])
@@ -73,7 +74,8 @@ struct AppStoreNotificationTests {
         arguments: [
             ("SUBSCRIBED", "INITIAL_BUY", 9_990_000_000), ("DID_RENEW", nil, 9_990_000_000), ("OFFER_REDEEMED", nil, 9_990_000_000),
             ("DID_CHANGE_RENEWAL_PREF", "UPGRADE", 9_990_000_000), ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", nil),
-            ("DID_CHANGE_RENEWAL_PREF", nil, nil), ("REFUND", nil, -9_990_000_000), ("REFUND_REVERSED", nil, nil), ("REVOKE", nil, nil),
+            ("DID_CHANGE_RENEWAL_PREF", nil, nil), ("OFFER_REDEEMED", "DOWNGRADE", nil), ("REFUND", nil, -9_990_000_000),
+            ("REFUND_REVERSED", nil, nil), ("REVOKE", nil, nil),
         ] as [(String, String?, Int64?)])
     func price(type: String, subtype: String?, nanodollars: Int64?) throws {
         func parsed(in currency: JSONValue) throws -> Nanodollars? {
