@@ -12,9 +12,6 @@ function tile(name, value, note, answer) {
   return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
-/** The answer with the calls that ended with an error instead of all. */
-const erroneous = ({ meta }) => ({ meta: { ...meta, trace: meta.trace && `${meta.trace}&error_code=*` } });
-
 /** How a figure changed since the period before; null without one. */
 function change(now, before) {
   if (now === null || before === null || before === undefined || Number(before) === 0) return "no earlier period";
@@ -25,18 +22,19 @@ function change(now, before) {
 const exact = (value, text) => h("data", { value: String(value), title: String(value) }, text);
 
 export async function overview(period) {
-  const [costs, usage, latency, alerts] = await Promise.all([
+  const [costs, usage, latency, errors, alerts] = await Promise.all([
     // The period before may begin too early to be compared.
     figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))),
-    figure("usage", range(period)), figure("latency", range(period)), figure("alerts", { state: "firing", limit: 5 }),
+    figure("usage", range(period)), figure("latency", range(period)), figure("errors", { ...range(period), group_by: "" }),
+    figure("alerts", { state: "firing", limit: 5 }),
   ]);
   const sum = costs?.data[0];
   const cost = sum?.cost_usd ?? null;
   const unpriced = sum?.unpriced_turns ?? 0;
   const people = usage?.data.at(-1);
   const wait = latency?.data[0];
-  const turns = usage?.data.reduce((all, row) => all + row.turns, 0) ?? 0;
-  const errors = usage?.data.reduce((all, row) => all + row.errors, 0) ?? 0;
+  // Without an error there is no row. Turns that failed are among the attempts, but not among the turns.
+  const failed = errors?.data[0];
   const tiles = h("dl", { class: "tiles" },
     tile("Cost", cost ? exact(cost, format.money(cost)) : unpriced > 0 ? null : "$0.00", change(cost, sum?.previous_cost_usd), costs),
     tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
@@ -44,7 +42,8 @@ export async function overview(period) {
       people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet", usage),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),
-    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet", erroneous(usage)),
+    errors && tile("Errors", exact(failed?.errors ?? 0, format.count(failed?.errors ?? 0)),
+      failed ? `${format.share(failed.share)} of attempts` : "no attempt failed", errors),
     unpriced > 0 && tile("Turns without a price", exact(unpriced, format.count(unpriced)), "missing from the cost"));
   const cards = await Promise.all([
     figureCard({
