@@ -1,7 +1,7 @@
 import { call, Failure } from "./api.js";
 import { h, askReason, card, field, empty, reasonInput } from "./dom.js";
 import { difference } from "./difference.js";
-import { figure, notAvailable } from "./figures.js";
+import { csvButton, figure, isPart, newest, notAvailable, partNote } from "./figures.js";
 import { groupName, table } from "./table.js";
 import { count, words } from "./format.js";
 
@@ -117,7 +117,8 @@ function problem(error, refresh) {
 }
 
 async function versions(path, { data, etag }, refresh) {
-  const answer = await figure(`${path}/versions`, { limit: 50 });
+  const query = { limit: 100 };
+  const answer = await figure(`${path}/versions`, query);
   if (!answer) return card("Versions", null, notAvailable());
   const result = h("div", { role: "status", class: "stack" });
   const compare = async (version) => {
@@ -142,5 +143,6 @@ async function versions(path, { data, etag }, refresh) {
   if (answer.data.length < 2) return card("Versions", null, empty("Only the shipped file so far."));
   const rows = answer.data.map((row) => (row.author ? row : { ...row, reason: "The shipped file" }));
   const only = ["version", "created_at", "author", "reason", "restores"];
-  return card("Versions", null, table(rows, { caption: "Versions", only, action }), result);
+  return card("Versions", csvButton(`${path}/versions`, query, "versions"),
+    isPart(answer) && h("p", { class: "remark" }, partNote(newest, rows)), table(rows, { caption: "Versions", only, action }), result);
 }

@@ -111,7 +111,7 @@ function withoutZeros(rows) {
 }
 
 /** Whether there are more rows than the answer has. */
-const isPart = (answer) => answer.pagination?.has_next === true;
+export const isPart = (answer) => answer.pagination?.has_next === true;
 
 function sort(rows, key) {
   if (key) rows.sort((a, b) => Number(b[key] ?? 0) - Number(a[key] ?? 0));
@@ -119,8 +119,11 @@ function sort(rows, key) {
 }
 
 const firstOfAll = (number) => `the first ${number} by name or id, not the largest`;
+/** Of a list that begins with the newest. */
+export const newest = (number) => `the newest ${number}`;
 
-function partNote(part = firstOfAll, rows, whole) {
+/** What is said of an answer that has not all rows. */
+export function partNote(part = firstOfAll, rows, whole) {
   return `Shown are ${part(count(rows.length))}${whole ? "; the total is of all" : ""}. The CSV file has all.`;
 }
 

@@ -5,7 +5,7 @@ import { audit, calls, retentionUsers } from "./audit.js";
 import { configuration } from "./editor.js";
 import { users } from "./users.js";
 import { h, askReason, card } from "./dom.js";
-import { figure, figureCard, notAvailable, traceLink } from "./figures.js";
+import { figure, figureCard, newest, notAvailable, traceLink } from "./figures.js";
 import { count, day, share } from "./format.js";
 import { range } from "./period.js";
 
@@ -128,7 +128,7 @@ const safety = cards(
   });
 
 const reports = cards({
-  title: "Latest reports", route: "reports", query: () => ({ limit: 100 }), action: unpublishing, part: (number) => `the newest ${number}`,
+  title: "Latest reports", route: "reports", query: () => ({ limit: 100 }), action: unpublishing, part: newest,
   only: ["created_at", "reason", "comment", "persona_id", "message_id", "user_id"],
 });
 
