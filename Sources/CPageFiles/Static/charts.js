@@ -66,18 +66,23 @@ export function removeCharts(element) {
 }
 
 const dayLength = 86_400_000;
+/** Days since the Monday of a day's week; day 4 since 1970 was a Monday. */
+const daysSinceMonday = (time) => (Math.floor(time / dayLength) + 3) % 7;
 
 /**
- * The beginnings of the buckets of a period that has rows in some of them: a day on which nothing happened has its place, too.
- * Weeks do not begin with the period, so only those with rows are known.
+ * The beginnings of the buckets of a period that has rows in some of them: a day, or a week from Monday, in which nothing happened has its place, too.
+ * Some figures have days in a period whose others have weeks.
  */
 export function buckets(rows, { from, to, grain }) {
   const present = [...new Set(rows.map((row) => Date.parse(row.day)))].sort((a, b) => a - b);
-  if (grain === "week" || present.length === 0) return present;
-  const step = present.every((time) => time % dayLength === 0) ? dayLength : dayLength / 24;
+  if (present.length === 0) return present;
+  const areDays = present.every((time) => time % dayLength === 0);
+  const areWeeks = grain === "week" && areDays && present.every((time) => daysSinceMonday(time) === 0);
+  const step = areWeeks ? 7 * dayLength : areDays ? dayLength : dayLength / 24;
+  const begin = Date.parse(from) - (areWeeks ? daysSinceMonday(Date.parse(from)) * dayLength : 0);
   const end = Math.min(Date.parse(to) + dayLength, Math.max(Date.now(), present.at(-1) + 1));
   const all = [];
-  for (let time = Date.parse(from); time < end; time += step) all.push(time);
+  for (let time = begin; time < end; time += step) all.push(time);
   return all;
 }
 

@@ -4,6 +4,7 @@ Arguments: origin, an operator's token, cost and turns of the database, the same
 into a prompt.
 """
 
+import datetime
 import sys
 import urllib.error
 import urllib.request
@@ -62,6 +63,13 @@ with Browser(origin) as browser:
     # Rows of days on which nothing happened.
     browser.open("/operator/usage?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main") and not browser.all("main td") and not browser.all("canvas")
+
+    # Weeks of a long period have their places in a chart, also those in which nothing happened.
+    last = datetime.datetime.now(datetime.timezone.utc).date()
+    first = last - datetime.timedelta(days=200)
+    browser.open(f"/operator/costs?from={first}&to={last}")
+    weeks = browser.script("return Chart.getChart(document.querySelector('canvas')).data.labels.length")
+    assert weeks == (last - first + datetime.timedelta(days=first.weekday())).days // 7 + 1, weeks
 
     # Every view at both widths and in both colour schemes.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
