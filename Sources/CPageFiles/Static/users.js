@@ -77,7 +77,7 @@ function entitlement({ id, entitlements }, refresh) {
     }), refresh);
   if (entitlements.length === 0) return grant;
   const options = entitlements.map((name) => h("option", {}, name));
-  return h("div", {}, grant, changeForm("Revoke an entitlement", "A later purchase or renewal is valid again.",
+  return h("div", { class: "column" }, grant, changeForm("Revoke an entitlement", "A later purchase or renewal is valid again.",
     [field("Entitlement", h("select", { name: "entitlement" }, options)), reason()],
     h("button", { class: "danger" }, "Revoke"),
     (form) => call("POST", `users/${id}/revoke`, {
