@@ -70,12 +70,13 @@ public struct SubscriptionAdministrationRoutes: Feature {
 extension JSONReader {
     /// Reads `until`, or `expires_at`, its name in the answer; `.never` when both are absent.
     fileprivate func expiry(after instant: BillingInstant) throws(JSONFinding) -> Expiry {
-        let times = [("until", try optional("until", as: Timestamp.self)), ("expires_at", try optional("expires_at", as: Timestamp.self))]
-        guard let (name, time) = times.first(where: { $0.1 != nil }), let time else { return .never }
-        guard let end = BillingInstant(milliseconds: time.millisecondsSince1970), end > instant else {
-            try report(name, .invalid("must be in the future and before 2100"))
-            return .never
+        let field = JSONField<BillingInstant>.parsed(
+            "a time stamp (RFC 3339) in the future and before 2100", placeholder: instant, declared: .time
+        ) { text in
+            let end = Timestamp(rfc3339: text).flatMap { BillingInstant(milliseconds: $0.millisecondsSince1970) }
+            return end.flatMap { $0 > instant ? $0 : nil }
         }
-        return .at(end)
+        let ends = [try optional("until", field), try optional("expires_at", field)]
+        return ends.compactMap { $0 }.first.map(Expiry.at) ?? .never
     }
 }

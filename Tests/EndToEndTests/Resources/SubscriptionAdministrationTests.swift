@@ -23,6 +23,9 @@ struct SubscriptionAdministrationTests {
         ] {
             #expect(try await post(editor, "\(user.id)/grant", body).errorCode == "VAL_3001", "\(body)")
         }
+        // No time stamp, which is one finding: whether it is in the future is not known.
+        let vague = try await post(editor, "\(user.id)/grant", #"{"entitlement":"pro","until":"2099-01-01"}"#)
+        #expect(vague.error.object("details").objects("findings").map { $0["field"] } == ["until"], "\(vague.text)")
         let granted = try await post(editor, "\(user.id)/grant", #"{"entitlement":"pro","until":"2099-01-01T00:00:00Z","reason":"a gift"}"#)
         #expect(granted.status == 200 && granted.json.object("data").flag("active") == true, "\(granted.text)")
         func subscription() async throws -> JSONObject {
