@@ -40,7 +40,7 @@ struct FailoverMachineOrderTests {
     func lateEnd(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
-        for end in [ModelEnd.stop, .length, .filtered] { #expect(machine.finished(end, at: start) == .none) }
+        for end in [ModelEnd.stop, .length, .filtered] { #expect(machine.failure(of: end) == nil && machine.finished(end) == .none) }
         #expect(machine == before)
     }
 
@@ -63,7 +63,7 @@ struct FailoverMachineOrderTests {
         machine = Bench.at("unreleased")
         #expect(machine.clock(at: start + .seconds(6)).fault == .stalled)
         machine = Bench.at("unreleased", choices: 2)
-        #expect(machine.finished(.stop, at: start) == .end(.stop))
+        #expect(machine.finished(.stop) == .end(.stop))
     }
 
     @Test("text that waits is to be released after a second of silence, once")
@@ -112,7 +112,7 @@ struct FailoverMachineOrderTests {
             case 1: action = machine.accepted() ? .none : .none
             case 2: action = machine.refused(at: now)
             case 3: action = machine.receivedText(Int(random.next() % 100) + 1, at: now) == .all ? .none : machine.reachedBound()
-            case 4: action = machine.finished(.stop, at: now)
+            case 4: action = machine.failure(of: .stop).map { machine.failed($0, at: now) } ?? machine.finished(.stop)
             case 5: action = machine.failed(Bench.refusal(mayRetry: random.next() % 2 == 0), at: now)
             case 6 where random.next() % 8 == 0: action = machine.cancelled()
             default: action = machine.clock(at: now)

@@ -20,7 +20,8 @@ struct FailoverMachineTests {
         #expect(!machine.hasText)
         #expect(machine.receivedText(5, at: start) == .all)
         #expect(machine.hasText)
-        #expect(machine.finished(.stop, at: start) == .end(.stop))
+        #expect(machine.failure(of: .stop) == nil)
+        #expect(machine.finished(.stop) == .end(.stop))
         #expect(machine.isEnded)
         #expect(machine.deadline == nil)
     }
@@ -28,25 +29,28 @@ struct FailoverMachineTests {
     @Test("the model's own ends are told as they are", arguments: [ModelEnd.stop, .length, .filtered, .unknown])
     func ends(_ end: ModelEnd) {
         var machine = Bench.at("releasing")
-        #expect(machine.finished(end, at: start) == .end(end))
+        #expect(machine.failure(of: end) == nil && machine.finished(end) == .end(end))
     }
 
-    @Test("an end without text is no answer: the next is asked, and without one it is a failure")
-    func emptyStop() {
+    @Test("an end without text is a failure: the next provider is asked, and the last one's own reason is told", arguments: emptyEnds)
+    func empty(_ end: ModelEnd) throws {
         var machine = Bench.at("accepted", choices: 2)
-        #expect(machine.finished(.unknown, at: start) == .attempt(1))
+        let failure = try #require(machine.failure(of: end))
+        #expect(machine.finished(end) == .none && machine.failed(failure, at: start) == .attempt(1))
         _ = machine.accepted()
-        #expect(machine.finished(.stop, at: start).fault == .cut)
+        let lastFailure = try #require(machine.failure(of: end))
+        let last = machine.failed(lastFailure, at: start)
+        if end == .length || end == .filtered { #expect(last == .end(end)) } else { #expect(last.fault == .cut) }
     }
 
-    @Test("a token limit explains an answer without text, and so does the last provider's filter; after an earlier one's the next is asked")
-    func emptyExplained() {
-        var machine = Bench.at("accepted", choices: 2)
-        #expect(machine.finished(.length, at: start) == .end(.length))
-        machine = Bench.at("accepted", choices: 2)
-        #expect(machine.finished(.filtered, at: start) == .attempt(1))
-        _ = machine.accepted()
-        #expect(machine.finished(.filtered, at: start) == .end(.filtered))
+    private static let emptyEnds = [ModelEnd.stop, .length, .filtered, .unknown]
+
+    @Test("an end without text counts against the provider, unless a token limit or a filter explains it")
+    func emptyBlame() {
+        let machine = Bench.at("accepted")
+        #expect([ModelEnd.stop, .unknown].allSatisfy { machine.failure(of: $0)?.blamesProvider == true })
+        let explained = [ModelEnd.length, .filtered].map { machine.failure(of: $0) }
+        #expect(explained.map { $0?.blamesProvider } == [false, false] && explained.map { $0?.blamesRequest } == [false, true])
     }
 
     // MARK: Refusals
@@ -245,7 +249,10 @@ struct FailoverMachineTests {
             machine.receivedFinishReason(at: start + .seconds(5))
             #expect(machine.deadline == start + .seconds(6), "\(stage)")
             #expect(machine.clock(at: start + .seconds(6)) == .finishAnswer)
-            #expect(machine.finished(.length, at: start + .seconds(6)) == .end(.length))
+            let failure = machine.failure(of: .length)
+            #expect((failure == nil) == (stage != "accepted"), "\(stage)")
+            let next = failure.map { machine.failed($0, at: start + .seconds(6)) } ?? machine.finished(.length)
+            #expect(next == (stage == "accepted" ? .attempt(1) : .end(.length)), "\(stage)")
         }
         // Text behind the finish reason counts, and one that waits is released first.
         var machine = Bench.at("releasing")

@@ -28,6 +28,26 @@ struct ModelCallFailoverTests {
         }
     }
 
+    @Test("when one ends without text, the next answers, whatever the reason", arguments: ["stop", "length", "content_filter"])
+    func empty(_ reason: String) async throws {
+        try await CallBench.run(.quick { ($0.empty, $0.finishReason) = (true, reason) }, .quick { $0.text = "here" }) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted == ["one", "two"] && record.text == "here" && record.ends == [.stop], "\(record)")
+            #expect(record.unusedCalls.map(\.name.provider) == ["one"] && record.unusedCalls.map(\.isAccepted) == [true])
+        }
+    }
+
+    @Test("answers without text open the circuit of their provider")
+    func emptyInARow() async throws {
+        try await CallBench.run(.quick { $0.empty = true }, .quick { $0.text = "here" }) { bench in
+            for _ in 0...CircuitBreaker.failuresToOpen {
+                let record = try await bench.ask()
+                #expect(record.text == "here")
+            }
+            #expect(bench.providers[0].requests().count == CircuitBreaker.failuresToOpen)
+        }
+    }
+
     @Test("each request but the answer's is told once, with what its provider may bill")
     func unusedCalls() async throws {
         let broken = Script.quick { ($0.tokens, $0.errorAfterTokens) = (["Half ", "a sentence"], 2) }

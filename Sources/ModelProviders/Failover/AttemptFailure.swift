@@ -28,6 +28,8 @@ struct AttemptFailure: Equatable {
     var needsOperator = false
     /// The provider has another key, with which the same request is sent at once.
     var hasAnotherKey = false
+    /// How the call ends when no other provider is asked; nil: with the fault.
+    var lastEnd: ModelEnd?
 
     /// How long the model is tried after the others, because the provider has asked for a pause.
     var pause: Duration? { needsOperator ? nil : keyCooldown ?? retryAfter.map { min($0, Self.longestPause) } }

@@ -182,17 +182,26 @@ extension FailoverMachine {
         return end(.failed(ModelFault(kind: .tooLong, detail: "more than \(limits.answerBytes) bytes")))
     }
 
-    /// The provider has ended the answer. An answer without text is a failure, unless the token limit was reached, or the provider's filter has removed the
-    /// text and no other provider is left.
-    mutating func finished(_ modelEnd: ModelEnd, at now: MonotonicInstant) -> Action {
-        switch (state, modelEnd) {
-        case (.accepted, .stop), (.accepted, .unknown):
-            return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
-        case (.accepted(let attempt, _), .filtered) where attempt.choice + 1 < callable && now < firstTokenDeadline:
-            let fault = ModelFault(kind: .refused, detail: "\(providers[attempt.choice]): filtered without text")
-            return failed(AttemptFailure(fault: fault), at: now)
-        case (.accepted, _), (.unreleased, _), (.releasing, _): return end(modelEnd)
-        case (.idle, _), (.requesting, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
+    /// The failure of an answer that the provider has ended without text; nil when it has text, or none is awaited. Another provider may have a higher token
+    /// limit, reason less, or filter less; when none is asked, the call ends with the provider's own reason.
+    func failure(of modelEnd: ModelEnd) -> AttemptFailure? {
+        guard case .accepted(let attempt, _) = state else { return nil }
+        func fault(_ kind: ModelFault.Kind, _ reason: String) -> ModelFault {
+            ModelFault(kind: kind, detail: "\(providers[attempt.choice]): \(reason) without text")
+        }
+        switch modelEnd {
+        case .stop, .unknown: return AttemptFailure(fault: fault(.cut, "ended"), blamesProvider: true)
+        case .length: return AttemptFailure(fault: fault(.cut, "reached its token limit"), lastEnd: .length)
+        case .filtered: return AttemptFailure(fault: fault(.refused, "filtered"), blamesRequest: true, lastEnd: .filtered)
+        case .cancelled, .failed: return nil
+        }
+    }
+
+    /// The provider has ended an answer that has text. One without text has failed (`failure(of:)`).
+    mutating func finished(_ modelEnd: ModelEnd) -> Action {
+        switch state {
+        case .unreleased, .releasing: return end(modelEnd)
+        case .idle, .requesting, .refusing, .accepted, .pausing, .ended: return .none
         }
     }
 
@@ -274,7 +283,7 @@ extension FailoverMachine {
             state = .pausing(until: now + pause)
             return .pause
         }
-        return end(.failed(faults.merged(with: failure.fault)))
+        return end(failure.lastEnd ?? .failed(faults.merged(with: failure.fault)))
     }
 
     private func noFirstToken(_ attempt: Attempt, _ now: MonotonicInstant) -> ModelFault {

@@ -189,7 +189,9 @@ extension ModelCallMachine {
         if isTooLong { return action(failover.reachedBound()) }
         switch update.verdict {
         case nil: return .none
-        case .ended(let end): return action(failover.finished(end, at: now))
+        case .ended(let end):
+            if let failure = failover.failure(of: end) { return .fail(failure) }
+            return action(failover.finished(end))
         case .broken(let kind, let detail, let about):
             if kind == .errorFrame, hasNothing { withdrawAcceptance() }
             let fault = ModelFault(kind: kind, detail: "\(current.name.provider): \(detail)")
