@@ -81,8 +81,8 @@ final class HedgedCall {
         let action: HedgeMachine.Action =
             if !update.text.isEmpty {
                 machine.receivedText(call)
-            } else if let end = update.end {
-                machine.ended(call, isFault: end.isFault)
+            } else if update.end != nil {
+                machine.ended(call)
             } else {
                 .none
             }

@@ -32,19 +32,20 @@ struct HedgeMachineTests {
     func text(_ call: HedgeMachine.Call) {
         var machine = racing()
         #expect(machine.receivedText(call) == .use(call) && machine.used == call)
-        #expect(machine.receivedText(call.other) == .none && machine.ended(call.other, isFault: false) == .none)
+        #expect(machine.receivedText(call.other) == .none && machine.ended(call.other) == .none)
         #expect(machine.cancelled() == .none && machine.used == call)
     }
 
-    @Test("a call that fails leaves the answer to the other one; one that ends without a fault is the answer")
+    @Test("a call that ends without text leaves the answer to the other one, if that runs")
     func ends() {
-        var machine = racing()
-        #expect(machine.ended(.first, isFault: true) == .use(.second))
-        machine = racing()
-        #expect(machine.ended(.second, isFault: false) == .use(.second))
-        machine = HedgeMachine()
+        for call in [HedgeMachine.Call.first, .second] {
+            var machine = racing()
+            #expect(machine.ended(call) == .use(call.other))
+            #expect(machine.ended(call.other) == .none && machine.used == call.other)
+        }
+        var machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: .seconds(1))
-        #expect(machine.ended(.first, isFault: true) == .use(.first))
+        #expect(machine.ended(.first) == .use(.first))
         #expect(machine.clock(at: start + .seconds(1)) == .none)
     }
 

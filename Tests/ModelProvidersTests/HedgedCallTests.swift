@@ -76,6 +76,19 @@ struct HedgedCallTests {
         }
     }
 
+    @Test("the second provider answers when the first ends without text meanwhile", arguments: ["length", "content_filter"])
+    func emptyFirst(_ reason: String) async throws {
+        let second = Script.quick { ($0.text, $0.firstTokenMs) = ("second", 1_500) }
+        try await CallBench.run(.quick { $0.text = "first" }, second, isHedged: true) { bench in
+            try await warmUp(bench)
+            try bench.providers[0].enqueue(.quick { ($0.empty, $0.finishReason, $0.firstTokenMs) = (true, reason, 500) })
+            let record = try await bench.ask()
+            #expect(record.text == "second" && record.accepted == ["two"] && record.ends == [.stop], "\(record)")
+            #expect(record.unusedCalls.map(\.name.provider) == ["one"] && record.unusedCalls.map(\.isAccepted) == [true])
+            #expect(bench.providers[1].requests().count == 1)
+        }
+    }
+
     @Test("the first provider answers after all when the second fails")
     func failingSecond() async throws {
         try await CallBench.run(.quick { $0.text = "first" }, .refusing(401), isHedged: true) { bench in

@@ -52,11 +52,11 @@ struct HedgeMachine: Equatable {
         }
     }
 
-    /// A call ended without text. While both run, a failure leaves the answer to the other one.
-    mutating func ended(_ call: Call, isFault: Bool) -> Action {
+    /// A call ended without text. While both run, that leaves the answer to the other one, whatever the end was: it may still have text.
+    mutating func ended(_ call: Call) -> Action {
         switch state {
         case .alone: use(call)
-        case .racing: use(isFault ? call.other : call)
+        case .racing: use(call.other)
         case .idle, .decided: .none
         }
     }
