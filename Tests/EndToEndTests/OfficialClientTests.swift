@@ -25,12 +25,12 @@ struct OfficialClientTests {
     @Test(
         "work against the gateway, unchanged",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the packages"))
-    func gateway() async throws { try await run(with: try #require(Self.python), ["openai": 14, "langchain": 3]) }
+    func gateway() async throws { try await run(with: try #require(Self.python), ["openai": 15, "langchain": 3]) }
 
     @Test(
         "LiteLLM as a client works against the gateway",
         .enabled(if: pythonOfLiteLLM != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has the package litellm"))
-    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 14, "litellm": 3]) }
+    func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 15, "litellm": 3]) }
 
     /// - Parameter checks: at least so many of each package.
     private func run(with python: String, _ checks: [String: Int]) async throws {

@@ -8,6 +8,7 @@ import TokenRelay
 public struct ChatCompletionRoutes: Feature {
     private let chat: ChatRoutes
     private let names: ModelNames
+    private let repetitions = SDKRepetitions()
 
     public init(chat: ChatRoutes, names: ModelNames) {
         self.chat = chat
@@ -25,7 +26,8 @@ public struct ChatCompletionRoutes: Feature {
     }
 
     private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let http = TurnHTTPRequest.beginning(request, context, body: try await request.collectBytes())
+        let http = repetitions.identify(
+            .beginning(request, context, body: try await request.collectBytes()), request.headers)
         return try await http.trace.request { try await create(http) }
     }
 

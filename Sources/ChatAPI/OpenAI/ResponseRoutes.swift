@@ -11,6 +11,7 @@ public struct ResponseRoutes: Feature {
     private let names: ModelNames
     private let inputs: ResponseInputs
     private let removal: ResponseRemoval
+    private let repetitions = SDKRepetitions()
 
     public init(chat: ChatRoutes, names: ModelNames, inputs: ResponseInputs, removal: ResponseRemoval) {
         self.chat = chat
@@ -60,7 +61,8 @@ public struct ResponseRoutes: Feature {
     private static let sequenceNumbers = 0...Int(Int32.max)
 
     private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let http = TurnHTTPRequest.beginning(request, context, body: try await request.collectBytes())
+        let http = repetitions.identify(
+            .beginning(request, context, body: try await request.collectBytes()), request.headers)
         return try await http.trace.request { try await create(http) }
     }
 
@@ -68,9 +70,9 @@ public struct ResponseRoutes: Feature {
         let pipeline = chat.pipeline
         let body = try await pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
-        // A request with a key may be a repetition, and the turn after the previous response then its own. So it is not rejected, and continues
-        // the conversation after its last turn.
-        if http.idempotencyKey == nil, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
+        // The turn after the previous response may be that of the request itself, when it repeats another one. So it is not rejected, and continues the
+        // conversation after its last turn.
+        if !http.mayRepeat, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
             throw await rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
                 http)

@@ -8,6 +8,8 @@ import TokenRelay
 struct TurnHTTPRequest: Sendable {
     var context: AuthenticatedContext
     var idempotencyKey: String?
+    /// Whether an earlier request may have begun the turn: the client has given a key, or an SDK repeats its request.
+    var mayRepeat: Bool
     var acceptLanguage: String?
     var body: [UInt8]
     let trace: TurnTrace
@@ -18,6 +20,7 @@ struct TurnHTTPRequest: Sendable {
     init(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = [], trace: TurnTrace = .none) {
         self.context = context
         idempotencyKey = request.headers[.idempotencyKey]
+        mayRepeat = idempotencyKey != nil
         acceptLanguage = request.headers[.acceptLanguage]
         self.body = body
         self.trace = trace

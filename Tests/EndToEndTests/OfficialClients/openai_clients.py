@@ -104,6 +104,14 @@ def _():
     assert spent == 2, f"{spent}, not one creation and one reading of the limit"
 
 
+@check("openai: a request that is repeated after a timeout gets the answer of the first one's turn")
+def _():
+    # Each repetition would time out, too, if it began a turn of its own.
+    impatient = openai.OpenAI(base_url=V1, api_key=TOKEN, max_retries=8, timeout=1)
+    answer = impatient.chat.completions.create(model="coach", messages=messages(text=TEXT, first_token_ms=2500))
+    assert answer.choices[0].message.content == TEXT
+
+
 def remaining():
     return int(client.models.with_raw_response.list().headers["x-ratelimit-remaining"])
 

@@ -137,6 +137,21 @@ struct ChatCompletionTests {
         #expect(chunks(stream).allSatisfy { $0.objects("choices").first?["finish_reason"] == nil })
     }
 
+    @Test("that an SDK repeats are the same turn, and one turn is billed; the same body sent anew is another turn")
+    func repeatedBySDK() async throws {
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        let say = [message("user", "How do I begin? \(sim(["text": "With one step."]))")]
+        var ids: [String] = []
+        for count in ["0", "1", "0", "2"] {
+            let answer = try await complete(user, say, headers: ["x-stainless-retry-count": count])
+            ids.append(try #require(answer.json["id"], "\(answer.text)"))
+        }
+        #expect(ids[0] == ids[1] && ids[1] != ids[2] && ids[2] == ids[3], "\(ids)")
+        let turns = try await testBed.database.row("select count(*) as n from turns where user_id = '\(user.id)'")
+        #expect(turns.number("n") == 2)
+    }
+
     @Test("above the limit of turns at once are rejected as by a rate limit, and may be repeated")
     func turnsAtOnce() async throws {
         let user = try await TestBed.shared().testUser()

@@ -40,6 +40,9 @@ struct ResponseTests {
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Good.")
         let branch = try await create(user, "Or swim? \(sim(["words": 2]))", ["previous_response_id": id])
         #expect(branch.status == 400 && branch.error["code"] == "previous_response_not_latest", "\(branch.text)")
+        let rowing = ["model": "coach", "input": "Or row?", "previous_response_id": id]
+        let numbered = try await user.send("POST", Self.path, rowing, headers: ["x-stainless-retry-count": "0"])
+        #expect(numbered.error["code"] == "previous_response_not_latest", "a new request of an SDK has no key of the client's")
         let items = try await user.send("GET", "\(Self.path)/\(id)/input_items")
         let item = try #require(items.json.objects("data").first)
         #expect(items.json["object"] == "list" && items.json.flag("has_more") == false && item["role"] == "user")
