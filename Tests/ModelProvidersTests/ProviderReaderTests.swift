@@ -66,6 +66,9 @@ struct ProviderReaderTests {
             (#", "client_certificate": "/x.pem""#, "client_key is required"),
             (#", "client_key": "/x.pem""#, "client_certificate is required"),
             (#", "client_certificate": "/no.pem", "client_key": "/no.key""#, "/no.pem cannot be read"),
+            (#", "ca_file": "/no.pem""#, "p.ca_file cannot be used: /no.pem cannot be read"),
+            (#", "ca_file": "/""#, "p.ca_file cannot be used: / cannot be read"),
+            (#", "proxy": "https://p:1", "proxy_ca_file": "/no.pem""#, "p.proxy_ca_file cannot be used: /no.pem"),
             (#", "proxy": "http://u:secret@p:1""#, "proxy_env"), (#", "proxy": "ftp://p:1""#, "is no URL of a proxy"),
             (#", "proxy_auth": "digest""#, "proxy_auth must be"), (#", "headers_env": {"X-A": "BAD"}"#, "BAD: contains"),
         ])

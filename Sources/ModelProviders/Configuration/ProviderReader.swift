@@ -73,7 +73,11 @@ struct ProviderReader {
             environmentFindings.append("\(source): has a key that is of no form of \(dialect.name)")
         }
         let isUsable = provider != nil && missing == nil
-        if isUsable, let baseURL { provider?.route = try route(to: baseURL, needs) }
+        if isUsable, let baseURL {
+            provider?.route = try route(to: baseURL, needs)
+            if baseURL.lowercased().hasPrefix("https:") { try checkAuthorities("ca_file", authorityFile) }
+            try checkAuthorities("proxy_ca_file", needs.proxyAuthorityFile)
+        }
         return ProviderEntry(
             provider: provider, dialect: dialect, isStandIn: isStandIn, isUsable: isUsable,
             remedy: (provider == nil ? urlVariable : missing) ?? "models: \(json.path).base_url")
@@ -188,6 +192,16 @@ extension ProviderReader {
         do throws(UnusableRoute) { return try TransferCertificate(chainFile: chain, keyFile: key) } catch { defect = error }
         try json.report("client_certificate", .invalid("cannot be used: \(defect)"))
         return nil
+    }
+
+    /// Without a usable file no request would ever be sent.
+    private func checkAuthorities(_ member: String, _ file: String?) throws(JSONFinding) {
+        guard let file else { return }
+        do throws(UnusableRoute) {
+            try AuthorityFile.check(file)
+        } catch {
+            try json.report(member, .invalid("cannot be used: \(error)"))
+        }
     }
 
     /// The variable that `proxy_env` names wins over `proxy`, and both over the environment's own variables.

@@ -70,6 +70,15 @@ struct TransferRouteTests {
     }
 
     @Test(
+        "a file of authorities that has no certificate is an error",
+        arguments: ["/nonexistent.pem", "/", TestAuthority.file("client.key")])
+    func authorities(_ path: String) throws {
+        let error = #expect(throws: UnusableRoute.self) { try AuthorityFile.check(path) }
+        #expect(error?.description.hasPrefix(path) == true, "\(String(describing: error))")
+        try AuthorityFile.check(TestAuthority.authority)
+    }
+
+    @Test(
         "an unusable client certificate is an error",
         arguments: [
             ("/nonexistent.pem", "client.key", "cannot be read"), ("client.key", "client.key", "certificate is not in PEM"),

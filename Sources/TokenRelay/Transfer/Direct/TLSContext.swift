@@ -23,7 +23,11 @@ final class TLSContext {
             } else {
                 SSL_CTX_set_default_verify_paths(pointer)
             }
-        guard isTrusting == 1 else { throw TransferFailure(kind: .request) }
+        guard isTrusting == 1 else {
+            // The next call of OpenSSL on this thread must not find the errors.
+            ERR_clear_error()
+            throw TransferFailure(kind: .request)
+        }
         guard gateway_ssl_ctx_harden(pointer) == 1, gateway_ssl_ctx_offer_http1(pointer) == 0 else { throw TransferFailure(kind: .other) }
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         gateway_ssl_ctx_offer_sessions(pointer)
