@@ -52,11 +52,13 @@ public enum PublicPriceList {
         if let ranges = model["tiered_pricing"]?.elements, !ranges.isEmpty { return tiers(of: ranges) }
         guard let rates = rates(model, above: "") else { return .failure(Unusable(text: "no exact price of input and output")) }
         var tiers = [Price.ContextTier(above: 0, rates: rates)]
+        // xAI's prices of long prompts begin at the limit, those of the others above it.
+        let isInclusive = model["litellm_provider"]?.string == "xai"
         for limit in thresholds(model) {
             guard let rates = Self.rates(model, above: limit.suffix) else {
                 return .failure(Unusable(text: "a price of long prompts is not exact"))
             }
-            tiers.append(Price.ContextTier(above: limit.tokens, rates: rates))
+            tiers.append(Price.ContextTier(above: isInclusive ? limit.tokens - 1 : limit.tokens, rates: rates))
         }
         return .success(tiers)
     }

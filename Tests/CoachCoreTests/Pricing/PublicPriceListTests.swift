@@ -53,6 +53,17 @@ struct PublicPriceListTests {
         #expect(findings.isEmpty && book == PriceBook(prices))
     }
 
+    @Test("prices of long prompts hold above their limit, those of xAI from it on", arguments: [("openai", 128_000), ("xai", 127_999)])
+    func limit(_ provider: String, _ above: Int) throws {
+        let file = """
+            {"m": {"litellm_provider": "\(provider)", "input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05,
+                "input_cost_per_token_above_128k_tokens": 6e-06, "output_cost_per_token_above_128k_tokens": 3e-05}}
+            """
+        let prices = try PublicPriceList.read(Array(file.utf8), providers: [provider: provider], validFrom: CalendarDay("2026-11-01")!)
+            .prices
+        #expect(prices.map { $0.contextTiers.map(\.above) } == [[above]])
+    }
+
     @Test("prices of ranges of prompts are those of context tiers; ranges with gaps are skipped, and a price of 0 is named")
     func ranges() throws {
         func model(_ ranges: String...) -> String {
