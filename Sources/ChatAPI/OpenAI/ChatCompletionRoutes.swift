@@ -21,7 +21,7 @@ public struct ChatCompletionRoutes: Feature {
             .init(
                 "Answer a conversation that the client keeps; with stream: true as chunks",
                 parameters: [.idempotencyKey],
-                body: ChatCompletionRequest.body, response: .media("application/json"))
+                body: ChatCompletionRequest.body, response: .media(["application/json": .any, RouteResponse.eventStream: .text]))
         ) { try await create($0, $1) }
     }
 

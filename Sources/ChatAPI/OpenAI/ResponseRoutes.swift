@@ -27,7 +27,7 @@ public struct ResponseRoutes: Feature {
             .init(
                 "Create a response; with stream: true as events, with background: true at once",
                 parameters: [.idempotencyKey],
-                body: ResponseRequest.body, response: .media("application/json"))
+                body: ResponseRequest.body, response: .media(["application/json": .any, RouteResponse.eventStream: .text]))
         ) { try await create($0, $1) }
         let running = turns.counting(.beforeHandlerIfPossible)
         running.get(

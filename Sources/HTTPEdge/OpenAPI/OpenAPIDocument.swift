@@ -44,6 +44,9 @@ struct OpenAPIDocument {
 
         A route with a role needs it in `app_metadata.role` of the token.
 
+        Every answer has `X-Request-ID` and `X-API-Version`; one to a valid token `X-RateLimit-Limit`, `X-RateLimit-Remaining`, \
+        `X-RateLimit-Reset` (Unix seconds), `RateLimit` and `RateLimit-Policy`; one of 429 or 503 `Retry-After` (seconds).
+
         | code | status | action | text |
         |---|---|---|---|
         \(ErrorCode.allCases.map(row).joined(separator: "\n"))

@@ -45,11 +45,14 @@ struct OpenAPIOperation {
         }
     }
 
-    /// The declared parameters, and an id for each other parameter of the path.
+    /// The declared parameters, an id for each other parameter of the path, and the header of a request for what may be unchanged.
     private var parameters: [RouteParameter] {
         let ids = entry.pathParameters.filter { name in !route.parameters.contains { $0.location == .path && $0.name == name } }
-        return ids.map { RouteParameter($0, in: .path, .id) } + route.parameters
+        return ids.map { RouteParameter($0, in: .path, .id) } + route.parameters + (mayBeUnchanged ? [.ifNoneMatch] : [])
     }
+
+    /// Whether the response may be 304.
+    private var mayBeUnchanged: Bool { route.response.isVersioned && entry.method == .get }
 
     private func writeBody(to writer: inout JSONWriter) {
         var media: [(type: String, schema: Schema)] = []
@@ -83,7 +86,7 @@ struct OpenAPIOperation {
             Self.writeContent(route.response.media, to: &writer)
             writeLinks(to: &writer)
         }
-        if route.response.isVersioned, entry.method == .get {
+        if mayBeUnchanged {
             writer.key(literal: "304")
             writer.object { $0.member("description", "`If-None-Match` has the current `ETag`") }
         }
@@ -144,7 +147,11 @@ extension RouteResponse {
             ("X-Figures-As-Of", Schema.time.described("everything that was booked before is included; absent: not known yet")),
             ("X-Figures-Trace", Schema.text.described("path and query of the calls or users behind the figures; absent: there is none")),
         ]
-        return (isVersioned ? [("ETag", .text)] : []) + (hasFigures ? figures : [])
+        var headers: [(String, Schema)] = isVersioned ? [("ETag", .text)] : []
+        if case .list = content {
+            headers.append(("Link", .text.described("of CSV and JSON Lines: the next page, `rel=\"next\"` (RFC 8288)")))
+        }
+        return headers + (hasFigures ? figures : [])
     }
 
     /// Media types of the response with their schemas.

@@ -24,6 +24,8 @@ extension RouteParameter {
     public static let ifMatch = RouteParameter("If-Match", in: .header, .text, required: true)
     /// The same where a change without it is one of any version.
     public static let optionalIfMatch = RouteParameter("If-Match", in: .header, .text)
+    /// The `If-None-Match` header: the `ETag` of the version that the client has.
+    static let ifNoneMatch = RouteParameter("If-None-Match", in: .header, .text)
 }
 
 /// The versions on which a client allows a change, from its `If-Match` header (RFC 9110 §13.1.1).

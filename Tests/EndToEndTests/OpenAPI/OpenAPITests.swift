@@ -42,6 +42,18 @@ struct OpenAPITests {
         }
     }
 
+    @Test("names both forms of an answer that is streamed when the body says so")
+    func streams() async throws {
+        let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
+        for path in ["/v1/chat/completions", "/v1/responses"] {
+            let responses = paths[path]?["post"]?["responses"] as? [String: [String: Any]]
+            let content = responses?["200"]?["content"] as? [String: Any]
+            #expect(content?.keys.sorted() == ["application/json", "text/event-stream"], "\(path)")
+        }
+    }
+
     @Test("names every error code and every event of a stream")
     func vocabulary() async throws {
         let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
