@@ -25,4 +25,31 @@ struct ProxyTests {
         for rest in rests { #expect(rest.end?["finish_reason"] == "stop" && (first.text + rest.text).split(separator: " ").count == 60) }
         try await proxy.end()
     }
+
+    @Test("requests without a token are limited by the client's address, which the client cannot choose")
+    func addresses() async throws {
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { $0["unauthenticated_requests_per_minute"] = 3 }
+        let pair = try await Pair.fresh([
+            "COACH_ENV": "production", "COACH_TRUSTED_PROXIES": "127.0.0.0/8", "COACH_ROOT": root.path,
+        ])
+        let proxy = try await Proxy(.haproxy, before: pair)
+        var statuses: [Int] = []
+        for number in 1...8 {
+            let headers = ["Forwarded": "for=198.51.100.\(number)"]
+            statuses.append(try await Browser(port: proxy.port).send("GET", "/p/unknown", headers: headers).status)
+        }
+        // Each of the two instances counts for itself.
+        #expect(statuses == Array(repeating: 404, count: 6) + [429, 429])
+        try await proxy.end()
+    }
+
+    @Test("the pages of development are not shown, because the request may come from another machine")
+    func development() async throws {
+        let pair = try await Pair.shared()
+        let proxy = try await Proxy(.haproxy, before: pair)
+        #expect(try await Browser(port: pair.one.port).send("GET", "/try").status == 200)
+        #expect(try await Browser(port: proxy.port).send("GET", "/try").status == 404)
+        try await proxy.end()
+    }
 }
