@@ -81,4 +81,18 @@ struct PoolerTests {
             }
         }
     }
+
+    @Test("check finds nothing wrong with the settings for a pooler, and says what a pooler rejects without them")
+    func check() async throws {
+        let testBed = try await TestBed.shared()
+        let pooler = try await Pooler(inFrontOf: testBed.database.fresh.url, users: ["coach_gateway": Database.password])
+        let settings = ["DATABASE_LISTEN_URL": testBed.database.gatewayURL, "COACH_DATABASE_STATEMENTS": "unnamed"]
+        var environment = Gateway.environment(
+            database: try pooler.url(testBed.database.gatewayURL), simulator: testBed.simulator.url)
+        let direct = try await Program.run(["check"], environment: environment)
+        #expect(direct.status != 0 && direct.output.contains("DATABASE_URL: no connection"), "\(direct.output)")
+        environment.merge(settings) { $1 }
+        let pooled = try await Program.run(["check"], environment: environment)
+        #expect(pooled.status == 0 && pooled.output.contains("no findings"), "\(pooled.output)")
+    }
 }

@@ -59,7 +59,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     private static func databaseFindings(_ configuration: GatewayConfiguration, _ files: ProductFiles?) async -> [String] {
         guard let url = configuration.databaseURL else { return [] }
-        var findings = await reachable(.databaseURL, url) { client in
+        var findings = await reachable(.databaseURL, url, configuration.statements) { client in
             let newest = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
             let findings = Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
             // A schema that does not fit may have no queue and no documents.
@@ -69,7 +69,7 @@ struct CheckCommand: AsyncParsableCommand {
             return try await Self.deadJobs(client) + documents.findings
         }
         if let listen = configuration.databaseListenURL, listen != url {
-            findings += await reachable(.databaseListenURL, listen) { client in
+            findings += await reachable(.databaseListenURL, listen, configuration.statements) { client in
                 try await client.execute("select 1")
                 return []
             }
@@ -95,10 +95,10 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// What `look` finds, or why it cannot look.
     private static func reachable(
-        _ key: SettingKey, _ url: String, _ look: (PostgresClient) async throws -> [String]
+        _ key: SettingKey, _ url: String, _ statements: StatementNaming, _ look: (PostgresClient) async throws -> [String]
     ) async -> [String] {
         do {
-            return try await OwnerDatabase.with(url, look)
+            return try await OwnerDatabase.with(url, statements: statements, look)
         } catch let error as PostgresError {
             return ["\(key.name): \(DatabaseFinding.text(error))"]
         } catch {

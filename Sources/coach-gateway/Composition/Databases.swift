@@ -42,7 +42,7 @@ struct Databases {
                     "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState ?? "")", "message": "\(notice.message)",
                 ])
         }
-        options.statements = configuration.statements == .prepared ? .prepared : .unnamed
+        options.statements = configuration.statements.mode
         short = PostgresClient(options, reactor: reactor)
         options.applicationName = "coach-gateway-checkpoints"
         options.sharedConnections = Self.checkpointConnections

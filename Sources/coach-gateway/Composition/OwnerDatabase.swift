@@ -2,15 +2,19 @@ import Foundation
 import PostgresClient
 import Reactor
 
-/// A database client with its owner's rights, for one command.
+/// A database client for one command, mostly with the rights of the schema's owner.
 enum OwnerDatabase {
-    static func with<Value>(_ url: String, _ body: (PostgresClient) async throws -> Value) async throws -> Value {
+    /// - Parameter statements: unnamed when the connection may lead through a transaction pooler, which those of the owner never do.
+    static func with<Value>(
+        _ url: String, statements: StatementNaming = .prepared, _ body: (PostgresClient) async throws -> Value
+    ) async throws -> Value {
         let reactor = try Reactor(name: "reactor")
         reactor.start()
         defer { reactor.stop() }
         var configuration = PostgresConfiguration(url)
         configuration.applicationName = "coach-gateway owner"
         configuration.sharedConnections = 1
+        configuration.statements = statements.mode
         // A database that was started a moment ago is waited for; statements may take as long as a migration takes.
         configuration.statementTimeout = .seconds(60)
         configuration.defaultDeadline = .seconds(10)

@@ -16,6 +16,8 @@ enum DeploymentEnvironment: String, CaseIterable, Sendable {
 /// How statements are sent: named ones break behind a transaction pooler.
 enum StatementNaming: String, CaseIterable, Sendable {
     case prepared, unnamed
+
+    var mode: PostgresConfiguration.StatementMode { self == .prepared ? .prepared : .unnamed }
 }
 
 /// The typed configuration. Made only when every value could be read.
