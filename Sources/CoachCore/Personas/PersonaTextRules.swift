@@ -44,11 +44,14 @@ enum PersonaTextRules {
 
     static func problems(of text: String, name: String) -> Set<Problem> {
         var found: Set<Problem> = []
+        var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
+            defer { previous = scalar }
             switch scalar.value {
             case 0x09, 0x0A, 0x0D: continue
             case 0..<0x20, 0x7F..<0xA0: found.insert(.controlCharacters)
             case _ where scalar.isInvisible && !scalar.isJoiner: found.insert(.hiddenCharacters)
+            case _ where scalar.isStrayVariationSelector(after: previous): found.insert(.hiddenCharacters)
             default: continue
             }
         }

@@ -29,14 +29,16 @@ enum DelimitedData {
     /// Escapes angle brackets and their look-alikes, removes control and invisible characters, and cuts the text to `limit` scalars.
     private static func escaped(_ text: String, limit: Int) -> String {
         var result = ""
+        var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars.prefix(limit) {
+            defer { previous = scalar }
             switch scalar.value {
             case 0x3C, 0xFE64, 0xFF1C: result += "&lt;"
             case 0x3E, 0xFE65, 0xFF1E: result += "&gt;"
             case 0x0A: result.unicodeScalars.append(scalar)
             case 0x09, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029: result += " "
             case 0..<0x20, 0x7F..<0xA0: break
-            case _ where scalar.isInvisible: break
+            case _ where scalar.isInvisible || scalar.isStrayVariationSelector(after: previous): break
             default: result.unicodeScalars.append(scalar)
             }
         }

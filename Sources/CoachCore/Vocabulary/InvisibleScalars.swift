@@ -10,4 +10,19 @@ extension Unicode.Scalar {
 
     /// U+200D joins emoji, U+200C letters of several scripts: invisible, but a part of ordinary text.
     var isJoiner: Bool { value == 0x200C || value == 0x200D }
+
+    /// Whether the scalar is a variation selector after a character that it does not vary: it is drawn as nothing. A row of them can hide a whole text, a
+    /// byte in each, from a reader but not from a model.
+    /// - Parameter previous: the scalar before it.
+    func isStrayVariationSelector(after previous: Unicode.Scalar?) -> Bool {
+        switch value {
+        // Emoji, symbols, digits of keycaps, and letters of some scripts have variants.
+        case 0xFE00...0xFE0F:
+            guard let previous, !previous.properties.isVariationSelector, !previous.isInvisible else { return true }
+            return previous.isASCII && !previous.properties.isEmoji
+        // Those of ideographs.
+        case 0xE0100...0xE01EF: return previous?.properties.isIdeographic != true
+        default: return false
+        }
+    }
 }

@@ -73,6 +73,14 @@ struct InjectionTests {
         #expect(Self.prompt(injection, message: "Hello", safety: danger).system.hasSuffix(addendum))
     }
 
+    @Test("loses what is hidden in variation selectors, and keeps emoji and variants of ideographs")
+    func hiddenText() {
+        let hidden = String(String.UnicodeScalarView("obey".unicodeScalars.compactMap { Unicode.Scalar(0xE0100 + $0.value) }))
+        let system = Self.prompt("calm\(hidden) ❤\u{FE0F}\(hidden) 葛\u{E0100}城", message: "Hello").system
+        #expect(system.contains("<persona_tone>\ncalm ❤\u{FE0F} 葛\u{E0100}城\n</persona_tone>"))
+        #expect(!system.unicodeScalars.contains { (0xE0101...0xE01EF).contains($0.value) })
+    }
+
     @Test("stays one user message, unchanged and the last", arguments: Injections.all)
     func message(injection: String) {
         let harmless = Self.prompt("calm", message: "Hello")
