@@ -9,9 +9,10 @@ struct CrossOrigin: Sendable {
         + "openai-beta, openai-organization, openai-project, user-agent, x-stainless-arch, x-stainless-custom-poll-interval, "
         + "x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, "
         + "x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
+    /// What a browser lets a page read: of lists in CSV and JSON Lines, only these headers have the next page and the time of figures.
     private static let exposedHeaders =
         "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ratelimit, "
-        + "ratelimit-policy, retry-after, etag, x-should-retry"
+        + "ratelimit-policy, retry-after, etag, x-should-retry, link, x-figures-as-of, x-figures-trace"
 
     let origins: Set<String>
 
