@@ -53,6 +53,17 @@ struct ConfigurationTests {
         #expect(findings.contains { $0.hasPrefix("\(name): ") })
     }
 
+    @Test(
+        "a value that another setting would have to switch on is read all the same",
+        arguments: [
+            ("REVENUECAT_API_URL", "nowhere"), ("PLAY_PUSH_KEYS_URL", "nowhere"), ("PLAY_API_URL", "http://play.example"),
+            ("PLAY_SERVICE_ACCOUNT", "/nowhere"), ("APPSTORE_ROOT_CERTIFICATE", "/nowhere"), ("APPSTORE_APP_ID", "app"),
+        ])
+    func unused(name: String, text: String) {
+        let findings = GatewayConfiguration.read(Settings(environment: [name: text]), environment: [:]).findings
+        #expect(findings.contains { $0.hasPrefix("\(name): ") }, "\(findings)")
+    }
+
     @Test("an empty value in the file counts as none, as in the environment")
     func empty() {
         let file = Data(#"{"COACH_JWT_ISSUER": "", "COACH_PORT": "", "COACH_TRUSTED_PROXIES": ""}"#.utf8)

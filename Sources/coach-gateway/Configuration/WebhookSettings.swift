@@ -41,14 +41,13 @@ struct WebhookSettings: Sendable {
         case no = "false"
     }
 
-    /// Reads the settings; what is wrong becomes a finding of `settings`.
+    /// Reads the settings; what is wrong becomes a finding of `settings`, also a value that another setting would have to switch on.
     init(_ settings: inout Settings) {
         let credentials = WebhookCredentials(
             authorization: settings.text(.revenueCatAuthorization), secrets: settings.list(.revenueCatSecret))
         let header = settings.text(.revenueCatSignatureHeader) ?? ""
-        revenueCatAPI = settings.text(.revenueCatAPIKey).map {
-            RevenueCatAPI(key: $0, url: Self.url(.revenueCatAPI, &settings))
-        }
+        let revenueCatURL = Self.url(.revenueCatAPI, &settings)
+        revenueCatAPI = settings.text(.revenueCatAPIKey).map { RevenueCatAPI(key: $0, url: revenueCatURL) }
         let revenueCat = BillingSenders.RevenueCat(
             credentials: credentials, signatureHeader: header, reconciles: revenueCatAPI != nil)
         if revenueCat == nil { settings.complain(.revenueCatSignatureHeader, "is not a header name") }
@@ -58,11 +57,13 @@ struct WebhookSettings: Sendable {
         let secrets = settings.list(.stripeSecret)
         stripe = secrets.isEmpty ? nil : BillingSenders.Stripe(signature: WebhookSignature(secrets: secrets), catalogue: catalogue)
         appStore = Self.appStore(&settings, catalogue)
+        let (playKeys, playAPI) = (Self.url(.playKeys, &settings), Self.url(.playAPI, &settings))
+        let serviceAccount = Self.serviceAccount(&settings)
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
         case (let audience?, let email?):
             play = GooglePlay(
-                audience: audience, email: email, keys: Self.url(.playKeys, &settings), package: settings.text(.playPackage),
-                serviceAccount: Self.serviceAccount(&settings), api: Self.url(.playAPI, &settings))
+                audience: audience, email: email, keys: playKeys, package: settings.text(.playPackage), serviceAccount: serviceAccount,
+                api: playAPI)
         case (nil, nil): break
         case (nil, _): settings.complain(.playAudience, "is needed with \(SettingKey.playEmail.name)")
         case (_, nil): settings.complain(.playEmail, "is needed with \(SettingKey.playAudience.name)")
@@ -139,9 +140,10 @@ struct WebhookSettings: Sendable {
     }
 
     private static func appStore(_ settings: inout Settings, _ catalogue: ProductCatalogue) -> AppStoreNotification? {
-        guard let bundleID = settings.text(.appStoreBundleID) else { return nil }
+        let appID = settings.integer(.appStoreAppID, in: 1...Int.max).map { Int64($0) }
+        let bundleID = settings.text(.appStoreBundleID)
         guard let path = settings.text(.appStoreRoot) else {
-            settings.complain(.appStoreRoot, "is needed with \(SettingKey.appStoreBundleID.name)")
+            if bundleID != nil { settings.complain(.appStoreRoot, "is needed with \(SettingKey.appStoreBundleID.name)") }
             return nil
         }
         guard let root = FileManager.default.contents(atPath: path), let verifier = try? SignedPayloadVerifier(roots: [[UInt8](root)])
@@ -149,7 +151,7 @@ struct WebhookSettings: Sendable {
             settings.complain(.appStoreRoot, "\(path) is not a certificate in DER form")
             return nil
         }
-        let appID = settings.integer(.appStoreAppID, in: 1...Int.max).map { Int64($0) }
+        guard let bundleID else { return nil }
         return AppStoreNotification(
             verifier: verifier, policy: AppStorePolicy(bundleID: bundleID, appAppleID: appID, catalogue: catalogue))
     }
