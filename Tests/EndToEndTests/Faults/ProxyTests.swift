@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Behind HAProxy with the file that is shipped", .paced, .enabled(if: Proxy.Kind.haproxy.program != nil, "HAProxy is not installed"))
+@Suite("Behind a proxy with the file that is shipped", .paced, .enabled(if: Proxy.Kind.haproxy.program != nil, "HAProxy is not installed"))
 struct ProxyTests {
     @Test("every token is forwarded at once, and a lost connection can be resumed, also on the other instance")
     func streams() async throws {
@@ -41,6 +41,25 @@ struct ProxyTests {
         }
         // Each of the two instances counts for itself.
         #expect(statuses == Array(repeating: 404, count: 6) + [429, 429])
+        try await proxy.end()
+    }
+
+    @Test(
+        "what the gateway accepts passes, and what is too large gets its envelope",
+        arguments: Proxy.Kind.allCases.filter { $0.program != nil })
+    func limits(kind: Proxy.Kind) async throws {
+        let pair = try await Pair.shared()
+        let proxy = try await Proxy(kind, before: pair)
+        let browser = pair.one.testUser().at(proxy.port).browser
+        func long(_ count: Int) -> [String: String] { ["X-Long": String(repeating: "a", count: count)] }
+        func many(_ count: Int) -> [String: String] { Dictionary(uniqueKeysWithValues: (1...count).map { ("X-Field-\($0)", "a") }) }
+        for (headers, status) in [(long(30_000), 200), (many(180), 200), (long(33_000), 431), (many(220), 431)] {
+            let answer = try await browser.send("GET", "/api/v1/conversations", headers: headers)
+            #expect(answer.status == status && answer.errorCode == (status == 200 ? nil : "VAL_3005"), "\(headers.count): \(answer.text)")
+        }
+        let body = Array(repeating: UInt8(ascii: "a"), count: 600_000)
+        let answer = try await browser.send("POST", "/api/v1/conversations", body: body)
+        #expect(answer.status == 413 && answer.errorCode == "VAL_3005", "\(answer.text)")
         try await proxy.end()
     }
 
