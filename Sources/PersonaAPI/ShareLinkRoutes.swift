@@ -82,7 +82,9 @@ public struct ShareLinkRoutes: Feature {
 
     private static let withdrawal = JSONBody("Withdrawal") { (body) throws(JSONFinding) in try body.required("reason", .text(1...1000)) }
 
-    private static let draft = JSONBody("ShareLinkDraft") { (body) throws(JSONFinding) in
+    private static let draft = JSONBody(
+        "ShareLinkDraft", examples: ["expires_at": "2099-01-01T00:00:00.000Z"]
+    ) { (body) throws(JSONFinding) in
         let expiry: Timestamp? = try body.optional("expires_at")
         return ShareLinkDraft(
             label: try body.optional("label", .text(0...80)), maximumUses: try body.optional("max_uses", .integer(1...maximumUses)),

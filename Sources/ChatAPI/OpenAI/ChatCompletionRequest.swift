@@ -20,12 +20,12 @@ struct ChatCompletionRequest: Sendable {
 
     static let body = ForeignBody(
         Schema.object([
-            .init("model", .text.described("coach, or coach: with a persona's slug or id")), .init("messages", .array(of: message)),
+            .init("model", CoachModel.schema), .init("messages", .array(of: message)),
             .optional("stream", .boolean), .optional("stream_options", .object([.optional("include_usage", .boolean)])),
         ]).named("ChatCompletionRequest"))
 
     static let message = Schema.object([
-        .init("role", .values(ClientMessage.Role.allCases.map(\.rawValue))),
-        .init("content", .any.described("a text, or an array of text parts")),
+        .init("role", .values(ClientMessage.Role.allCases.map(\.rawValue)).exemplified("user")),
+        .init("content", .any.described("a text, or an array of text parts").exemplified("I keep putting things off.")),
     ]).named("ClientMessage")
 }

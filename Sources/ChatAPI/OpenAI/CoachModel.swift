@@ -1,9 +1,13 @@
 import CoachCore
+import GatewayAPI
 import HTTPEdge
+import JSON
 
 /// A model of the OpenAI-compatible routes: `coach`, or `coach:` with a persona's slug or id.
 struct CoachModel: Sendable, Equatable {
     static let plain = CoachModel(personaID: nil, slug: nil)
+    /// Of the member `model` of a request.
+    static let schema = Schema.text.described("coach, or coach: with a persona's slug or id").exemplified(.string(plainName))
 
     /// nil for the plain coach, and when there is a slug.
     var personaID: PersonaID?

@@ -41,9 +41,10 @@ struct ResponseRequest: Sendable {
 
     static let body = ForeignBody(
         Schema.object([
-            .init("model", .text.described("coach, or coach: with a persona's slug or id")),
-            .init("input", .any.described("a text, or an array of messages")), .optional("instructions", .text),
-            .optional("previous_response_id", .text), .optional("stream", .boolean), .optional("background", .boolean),
+            .init("model", CoachModel.schema),
+            .init("input", .any.described("a text, or an array of messages").exemplified("I keep putting things off.")),
+            .optional("instructions", .text), .optional("previous_response_id", .text.exemplified(.null)), .optional("stream", .boolean),
+            .optional("background", .boolean),
             .optional("metadata", .any.described("up to 16 texts by name, which the answer repeats")),
         ]).named("ResponseRequest"))
 }

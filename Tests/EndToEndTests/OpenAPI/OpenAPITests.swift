@@ -54,6 +54,23 @@ struct OpenAPITests {
         }
     }
 
+    @Test("has examples of OpenAI's bodies that are answered, and of a share link that can be made")
+    func examples() async throws {
+        let gateway = try await TestBed.shared().gateway
+        let document = try await Browser(port: gateway.port).send("GET", "/openapi.json")
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
+        let user = TestUser(gateway: gateway, role: "creator")
+        let persona = try #require(try await user.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"])
+        for (path, status) in [("/v1/chat/completions", 200), ("/v1/responses", 200), ("/api/v1/personas/{id}/share-links", 201)] {
+            let body = paths[path]?["post"]?["requestBody"] as? [String: Any]
+            let content = (body?["content"] as? [String: [String: Any]])?["application/json"]
+            let example = try JSONSerialization.data(withJSONObject: try #require(content?["example"]))
+            let answer = try await user.browser.send("POST", path.replacing("{id}", with: persona), body: Array(example))
+            #expect(answer.status == status, "\(path): \(answer.text)")
+        }
+    }
+
     @Test("names every error code and every event of a stream")
     func vocabulary() async throws {
         let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
