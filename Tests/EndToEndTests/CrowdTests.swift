@@ -130,6 +130,18 @@ struct CrowdTests {
         #expect(try await running.toEnd().end?.type == "done")
     }
 
+    @Test("of requests that come at the same time only as many begin a turn as the process limit allows")
+    func crowded() async throws {
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_MAX_TURNS": "3"])
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<12 { group.addTask { try await gateway.testUser().chat("Slow \(sim(["words": 40, "pace_ms": 100]))") } }
+            return try await group.reduce(into: [Answer]()) { $0.append($1) }
+        }
+        let refused = answers.filter { $0.status == 503 }
+        #expect(refused.count == 9 && refused.allSatisfy { $0.errorCode == "SYS_5001" })
+        for answer in answers where answer.status == 200 { expectDone(answer) }
+    }
+
     @Test("a suspended user is rejected, and still gets crisis resources")
     func suspended() async throws {
         let testBed = try await TestBed.shared()

@@ -4,12 +4,15 @@ import HTTPEdge
 extension TurnPipeline {
     /// Calls `begin_turn`, in one round trip, and in a second one when it rejects a message that the encoder, or the stored safety level that the
     /// rejection names, shows to be a crisis. When the result is `begun`, the user's message is saved, with `savedTier`. Throws `failure`.
+    /// `refusal`: of `Admission.admitting`.
     func begin(
-        _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: PendingAssessment, unless refusal: GatewayError?, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> (result: BeginTurnResult, savedTier: RiskTier) {
         do {
             var savedTier = assessment.first.risk.tier
-            let result: BeginTurnResult = try await admitted(orRepeated: { try await repository.repeated(http.caller, request) }) {
+            let result: BeginTurnResult = try await admitted(
+                unless: refusal, orRepeated: { try await repository.repeated(http.caller, request) }
+            ) {
                 let first = try await repository.begin(http.caller, request, assessment.first)
                 guard case .rejected(let rejection, _) = first, assessment.first.risk.tier < .crisis else { return first }
                 let final = await assessment.final
@@ -26,14 +29,12 @@ extension TurnPipeline {
         }
     }
 
-    /// The result of `begin`; when no new turns are admitted, the existing turn of a repeated request, which `repeated` looks up.
-    func admitted<Result>(orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result) async throws -> Result {
-        do {
-            try admission.check()
-        } catch {
-            guard let known = try? await repeated() else { throw error }
-            return known
-        }
-        return try await begin()
+    /// The result of `begin`; when no new turn is admitted, the existing turn of a repeated request, which `repeated` looks up.
+    func admitted<Result>(
+        unless refusal: GatewayError?, orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result
+    ) async throws -> Result {
+        guard let refusal else { return try await begin() }
+        guard let known = try? await repeated() else { throw refusal }
+        return known
     }
 }

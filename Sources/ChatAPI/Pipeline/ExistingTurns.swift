@@ -67,25 +67,35 @@ extension TurnPipeline {
     /// Begins a new turn on the user message of a turn that has ended, and streams it. A repeated request with its key gets the turn that it began.
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
         let key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)
-        let retry = RetryRequest(of: turnID, idempotencyKey: key?.text)
-        switch try await http.trace.step("begin", { try await beginRetry(retry, http) }) {
-        case .known(let known, _):
-            http.trace.end()
-            return try relay(TurnSubscription(turn: await attach(known), request: .repeats), from: .start, http)
-        case .rejected(let rejection, _):
-            throw rejected(rejection, TurnRequest(message: ""), .calm, http)
-        case .begun(let context, let message, _):
-            let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
-            let pending = await http.trace.step("assess") { await assess(request, http) }
-            let savedTier = context.earlierRisk?.tier ?? .none
-            return try relay(try await continueBegun(request, pending, savedTier: savedTier, context, http), from: .start, http)
+        return try relay(try await start(RetryRequest(of: turnID, idempotencyKey: key?.text), http), from: .start, http)
+    }
+
+    /// As `start` of a new message, for a retry.
+    private func start(_ retry: RetryRequest, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
+        try await admission.admitting { refusal in
+            switch try await http.trace.step("begin", { try await beginRetry(retry, unless: refusal, http) }) {
+            case .known(let known, _):
+                http.trace.end()
+                return TurnSubscription(turn: await attach(known), request: .repeats)
+            case .rejected(let rejection, _):
+                throw rejected(rejection, TurnRequest(message: ""), .calm, http)
+            case .begun(let context, let message, _):
+                let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
+                let pending = await http.trace.step("assess") { await assess(request, http) }
+                let savedTier = context.earlierRisk?.tier ?? .none
+                return try await continueBegun(request, pending, savedTier: savedTier, context, http)
+            }
         }
     }
 
     /// As `begin`, for a retry.
-    private func beginRetry(_ request: RetryRequest, _ http: TurnHTTPRequest) async throws(GatewayError) -> RetryTurnResult {
+    private func beginRetry(
+        _ request: RetryRequest, unless refusal: GatewayError?, _ http: TurnHTTPRequest
+    ) async throws(GatewayError) -> RetryTurnResult {
         do {
-            let result: RetryTurnResult = try await admitted(orRepeated: { try await recovery.repeatedRetry(http.caller, request) }) {
+            let result: RetryTurnResult = try await admitted(
+                unless: refusal, orRepeated: { try await recovery.repeatedRetry(http.caller, request) }
+            ) {
                 try await recovery.retry(http.caller, request)
             }
             http.context.rateLimit.record(result.rate)

@@ -39,15 +39,17 @@ struct TurnPipeline: Sendable {
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, http) }
-        switch result {
-        case .begun(let context, _):
-            return try await continueBegun(request, pending, savedTier: savedTier, context, http)
-        case .known(let known, _):
-            http.trace.end()
-            return TurnSubscription(turn: await attach(known), request: .repeats)
-        case .rejected(let rejection, _):
-            throw rejected(rejection, request, await pending.final, http)
+        try await admission.admitting { refusal in
+            let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: refusal, http) }
+            switch result {
+            case .begun(let context, _):
+                return try await continueBegun(request, pending, savedTier: savedTier, context, http)
+            case .known(let known, _):
+                http.trace.end()
+                return TurnSubscription(turn: await attach(known), request: .repeats)
+            case .rejected(let rejection, _):
+                throw rejected(rejection, request, await pending.final, http)
+            }
         }
     }
 

@@ -2,12 +2,14 @@ import HTTPEdge
 import Synchronization
 import TokenRelay
 
-/// Limits the number of turns that run at once in this process, and rejects new ones during a shutdown. A turn counts until it is saved,
-/// also when its clients have disconnected.
+/// Limits the number of turns that run at once in this process, and rejects new ones during a shutdown. A turn counts from before it begins until it is
+/// saved, also when its clients have disconnected.
 public final class Admission: Sendable {
     private let registry: TurnRegistry
     private let maximumTurns: Int
     private let draining = Atomic(false)
+    /// The number of turns that may begin and may not be in the registry yet.
+    private let beginning = Mutex(0)
 
     public init(registry: TurnRegistry, maximumTurns: Int) {
         self.registry = registry
@@ -20,11 +22,25 @@ public final class Admission: Sendable {
     /// Whether new turns are accepted.
     public var isOpen: Bool { !draining.load(ordering: .acquiring) }
 
-    /// Throws `SYS_5001` when no new turn may begin.
-    func check() throws(GatewayError) {
-        guard isOpen else { throw GatewayError(.overloaded, "this instance is draining", retryAfter: 1) }
-        guard registry.count < maximumTurns else {
-            throw GatewayError(.overloaded, "too many turns at once", retryAfter: 2, limit: .instanceTurns)
+    /// Runs `body`, which begins a turn and inserts it into the registry. The turn counts meanwhile, or requests at the same time would exceed the
+    /// limit. `refusal`: why no new turn may begin (`SYS_5001`); nil: it may.
+    func admitting<Result>(_ body: (_ refusal: GatewayError?) async throws -> Result) async throws -> Result {
+        let refusal = countBeginning()
+        defer {
+            if refusal == nil { beginning.withLock { $0 -= 1 } }
         }
+        return try await body(refusal)
+    }
+
+    /// Why no new turn may begin; nil: one may, and is counted.
+    private func countBeginning() -> GatewayError? {
+        guard isOpen else { return GatewayError(.overloaded, "this instance is draining", retryAfter: 1) }
+        let isAdmitted = beginning.withLock { beginning in
+            // The registry is read inside the lock, so that a turn that is being inserted counts once or twice, but never not at all.
+            guard registry.count + beginning < maximumTurns else { return false }
+            beginning += 1
+            return true
+        }
+        return isAdmitted ? nil : GatewayError(.overloaded, "too many turns at once", retryAfter: 2, limit: .instanceTurns)
     }
 }
