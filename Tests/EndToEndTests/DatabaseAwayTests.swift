@@ -95,6 +95,23 @@ struct DatabaseAwayTests {
         try await eventually("an answer") { try await testUser.chat("After \(quick)").first("done") != nil }
     }
 
+    @Test("because it hangs, a running turn is stopped within 3 s all the same, and its stream ends")
+    func stoppedWhileHanging() async throws {
+        let ground = try await Self.ground.value
+        let testUser = ground.gateway.testUser()
+        let running = try await testUser.openStream("Slow \(sim(["words": 200, "pace_ms": 100]))").until(bytes: 10)
+        ground.cluster.sigstop()
+        let stopped = try await testUser.stop(running.turnID)
+        let end = try await running.toEnd().end
+        ground.cluster.sigcont()
+        #expect(stopped.status == 200 && stopped.endAfter < .seconds(3), "\(stopped.endAfter): \(stopped.text)")
+        #expect(end?["finish_reason"] == "stopped")
+        // Not after the time limit of the count, 2.5 s.
+        #expect(running.text.split(separator: " ").count < 15, "\(running.text)")
+        try await ground.gateway.waitUntilReady(within: 10)
+        try await eventually("the saved turn") { try await ground.database.turn(of: testUser.id)["status"] == "stopped" }
+    }
+
     @Test("during a turn, the answer is streamed to its end and saved when the database is back")
     func killedMeanwhile() async throws {
         let ground = try await Self.ground.value

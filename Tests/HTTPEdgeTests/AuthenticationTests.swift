@@ -11,6 +11,8 @@ import Testing
 struct AuthenticationTests {
     private struct Routes: Feature {
         var reads = CallCount()
+        /// Called by `POST /tolerant` before it requires the count.
+        var whenHandled: @Sendable () -> Void = {}
 
         func register(on routes: RouteTable) {
             let users = routes.authenticated("Test")
@@ -42,7 +44,8 @@ struct AuthenticationTests {
             let tolerant = users.counting(.beforeHandlerIfPossible)
             tolerant.get("/tolerant", description) { _, context in .envelope(context) { $0.null() } }
             tolerant.post("/tolerant", description) { _, context in
-                try context.requireCounted()
+                whenHandled()
+                try await context.requireCounted()
                 return .envelope(context) { $0.null() }
             }
         }
@@ -185,6 +188,26 @@ struct AuthenticationTests {
         #expect(tolerant.status == 200 && tolerant.headers[.rateRemaining] == nil)
         let required = try await edge.send(.post, "/tolerant", token: try edge.token())
         #expect(required.errorCode == "EXT_4003" && required.headers[.retryAfter] == "3")
+    }
+
+    @Test("while the database hangs only beforeHandlerIfPossible routes answer; requireCounted waits for the count, and throws its error")
+    func databaseHangs() async throws {
+        for isAway in [false, true] {
+            let (answers, database) = AsyncStream.makeStream(of: Never.self)
+            let edge = try EdgeFixture(Routes(whenHandled: { database.finish() }))
+            edge.counter.state.withLock { state in
+                state.answers = answers
+                state.error = isAway ? StoreFault.unavailable(retryAfter: 3) : nil
+            }
+            let required = try await edge.send(.post, "/tolerant", token: try edge.token())
+            #expect(required.errorCode == (isAway ? "EXT_4003" : nil) && required.status == (isAway ? 503 : 200), "\(required.text)")
+        }
+        let (answers, database) = AsyncStream.makeStream(of: Never.self)
+        defer { database.finish() }
+        let edge = try edge()
+        edge.counter.state.withLock { $0.answers = answers }
+        let tolerant = try await edge.send(.get, "/tolerant", token: try edge.token())
+        #expect(tolerant.status == 200 && tolerant.headers[.rateRemaining] == nil)
     }
 
     @Test("without the database errors have crisis resources for the level that the instance remembers")

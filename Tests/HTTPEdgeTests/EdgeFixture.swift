@@ -83,6 +83,8 @@ final class FakeCounter: Sendable {
         var level = SafetyLevel.calm
         var error: (any Error)?
         var isNewUser = false
+        /// The next count waits for its end.
+        var answers: AsyncStream<Never>?
     }
     let state = Mutex(State())
 
@@ -92,7 +94,8 @@ final class FakeCounter: Sendable {
 
     var port: RequestCounter {
         RequestCounter { [self] _, _ in
-            try state.withLock { state in
+            if let answers = state.withLock({ $0.answers.take() }) { for await _ in answers {} }
+            return try state.withLock { state in
                 if let error = state.error { throw error }
                 state.calls += 1
                 return CountedRequest(rate: Self.rate, safetyLevel: state.level, region: Region(country: "GB"), isNewUser: state.isNewUser)

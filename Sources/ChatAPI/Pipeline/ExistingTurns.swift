@@ -10,7 +10,7 @@ extension TurnPipeline {
     /// runs here is found without the database.
     func find(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> LiveTurn {
         if let turn = localTurn(turnID, of: http.caller) { return turn }
-        try http.context.requireCounted()
+        try await http.context.requireCounted()
         guard let known = try await recovery.load(http.caller.userID, turnID) else { throw GatewayError.notFound }
         return await attach(known)
     }
@@ -37,7 +37,7 @@ extension TurnPipeline {
             registry.stop(turnID)
             if let turn = await registry.turn(turnID, within: .seconds(2)) { return turn }
         }
-        try http.context.requireCounted()
+        try await http.context.requireCounted()
         guard try await recovery.requestStop(http.caller, turnID), let known = try await recovery.load(http.caller.userID, turnID) else {
             throw GatewayError.notFound
         }

@@ -27,10 +27,14 @@ public struct AuthenticatedContext: EdgeContext, ChildRequestContext {
         counting = authentication.counting
     }
 
-    /// For routes with ``RequestCounting/beforeHandlerIfPossible``: throws the database's error when the request could not be counted. Call
-    /// it before a query: a query would fail too, and the client would wait twice as long for the error.
-    public func requireCounted() throws(GatewayError) {
-        if case .failed(let error) = counting { throw error }
+    /// For routes with ``RequestCounting/beforeHandlerIfPossible``: throws the database's error when the request could not be counted, for which it
+    /// waits. Call it before a query: a query would fail too, and the client would wait twice as long for the error.
+    public func requireCounted() async throws(GatewayError) {
+        switch counting {
+        case .counted, .pending: return
+        case .failed(let error): throw error
+        case .running(let counting): _ = try await counting.value.get()
+        }
     }
 }
 
@@ -42,6 +46,8 @@ struct Authentication: Sendable {
         case pending
         /// The database was unavailable and the route tolerates it.
         case failed(GatewayError)
+        /// The database has not answered yet and the route tolerates it.
+        case running(Task<Result<CountedRequest, GatewayError>, Never>)
     }
 
     var caller: Caller

@@ -11,8 +11,8 @@ public enum RequestCounting: Sendable {
     /// dropped when the request is rejected, and the handler runs again for a user who is new, because it may not have seen their row. Other
     /// methods and operators' requests are counted as with `beforeHandler`.
     case besideHandler
-    /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
-    /// handler runs without counting.
+    /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, or has not
+    /// answered within half a second, the handler runs without counting, or while the database counts.
     case beforeHandlerIfPossible
     /// For a request that begins a turn: the handler, in its own round trip to the database. The middleware counts only requests that the handler
     /// rejects before that.
@@ -94,14 +94,30 @@ struct AuthenticationMiddleware: RouterMiddleware {
         }
     }
 
+    /// How long the handler waits for the count: a stop must not wait for a database that hangs (CONTRACT §4: 3 s in all).
+    private static let patience = Duration.milliseconds(500)
+
     private func countIfPossible(
         _ caller: Caller, _ request: Request, _ context: GatewayContext
     ) async throws(GatewayError) -> Authentication.Counting {
-        do {
-            return .counted(try await count(caller, request, context))
-        } catch {
+        let (results, continuation) = AsyncStream.makeStream(of: Result<CountedRequest, GatewayError>.self)
+        // Not a child of the request, which goes on without it. Never cancelled; the time limits of the database's client end it.
+        let counting = Task { () -> Result<CountedRequest, GatewayError> in
+            let result: Result<CountedRequest, GatewayError>
+            do throws(GatewayError) {
+                result = .success(try await count(caller, request, context))
+            } catch {
+                result = .failure(error)
+            }
+            continuation.yield(result)
+            return result
+        }
+        switch await results.first(within: Self.patience) {
+        case .success(let counted): return .counted(counted)
+        case .failure(let error):
             guard error.code == .databaseUnavailable else { throw error }
             return .failed(error)
+        case nil: return .running(counting)
         }
     }
 
@@ -114,6 +130,11 @@ struct AuthenticationMiddleware: RouterMiddleware {
         switch state {
         case .counted(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
         case .failed(let failure): return error.with(safety: failure.safety)
+        case .running(let counting):
+            switch await counting.value {
+            case .success(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
+            case .failure(let failure): return error.with(safety: failure.safety)
+            }
         case .pending:
             let isCounted = context.rateLimit.current != nil || error.rate != nil
             guard !isCounted, error.code != .databaseUnavailable else { return error.with(safety: nil) }
