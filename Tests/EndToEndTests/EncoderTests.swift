@@ -91,7 +91,13 @@ struct EncoderTests {
         #expect(danger.answers.map { $0.first("safety") != nil } == [false, true])
         let saved = try await tiers(danger.user)
         #expect(saved.count == 2 && saved[0] == 0 && saved[1] >= 2, "\(saved)")
-        #expect(try await gateway.testUser().chat("I bought them today.", ["country": "US"]).first("safety") != nil, "the first message")
+        // The first message: a card, but no alarm, also when it is answered again.
+        let alone = gateway.testUser()
+        let first = try await alone.chat("I bought them today.", ["country": "US"])
+        let turnOfFirst = try #require(first.first("start")?["turn_id"])
+        let retried = try await alone.send("POST", "/functions/v1/chat-stream/\(turnOfFirst)/retry")
+        #expect([first, retried].allSatisfy { $0.first("safety")?["severity"] == "concern" }, "\(retried.text)")
+        #expect(try await tiers(alone) == [2, 2])
 
         let china = "My grandmother left me her china and I never know where to keep it."
         let failed = try await conversation(china, "I put them in the car. \(sim(["http_error": ["status": 500]]))")

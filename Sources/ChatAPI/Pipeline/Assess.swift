@@ -8,14 +8,18 @@ extension TurnPipeline {
         return await encoderQueue.assess(request.message, of: http.caller.userID, isFirst: isFirst, by: coaching.assessor)
     }
 
-    /// The assessment of a message whose turn has begun: that of a fragment with the user's message before it, unless danger was found before, or the
+    /// The assessment of a message whose turn has begun: a fragment is read with the user's messages before it, unless danger was found before, or the
     /// turn began as that of a user in danger. `savedTier`: of the message in the database.
     func assessInContext(
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async -> MessageAssessment {
         let assessment = await pending.final
-        let isCalm = request.level(stored: context.safetyLevel) == .calm
-        guard isCalm, savedTier < .crisis, context.callsModel else { return assessment }
+        let stored = request.level(stored: context.safetyLevel)
+        if let earlier = context.earlierRisk, earlier.tier == .crisis, stored <= SafetyFusion.level(of: earlier.tier) {
+            // A retry: the message itself has raised the level.
+            return coaching.assessor.withoutContext(request.message, assessment)
+        }
+        guard stored == .calm, savedTier < .crisis, context.callsModel else { return assessment }
         let history = history(before: request, context)
         return await encoderQueue.assess(
             request.message, of: http.caller.userID, assessment, after: history, by: coaching.assessor)

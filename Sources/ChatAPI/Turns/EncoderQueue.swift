@@ -13,7 +13,8 @@ final class EncoderQueue: Sendable {
     private let budget = Mutex(EncoderBudget(processors: ProcessInfo.processInfo.activeProcessorCount))
 
     /// Assesses a message. Returns when its danger is decided as far as the database has to know it to begin a turn: an ordinary message is
-    /// still being encoded then. `isFirst`: the conversation has no earlier messages, with which a fragment would be read when they are known.
+    /// still being encoded then. `isFirst`: the conversation has no earlier messages, with which a fragment would be read when they are known. A vague
+    /// fragment is decided on when the stored level is known.
     func assess(_ message: String, of userID: UserID, isFirst: Bool, by assessor: MessageAssessor) async -> PendingAssessment {
         let first = assessor.assess(message)
         guard let need = assessor.encodingNeed(first), let permit = admit(need, of: userID) else { return PendingAssessment(first) }
@@ -23,21 +24,22 @@ final class EncoderQueue: Sendable {
         switch need {
         case .danger:
             let final = await encode()
-            guard !isFirst, let fragment = assessor.fragment(message, final) else { return PendingAssessment(final) }
+            guard let fragment = assessor.fragment(message, final), !isFirst || assessor.isVague(message) else {
+                return PendingAssessment(final)
+            }
             return PendingAssessment(fragment, final: final)
         // Ends by itself, also when its request is cancelled.
         case .ordinary: return PendingAssessment(first, Task { await encode() })
         }
     }
 
-    /// `assessment`, or that of a fragment that is harmless after its user's messages in `history`, which is oldest first.
+    /// `assessment`, or a lower one of a fragment that is vague, or harmless after its user's messages in `history`, which is oldest first.
     func assess(
         _ message: String, of userID: UserID, _ assessment: MessageAssessment, after history: [HistoryMessage], by assessor: MessageAssessor
     ) async -> MessageAssessment {
         let earlier = history.filter { $0.role == .user }.map(\.content)
-        guard !earlier.isEmpty, assessor.fragment(message, assessment) != nil, let permit = admit(.danger, of: userID) else {
-            return assessment
-        }
+        guard !earlier.isEmpty else { return assessor.withoutContext(message, assessment) }
+        guard assessor.fragment(message, assessment) != nil, let permit = admit(.danger, of: userID) else { return assessment }
         return await run(permit, assessment) { assessor.assess(message, assessment, after: earlier, usesLargeEncoder: $0) }
     }
 

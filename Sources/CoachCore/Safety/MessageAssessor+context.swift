@@ -20,19 +20,33 @@ extension MessageAssessor {
         return MessageAssessment(risk: found.risk, domains: assessment.domains)
     }
 
-    /// `assessment`, or, of a fragment that is harmless after the message before it, that of the fragment. `earlier`: the user's messages, oldest first.
-    /// For users whose stored level is calm. To be called where `encode` is.
+    /// Whether a message has no words but vague ones (`VagueWords`), so that the models alone, without a message before it, do not show it as acute.
+    public func isVague(_ message: String) -> Bool { NormalisedMessage(message).plain.isVague }
+
+    /// `assessment`, or, of a fragment that is vague or harmless after the messages before it, a lower one. `earlier`: the user's messages, oldest
+    /// first. For users whose stored level is calm. To be called where `encode` is.
     public func assess(
         _ message: String, _ assessment: MessageAssessment, after earlier: [String], usesLargeEncoder: () -> Bool = { true }
     ) -> MessageAssessment {
-        guard let fragment = fragment(message, assessment),
-            let probability = crisisProbability(message, after: earlier, usesLargeEncoder: usesLargeEncoder),
+        guard let fragment = fragment(message, assessment) else { return assessment }
+        if textBefore(earlier) == nil { return withoutContext(message, assessment) }
+        guard let probability = crisisProbability(message, after: earlier, usesLargeEncoder: usesLargeEncoder),
             probability < Self.lowestInContext
         else { return assessment }
         // Not a concern: its level would let the next fragment have a card. The score is that of the message by itself, for the judge.
         var risk = fragment.risk
         risk.score = assessment.risk.score
         return MessageAssessment(risk: risk, domains: fragment.domains)
+    }
+
+    /// `assessment`, or that of a vague fragment with nothing before it: of tier 2 at most, as a card is right for "I took it" and an alarm is not; what the
+    /// grammar finds when it names a supplement ("I took my creatine").
+    public func withoutContext(_ message: String, _ assessment: MessageAssessment) -> MessageAssessment {
+        guard let fragment = fragment(message, assessment), isVague(message) else { return assessment }
+        var risk = NormalisedMessage(message).plain.namesSupplement ? fragment.risk : assessment.risk
+        risk.tier = min(risk.tier, .crisis)
+        risk.score = assessment.risk.score
+        return MessageAssessment(risk: risk, domains: assessment.domains)
     }
 
     /// The newest message of more than two words with those after it; nil without one.

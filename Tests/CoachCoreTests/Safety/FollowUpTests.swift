@@ -68,6 +68,35 @@ struct FollowUpTests {
         #expect(after.risk == alone.risk && after.domains == alone.domains)
     }
 
+    @Test(
+        "a fragment of vague words with nothing before it has a card that is not acute, and none when it names a supplement",
+        arguments: [
+            ("hab sie schon genommen", RiskTier.crisis), ("ya me los tomé", .crisis), ("I took it this morning", .crisis),
+            ("acabei de tomar", .crisis), ("I took my creatine already", .none), ("ya me tomé la creatina", .none),
+            ("ich hab das Kreatin schon genommen", .none),
+        ])
+    func vague(message: String, tier: RiskTier) {
+        let alone = Shipped.assessor.assessFully(message)
+        #expect(alone.risk.tier >= .high && Shipped.assessor.isVague(message))
+        for earlier in [[], ["thanks"]] {
+            let risk = Shipped.assessor.assess(message, alone, after: earlier).risk
+            #expect(risk.tier == tier && risk.score == alone.risk.score)
+        }
+        let danger = ["I keep thinking everyone would be better off if I wasn't here."]
+        if tier == .crisis { #expect(Shipped.assessor.assess(message, alone, after: danger).risk == alone.risk) }
+    }
+
+    @Test(
+        "an amount, a means or a person is not vague",
+        arguments: [
+            "I took them all", "ya me las tomé todas", "je les ai tous pris", "já tomei tudo", "I took 30 of them", "I have it in my hand",
+            "he is outside", "already swallowed it", "doing it right now", "ich bin auf der Brücke", "took all my vitamins at once",
+        ])
+    func notVague(message: String) {
+        let alone = Shipped.assessor.assessFully(message)
+        #expect(!Shipped.assessor.isVague(message) && Shipped.assessor.assess(message, alone, after: []).risk == alone.risk)
+    }
+
     @Test("without the large encoder, or time for it, a fragment keeps its card")
     func noTime() {
         let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
