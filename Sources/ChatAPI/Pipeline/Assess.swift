@@ -14,13 +14,14 @@ extension TurnPipeline {
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async -> MessageAssessment {
         let assessment = await pending.final
-        let stored = request.level(stored: context.safetyLevel)
+        let (stored, history) = (request.level(stored: context.safetyLevel), history(before: request, context))
+        let answered = history.last { $0.role == .assistant }?.content
+        if savedTier < .crisis, let safe = coaching.assessor.assurance(request.message, assessment, after: answered) { return safe }
         if let earlier = context.earlierRisk, earlier.tier == .crisis, stored <= SafetyFusion.level(of: earlier.tier) {
             // A retry: the message itself has raised the level.
             return coaching.assessor.withoutContext(request.message, assessment)
         }
         guard stored == .calm, savedTier < .crisis, context.callsModel else { return assessment }
-        let history = history(before: request, context)
         return await encoderQueue.assess(
             request.message, of: http.caller.userID, assessment, after: history, by: coaching.assessor)
     }

@@ -18,14 +18,11 @@ extension TurnPipeline {
     func decide(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest, now: Date
     ) -> Decision {
-        let isCalm = context.safetyLevel == .calm
         // Read only where it matters, because it takes as long as to assess a message.
         let question = coaching.fusion.hasFollowUp(assessment.risk) ? context.history.last { $0.role == .assistant }?.content : nil
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk,
-            coachAskedAboutSafety: !isCalm && question.map(coaching.assessor.asksAboutSafety) ?? false,
-            coachAskedAboutDanger: isCalm && question.map(coaching.assessor.asksAboutDanger) ?? false,
-            turnNumber: context.turnNumber)
+            question: question.map(coaching.assessor.question(in:)) ?? CoachQuestion(), turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,

@@ -84,7 +84,7 @@ public struct CrisisClassifier: Sendable {
     /// What the model finds only while the stored level is 1 or more, as follow-ups for `SafetyFusion`.
     static let followUps: [CrisisGrammar.FollowUp] = RiskCategory.allCases.map { category in
         CrisisGrammar.FollowUp(
-            id: followUpID(category), language: "", category: category, tierAtConcern: .crisis, tierAtCrisis: .crisis,
-            needsQuestion: false, patterns: [])
+            id: followUpID(category), language: "", category: category, tierAtConcern: .crisis, tierAtCrisis: .crisis, answer: nil,
+            patterns: [])
     }
 }

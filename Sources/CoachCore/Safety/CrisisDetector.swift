@@ -82,14 +82,8 @@ struct CrisisDetector: Sendable {
     /// True when a model may not lower what `assess` found: a hit at tier 3 and above, or of a certain entry.
     func isFinal(_ found: RiskAssessment) -> Bool { found.tier >= .high || found.patterns.contains(where: certain.contains) }
 
-    /// True when a coach's message asks about the user's safety.
-    func asksAboutSafety(_ coachMessage: AnnotatedTokens) -> Bool { has(.safetyQuestion, coachMessage) }
-
-    /// True when a coach's message asks about suicide or self-harm.
-    func asksAboutDanger(_ coachMessage: AnnotatedTokens) -> Bool { has(.dangerQuestion, coachMessage) }
-
-    private func has(_ marker: CrisisGrammar.Marker, _ message: AnnotatedTokens) -> Bool {
-        message.tokens.indices.contains { position in message.spans(at: position).contains { markers[$0.symbol] == marker } }
+    func markers(in message: AnnotatedTokens) -> Set<CrisisGrammar.Marker> {
+        message.withSpans { spans in Set(spans.compactMap { markers[$0.symbol] }) }
     }
 
     /// Combines matches into one assessment: the highest tier; `.user` as subject when any match concerns the user, else `.other`.

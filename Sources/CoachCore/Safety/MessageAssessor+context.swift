@@ -49,6 +49,18 @@ extension MessageAssessor {
         return MessageAssessment(risk: risk, domains: assessment.domains)
     }
 
+    /// What the grammar finds in a message that says that its user is safe and nothing else; nil for other messages. The models take the persons and
+    /// places of such a message for danger while the stored level is raised. `coachMessage`: the one that it answers.
+    public func assurance(_ message: String, _ assessment: MessageAssessment, after coachMessage: String?) -> MessageAssessment? {
+        guard message.utf8.count <= Self.fragmentBytes else { return nil }
+        let answers = coachMessage.map { question(in: $0).asksWhetherSafe } ?? false
+        let found = search(message)
+        guard found.risk.tier < .crisis, found.forms.count == 1, found.forms[0].isAssurance(answers: answers) else { return nil }
+        var risk = found.risk
+        risk.score = assessment.risk.score
+        return MessageAssessment(risk: risk, domains: assessment.domains)
+    }
+
     /// The newest message of more than two words with those after it; nil without one.
     private func textBefore(_ earlier: [String]) -> String? {
         let ends = earlier.suffix(Self.earlierMessages).map { $0.lastWords(characters: Self.earlierCharacters) }

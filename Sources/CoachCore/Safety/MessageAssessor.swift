@@ -77,27 +77,5 @@ public struct MessageAssessor: Sendable {
         return (risk, scorer.scores(plain), [normalised.plain] + (normalised.deobfuscated.map { [$0] } ?? []))
     }
 
-    /// True when a coach's message asks about the user's safety; see `SafetyFusion.fuse`.
-    public func asksAboutSafety(_ coachMessage: String) -> Bool {
-        detector.asksAboutSafety(lexicon.annotate(NormalisedMessage(coachMessage).plain))
-    }
-
-    /// True when a question of a coach's message is about suicide or self-harm; see `SafetyFusion.fuse`.
-    public func asksAboutDanger(_ coachMessage: String) -> Bool {
-        coachMessage.questions.contains { detector.asksAboutDanger(lexicon.annotate(NormalisedMessage(String($0)).plain)) }
-    }
-}
-
-extension String {
-    /// The sentences that end with a question mark, without it.
-    fileprivate var questions: [Substring] {
-        var questions: [Substring] = []
-        var start = startIndex
-        for index in indices {
-            let mark = self[index]
-            if mark == "?" { questions.append(self[start..<index]) }
-            if ".!?;\n".contains(mark) { start = self.index(after: index) }
-        }
-        return questions
-    }
+    func annotate(_ text: String) -> AnnotatedTokens { lexicon.annotate(NormalisedMessage(text).plain) }
 }

@@ -17,8 +17,8 @@ public struct SafetyDecision: Sendable, Equatable {
 /// Combines the risk of one message with the stored safety level of the user.
 ///
 /// The level rises at once. Within a conversation it never falls, neither after "jk" nor after a change of topic. Follow-ups ("tonight",
-/// "I have them here") raise the tier only while the stored level is 1 or more, "yes" also after a question about suicide. Only time
-/// lowers a level, in the database (SQL function `gateway.level_at`).
+/// "I have them here") raise the tier only while the stored level is 1 or more, "yes" also after a question about suicide; short answers
+/// count by what the coach asked (`CoachQuestion`). Only time lowers a level, in the database (SQL function `gateway.level_at`).
 public struct SafetyFusion: Sendable {
     /// Pattern id of a turn whose card is shown for the stored level alone.
     static let reminderID = "state.reminder"
@@ -33,20 +33,19 @@ public struct SafetyFusion: Sendable {
             (grammar.followUps + CrisisClassifier.followUps).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// `coachAskedAboutSafety`: the coach's last message asked about safety (`MessageAssessor.asksAboutSafety`), so that a bare "yes"
-    /// counts at level 1. `coachAskedAboutDanger`: it named suicide or self-harm, so that one counts at level 0: the model may have seen what
-    /// was not found in the message before. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more the first and every tenth
-    /// turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the same message. A stored
-    /// level that is not above it comes from that message itself, and makes no further follow-up count.
+    /// `question`: what the coach's last message asks (`MessageAssessor.question`). "Yes" counts at level 0, too, when it names danger: the model
+    /// may have seen what was not found in the message before. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more
+    /// the first and every tenth turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the
+    /// same message. A stored level that is not above it comes from that message itself, and makes no further follow-up count.
     public func fuse(
-        _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, coachAskedAboutSafety: Bool = false,
-        coachAskedAboutDanger: Bool = false, turnNumber: Int? = nil
+        _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, question: CoachQuestion = CoachQuestion(),
+        turnNumber: Int? = nil
     ) -> SafetyDecision {
         var risk: RiskAssessment
         if let earlier, stored <= SafetyFusion.level(of: earlier.tier) {
             risk = repeated(message, decided: earlier)
         } else {
-            risk = raised(message, stored: stored, coachAsked: (safety: coachAskedAboutSafety, danger: coachAskedAboutDanger))
+            risk = raised(message, stored: stored, question)
         }
         let level = max(stored, SafetyFusion.level(of: risk.tier))
         // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
@@ -61,15 +60,12 @@ public struct SafetyFusion: Sendable {
     public func hasFollowUp(_ message: RiskAssessment) -> Bool { message.patterns.contains { followUps[$0] != nil } }
 
     /// The risk of a message with the follow-ups that the stored level, or the coach's question, makes count.
-    private func raised(
-        _ message: RiskAssessment, stored: SafetyLevel, coachAsked: (safety: Bool, danger: Bool)
-    ) -> RiskAssessment {
+    private func raised(_ message: RiskAssessment, stored: SafetyLevel, _ question: CoachQuestion) -> RiskAssessment {
         var risk = message
         var used: Set<String> = []
         for id in message.patterns {
             guard let followUp = followUps[id] else { continue }
-            if stored == .calm, !(followUp.answersDanger && coachAsked.danger) { continue }
-            if stored == .concern, followUp.needsQuestion, !coachAsked.safety { continue }
+            guard followUp.answer.map({ question.counts($0, stored: stored) }) ?? (stored > .calm) else { continue }
             let tier = stored >= .crisis ? followUp.tierAtCrisis : followUp.tierAtConcern
             guard tier > .none else { continue }
             used.insert(id)

@@ -37,8 +37,7 @@ struct DialogueTests {
                 level =
                     Shipped.fusion.fuse(
                         Shipped.assessor.assessFully(turn.user).risk, stored: level,
-                        coachAskedAboutSafety: coach.map(Shipped.assessor.asksAboutSafety) ?? false,
-                        coachAskedAboutDanger: coach.map(Shipped.assessor.asksAboutDanger) ?? false
+                        question: coach.map(Shipped.assessor.question(in:)) ?? CoachQuestion()
                     ).level
                 coach = turn.coach
                 return level

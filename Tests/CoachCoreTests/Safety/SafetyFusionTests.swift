@@ -58,16 +58,17 @@ struct SafetyFusionTests {
             ("Você está pensando em se matar?", "sim", "não"),
         ])
     func question(_ question: String, _ yes: String, _ no: String) {
-        #expect(Shipped.assessor.asksAboutDanger(question))
+        let asked = Shipped.assessor.question(in: question)
+        #expect(asked.namesDanger)
         let answers = [yes, no].map { Shipped.assessor.assess($0).risk }
-        let levels = answers.map { Shipped.fusion.fuse($0, stored: .calm, coachAskedAboutDanger: true).level }
+        let levels = answers.map { Shipped.fusion.fuse($0, stored: .calm, question: asked).level }
         #expect(levels == [.crisis, .calm] && Shipped.fusion.hasFollowUp(answers[0]))
         for harmless in [
             "Do you have a plan for Monday?", "You could hurt yourself with that weight.", "Bist du in Sicherheit?",
             "If you ever have suicidal thoughts, call 988. Shall I make a plan for Monday?",
             "Hamlet is about wanting to die… Well. Shall I outline act two?",
         ] {
-            #expect(!Shipped.assessor.asksAboutDanger(harmless))
+            #expect(!Shipped.assessor.question(in: harmless).namesDanger)
         }
     }
 
@@ -82,18 +83,77 @@ struct SafetyFusionTests {
     func shortAnswers(message: String, asked: Bool, tier: RiskTier) {
         let risk = Shipped.grammarAlone.assess(message).risk
         let stored: SafetyLevel = tier == .high ? .crisis : .concern
-        #expect(Shipped.fusion.fuse(risk, stored: stored, coachAskedAboutSafety: asked).risk.tier == tier)
+        #expect(Shipped.fusion.fuse(risk, stored: stored, question: CoachQuestion(isAboutSafety: asked)).risk.tier == tier)
     }
 
     @Test("a bare yes counts at level 1 only after the coach asked about safety")
     func yes() {
         let yes = Shipped.assessor.assess("yes").risk
         #expect(Shipped.fusion.fuse(yes, stored: .concern).level == .concern)
-        #expect(Shipped.fusion.fuse(yes, stored: .concern, coachAskedAboutSafety: true).level == .crisis)
-        #expect(Shipped.fusion.fuse(yes, stored: .calm, coachAskedAboutSafety: true).level == .calm)
-        #expect(Shipped.assessor.asksAboutSafety("Are you thinking about suicide?"))
-        #expect(Shipped.assessor.asksAboutSafety("¿Estás pensando en el suicidio?"))
-        #expect(!Shipped.assessor.asksAboutSafety("Shall we plan your week?"))
+        #expect(Shipped.fusion.fuse(yes, stored: .concern, question: CoachQuestion(isAboutSafety: true)).level == .crisis)
+        #expect(Shipped.fusion.fuse(yes, stored: .calm, question: CoachQuestion(isAboutSafety: true)).level == .calm)
+        #expect(Shipped.assessor.question(in: "Are you thinking about suicide?").isAboutSafety)
+        #expect(Shipped.assessor.question(in: "¿Estás pensando en el suicidio?").isAboutSafety)
+        #expect(!Shipped.assessor.question(in: "Shall we plan your week?").isAboutSafety)
+    }
+
+    @Test(
+        "a short answer counts by what the coach asked: yes to a question of danger, no to one of safety, neither to another one",
+        arguments: [
+            ("Are you thinking about suicide?", "yes", "no"), ("I'm here. Are you safe right now?", "no", "yes"),
+            ("¿Tienes un plan?", "sí", "no"), ("Es gibt Hilfe bei Suizidgedanken. Bist du in Sicherheit?", "nein", "ja"),
+            ("Es-tu en sécurité maintenant ?", "non", "oui"), ("Tem alguém com você?", "não", "sim"),
+            ("Can you call 988 now?", "no", "yes"),
+        ])
+    func polarity(coach: String, danger: String, calm: String) {
+        let question = Shipped.assessor.question(in: coach)
+        func tier(_ answer: String, _ stored: SafetyLevel, _ question: CoachQuestion) -> RiskTier {
+            Shipped.fusion.fuse(Shipped.grammarAlone.assess(answer).risk, stored: stored, question: question).risk.tier
+        }
+        for stored in [SafetyLevel.concern, .crisis] {
+            #expect(tier(danger, stored, question) == .crisis && tier(calm, stored, question) < .crisis, "\(stored)")
+        }
+        let both = Shipped.assessor.question(in: "Are you thinking about killing yourself? Are you safe?")
+        #expect(tier(danger, .concern, both) == .crisis && tier(calm, .concern, both) == .crisis)
+        let other = Shipped.assessor.question(in: "Shall we look at your week?")
+        #expect(tier(danger, .crisis, other) < .crisis && tier(calm, .crisis, other) < .crisis)
+    }
+
+    @Test("tonight counts after a crisis, but not as the time of a workout")
+    func when() {
+        func tier(_ coach: String, _ answer: String) -> RiskTier {
+            let risk = Shipped.grammarAlone.assess(answer).risk
+            return Shipped.fusion.fuse(risk, stored: .crisis, question: Shipped.assessor.question(in: coach)).risk.tier
+        }
+        for coach in ["I'm here with you.", "When?", "Do you have a plan?", "When do you want to do it?"] {
+            #expect(tier(coach, "tonight") == .high)
+        }
+        for coach in ["When do you want to do your workout?", "¿Cuándo es tu reunión?"] { #expect(tier(coach, "hoy") < .crisis) }
+    }
+
+    @Test(
+        "who says to be safe and nothing else shows no danger, whatever the models make of it",
+        arguments: [
+            ("yes I'm safe, my sister is with me", "Are you safe right now?"), ("sí, mi hermana está aquí", "¿Estás a salvo ahora?"),
+            ("sí, estoy a salvo, estoy con mi mamá", "Bien."), ("ja, ich bin in Sicherheit, meine Mutter ist hier", "Gut."),
+            ("oui, ma mère est avec moi", "Es-tu en sécurité ?"), ("sim, minha irmã está comigo", "Você está em segurança?"),
+        ])
+    func assurance(message: String, coach: String) {
+        let alone = Shipped.assessor.assessFully(message)
+        let question = Shipped.assessor.question(in: coach)
+        let risk = Shipped.assessor.assurance(message, alone, after: coach)?.risk
+        #expect(risk.map { Shipped.fusion.fuse($0, stored: .high, question: question).risk.tier } == .concern)
+    }
+
+    @Test(
+        "what says more, or answers another question, is no assurance",
+        arguments: [
+            ("yes I'm safe, I took the pills", "Are you safe?"), ("I'm not safe", "Are you safe?"),
+            ("yes, my dad is here", "Is he hurting you?"), ("yes", "Are you thinking about suicide?"),
+            ("he is here with me", "Are you safe?"), ("ja, er ist bei mir", "Bist du in Sicherheit?"),
+        ])
+    func noAssurance(message: String, coach: String) {
+        #expect(Shipped.assessor.assurance(message, Shipped.assessor.assessFully(message), after: coach) == nil)
     }
 
     @Test("a calm message after a crisis keeps the careful prompt without another card")

@@ -97,8 +97,7 @@ private struct RuleReader {
         let followUp = CrisisGrammar.FollowUp(
             id: try identifier(json), language: try language(json), category: try json.required("category"),
             tierAtConcern: try tier(json, "at_concern", from: .none), tierAtCrisis: try tier(json, "at_crisis", from: .concern),
-            needsQuestion: try json.optional("needs_question") ?? false, answersDanger: try json.optional("answers_danger") ?? false,
-            patterns: try patterns(json))
+            answer: try json.optional("answer", .choice), patterns: try patterns(json))
         try json.rejectUnknown()
         return followUp
     }

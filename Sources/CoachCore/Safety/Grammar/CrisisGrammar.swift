@@ -46,8 +46,10 @@ public struct CrisisGrammar: Sendable, Equatable {
         case thirdPerson
         /// Names a person the user knows: "my friend", "she"; not "a client".
         case certainPerson
-        /// A question about safety in a coach's message.
+        /// A question about danger in a coach's message.
         case safetyQuestion
+        /// A question whether the user is safe or not alone in a coach's message.
+        case whetherSafe
         /// One that names suicide or self-harm.
         case dangerQuestion
 
@@ -89,6 +91,17 @@ public struct CrisisGrammar: Sendable, Equatable {
 
     /// Patterns that count only while the stored safety level is 1 or more, or after a question of the coach: "tonight", "I have them here".
     public struct FollowUp: Sendable, Equatable {
+        public enum Answer: String, Sendable, CaseIterable {
+            case yes
+            /// "sometimes"
+            case somewhat
+            case no
+            /// "I don't know", "not safe"
+            case unsure
+            /// "tonight"
+            case when
+        }
+
         public var id: String
         public var language: String
         public var category: RiskCategory
@@ -96,10 +109,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         public var tierAtConcern: RiskTier
         /// The message's minimum tier while the stored level is 2 or 3.
         public var tierAtCrisis: RiskTier
-        /// At level 1 it counts only when the coach's last message asked about safety.
-        public var needsQuestion: Bool
-        /// At level 0, too, it counts after a question of the coach that names suicide or self-harm.
-        public var answersDanger = false
+        /// The short answer that it is, which counts by the coach's question (`CoachQuestion.counts`); nil: it counts at every level above 0.
+        public var answer: Answer?
         var patterns: [WordPattern]
     }
 

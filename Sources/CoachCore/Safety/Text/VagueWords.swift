@@ -27,7 +27,8 @@ enum VagueWords {
         magnésio zinco eletrólitos
         """)
 
-    private static func hashes(_ words: String) -> Set<UInt64> { Set(TokenSequence(NormalisedMessage.fold(words)).tokens.map(\.hash)) }
+    /// Of folded words.
+    static func hashes(_ words: String) -> Set<UInt64> { Set(TokenSequence(NormalisedMessage.fold(words)).tokens.map(\.hash)) }
 }
 
 extension TokenSequence {
