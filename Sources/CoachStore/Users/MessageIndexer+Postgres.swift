@@ -4,11 +4,15 @@ import PostgresClient
 extension MessageIndexer {
     /// Messages of a part, which is one transaction: a search of the user may wait for it.
     private static let messagesAtOnce = 250
+    /// Text of a part in bytes: 200 messages of usual length. Han characters take the longest, 1 µs a byte. A search indexes two parts, and a statement
+    /// may take 2 s, also on a busy machine.
+    static let bytesAtOnce = 150_000
 
     /// The index in PostgreSQL.
     public static func postgres(client: PostgresClient) -> MessageIndexer {
         MessageIndexer { userID in
-            try await client.call("gateway.index_messages_2(\(userID), \(messagesAtOnce)::integer, 0)", boundTo: userID)
+            try await client.call(
+                "gateway.index_messages_3(\(userID), \(messagesAtOnce)::integer, \(bytesAtOnce)::integer, 0)", boundTo: userID)
         }
     }
 }

@@ -3,15 +3,14 @@ import PostgresClient
 
 extension MessageSearch {
     /// How many messages a search indexes before it runs, of those that wait longest, so that the first search of most users finds everything, and
-    /// of the newest if there are more; a job indexes the rest. A message takes up to a millisecond.
-    private static let (longestWaiting, newest) = (200, 25)
+    /// of the newest if there are more; a job indexes the rest. Of each no more than `MessageIndexer.bytesAtOnce`.
+    fileprivate static let (longestWaiting, newest) = (200, 25)
 
     /// Full-text search in PostgreSQL. The search enqueues the job that indexes the user's messages, so that those of users who never search are
     /// not indexed.
     public static func postgres(client: PostgresClient) -> MessageSearch {
         MessageSearch { caller, text, request in
-            let isBehind: Bool = try await client.call(
-                "gateway.index_messages_2(\(caller.userID), \(longestWaiting)::integer, \(newest)::integer)", for: caller)
+            let isBehind = try await client.index(caller)
             if isBehind { let _: String? = try await client.call("gateway.request_indexing(\(caller.userID))", for: caller) }
             return try await client.search(text, of: caller, request)
         }
@@ -19,6 +18,21 @@ extension MessageSearch {
 }
 
 extension PostgresClient {
+    /// Indexes what a search does not leave to the job. Returns whether messages are left, also when another search or the job kept the lock on the
+    /// user's index: the search then finds what is indexed.
+    fileprivate func index(_ caller: Caller) async throws -> Bool {
+        let (longestWaiting, newest) = (MessageSearch.longestWaiting, MessageSearch.newest)
+        let bytes = MessageIndexer.bytesAtOnce
+        do {
+            return try await call(
+                "gateway.index_messages_3(\(caller.userID), \(longestWaiting)::integer, \(bytes)::integer, \(newest)::integer)",
+                for: caller,
+                except: SQLState.contention)
+        } catch is PostgresError {
+            return true
+        }
+    }
+
     fileprivate func search(_ text: String, of caller: Caller, _ request: PageRequest) async throws -> Page<ExportedMessage> {
         var query: Query = """
             select m.conversation_id, \(MessageRecord.columns)

@@ -137,6 +137,7 @@ enum FunctionExpectation {
         "gateway.verify_audit_log()",
         "gateway.search_language(text)",
         "gateway.index_messages(uuid, integer, integer)", "gateway.index_messages_2(uuid, integer, integer)",
+        "gateway.index_messages_3(uuid, integer, integer, integer)",
         "gateway.unspaced_letters()", "gateway.searchable_text(text)", "gateway.searchable_query(text)",
         "gateway.request_indexing(uuid)",
         "gateway.record_consent(uuid, public.consent_kind, text, boolean)",

@@ -122,6 +122,39 @@ struct SearchTests {
         #expect(try await store.count(indexed) == 1002)
     }
 
+    @Test("long messages are indexed in parts that a statement has time for")
+    func longMessages() async throws {
+        let (store, caller, search) = try await newcomer(locale: nil)
+        let conversation = try await store.turns().talk(caller, "hay", answer: "hay").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
+            select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'needle' || n || repeat(' 東', 2000), 1, n
+            from generate_series(1, 200) n
+            """)
+        try await store.admin.execute("update public.change_counters set last_change = 200 where user_id = \(caller.userID.uuid)")
+        #expect(try await search.search(caller, "needle200", PageRequest(limit: 1)).items.count == 1)
+        let indexed: Query = "select count(*) from public.message_words where user_id = \(caller.userID.uuid)"
+        // 150,000 bytes of the oldest, and as many of the newest.
+        #expect((30...45).contains(try await store.count(indexed)))
+        let indexer = MessageIndexer.postgres(client: store.gateway)
+        while try await indexer.indexPart(caller.userID) {}
+        #expect(try await store.count(indexed) == 202)
+    }
+
+    @Test("finds what is indexed while another transaction keeps the lock on the index")
+    func lockedIndex() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        try await store.turns().talk(caller, "a needle", answer: "hay")
+        #expect(try await contents(search, caller, "needle") == ["a needle"])
+        try await store.turns().talk(caller, "a second needle")
+        try await store.admin.withTransaction { lease in
+            try await lease.execute("select from gateway.search_progress where user_id = \(caller.userID.uuid) for update")
+            #expect(try await contents(search, caller, "needle") == ["a needle"])
+        }
+        #expect(try await contents(search, caller, "needle") == ["a second needle", "a needle"])
+    }
+
     @Test("has a language for each locale that PostgreSQL has one for, by the whole language subtag")
     func languages() async throws {
         let store = try await StoreFixture.shared()
