@@ -66,6 +66,23 @@ struct SearchTests {
         for query in ["京東", "働工", "工作 -iPhone"] { #expect(try await contents(search, caller, query) == [], "\(query)") }
     }
 
+    @Test("finds words that stand together without a space, alone and as a phrase")
+    func joinedWords() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        let question = "My work/life balance is off.Help me, I feel <stressed>"
+        let answer = "See https://example.com/well-being?page=1 today"
+        try await store.turns().talk(caller, question, answer: answer)
+        for query in ["life", "work/life", "help", "off.Help", "stressed", "<stressed>", "\"work/life\"", "-example.com"] {
+            #expect(try await contents(search, caller, query) == [question], "\(query)")
+        }
+        for query in ["https://example.com/well-being?page=1", "example.com", "example", "see -work/life", "well-being"] {
+            #expect(try await contents(search, caller, query) == [answer], "\(query)")
+        }
+        for query in ["life/work", "com/example", "today -example.com/well-being", "/", "<>", "."] {
+            #expect(try await contents(search, caller, query) == [], "\(query)")
+        }
+    }
+
     @Test("makes an index of an earlier release anew")
     func earlierIndex() async throws {
         let (store, caller, search) = try await newcomer(locale: "en")
