@@ -18,7 +18,7 @@ enum ForwardedFor {
         split(value[...], at: ",").map { element in
             split(element, at: ";").compactMap { pair -> Substring? in
                 let parts = pair.split(separator: "=", maxSplits: 1)
-                guard parts.count == 2, parts[0].trimmed.lowercased() == "for" else { return nil }
+                guard parts.count == 2, parts[0].withoutOptionalWhitespace.lowercased() == "for" else { return nil }
                 return parts[1]
             }.first
         }
@@ -40,20 +40,11 @@ enum ForwardedFor {
 
     /// An address with an optional port; IPv6 in brackets when it has one.
     private static func address(_ text: Substring) -> NetworkAddress? {
-        var text = text.trimmed
+        var text = text.withoutOptionalWhitespace
         if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
         if text.hasPrefix("[") { return text.firstIndex(of: "]").flatMap { NetworkAddress(text[..<$0].dropFirst()) } }
         if let address = NetworkAddress(text) { return address }
         return text.firstIndex(of: ":").flatMap { NetworkAddress(text[..<$0]) }
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var text = self
-        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
     }
 }
 

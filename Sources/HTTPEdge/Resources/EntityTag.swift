@@ -52,13 +52,13 @@ extension Request {
             return .any
         }
         // One without a tag matches no version.
-        let values = fields.flatMap { $0.split(separator: ",") }.map { $0.trimming() }
+        let values = fields.flatMap { $0.split(separator: ",") }.map(\.withoutOptionalWhitespace)
         return values.contains("*") ? .any : .oneOf(values.compactMap { EntityTag($0)?.version })
     }
 
     /// Whether `If-None-Match` contains the tag: the client already has this version.
     func hasCurrent(_ tag: EntityTag) -> Bool {
-        let values: [String] = headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
+        let values = headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { String($0.withoutOptionalWhitespace) }
         return values.contains { value in value == "*" || value == tag.text || value == "W/" + tag.text }
     }
 }
@@ -72,11 +72,5 @@ extension Response {
         }
         response.headers[.eTag] = tag.text
         return response
-    }
-}
-
-extension Substring {
-    fileprivate func trimming() -> String {
-        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 }
