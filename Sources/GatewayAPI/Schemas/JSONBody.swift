@@ -4,7 +4,7 @@ import JSON
 /// or member than the server reads.
 public struct JSONBody<Value>: BodyDescription {
     public let schema: Schema
-    public let mayBeEmpty: Bool
+    public private(set) var mayBeEmpty: Bool
     private let read: @Sendable (JSONReader) throws(JSONFinding) -> Value
 
     /// - Parameters:
@@ -31,8 +31,17 @@ public struct JSONBody<Value>: BodyDescription {
         schema = Schema.object(fields).named(name)
     }
 
-    /// Reads a body and throws all findings at once. An empty one is malformed.
-    public func value(of bytes: [UInt8]) throws(JSONFindings) -> Value { try JSONReader.read(requestBody: bytes, read) }
+    /// The same body, where an empty one counts as `{}`.
+    public var allowingEmpty: Self {
+        var copy = self
+        copy.mayBeEmpty = true
+        return copy
+    }
+
+    /// Reads a body and throws all findings at once. An empty one is malformed unless it `mayBeEmpty`.
+    public func value(of bytes: [UInt8]) throws(JSONFindings) -> Value {
+        try JSONReader.read(requestBody: mayBeEmpty && bytes.isEmpty ? Array("{}".utf8) : bytes, read)
+    }
 }
 
 /// What the OpenAPI document says of a JSON body.

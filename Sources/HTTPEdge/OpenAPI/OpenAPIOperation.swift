@@ -61,7 +61,7 @@ struct OpenAPIOperation {
         guard !media.isEmpty else { return }
         writer.key(literal: "requestBody")
         writer.object { writer in
-            writer.member("required", !route.isBodyOptional)
+            writer.member("required", route.body?.mayBeEmpty != true)
             Self.writeContent(media, to: &writer)
         }
     }

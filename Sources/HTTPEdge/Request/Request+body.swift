@@ -17,8 +17,5 @@ extension Request {
     }
 
     /// Reads and validates a JSON body; all findings at once become `VAL_3001`.
-    public func read<Value>(_ body: JSONBody<Value>) async throws -> Value {
-        let bytes = try await collectBytes()
-        return try body.value(of: body.mayBeEmpty && bytes.isEmpty ? Array("{}".utf8) : bytes)
-    }
+    public func read<Value>(_ body: JSONBody<Value>) async throws -> Value { try body.value(of: try await collectBytes()) }
 }

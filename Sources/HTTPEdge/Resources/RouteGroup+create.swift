@@ -11,8 +11,7 @@ extension RouteGroup where Context == AuthenticatedContext {
     /// - Parameters:
     ///   - body: becomes a draft. Read before the key is claimed, so that an invalid body does not use the key. An empty one counts as `{}`.
     ///   - create: creates the resource with the given id, or returns the existing one with this id. It is called again with the same id
-    ///     when the
-    ///     process ended before the answer was saved.
+    ///     when the process ended before the answer was saved.
     public func create<Draft: Sendable, Resource: WireResource>(
         _ path: String, _ summary: String, body: JSONBody<Draft>,
         _ create: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> Resource
@@ -37,13 +36,11 @@ extension RouteGroup where Context == AuthenticatedContext {
         _ path: String, _ summary: String, body: JSONBody<Draft>, response: RouteResponse,
         answer: @escaping @Sendable (Draft, UUID, AuthenticatedContext) async throws -> CreationAnswer
     ) {
-        let requests = table.idempotency
-        var description = RouteDescription(summary, parameters: [.idempotencyKey], body: body, response: response)
-        description.isBodyOptional = true
-        post(path, description) { request, context in
+        let (requests, body) = (table.idempotency, body.allowingEmpty)
+        post(path, .init(summary, parameters: [.idempotencyKey], body: body, response: response)) { request, context in
             let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)
             let bytes = try await request.collectBytes()
-            let draft = try body.value(of: bytes.isEmpty ? Array("{}".utf8) : bytes)
+            let draft = try body.value(of: bytes)
             let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in try await answer(draft, id, context) }
             guard let key else { return .creation(try await execute(UUID.random()), request, context) }
             let idempotent = IdempotentRequest(key: key.text, route: "POST \(request.uri.path)", body: bytes)

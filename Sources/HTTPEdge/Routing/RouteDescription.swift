@@ -11,8 +11,6 @@ public struct RouteDescription: Sendable {
     public var parameters: [RouteParameter]
     /// The JSON request body; nil without one.
     public var body: (any BodyDescription)?
-    /// Whether a request without a body is accepted, too.
-    var isBodyOptional: Bool
     /// Media types of other bodies, in bytes.
     public var uploads: [String]
     public var response: RouteResponse
@@ -30,7 +28,6 @@ public struct RouteDescription: Sendable {
         self.summary = summary
         self.parameters = parameters
         self.body = body
-        isBodyOptional = body?.mayBeEmpty ?? false
         self.uploads = uploads
         self.response = response
         self.failures = failures
