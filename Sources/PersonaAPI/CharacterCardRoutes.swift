@@ -58,7 +58,7 @@ public struct CharacterCardRoutes: Feature {
         let (record, imported) = (try await personas.get(context.caller, id), try await personas.card(context.caller, id))
         let card = CharacterCard.exported(record.content, imported: imported)
         guard request.headers[.accept]?.lowercased().contains(AvatarImage.Format.png.rawValue) == true else {
-            return Response(bytes: card.bytes, type: "application/json; charset=utf-8")
+            return .json(card.bytes)
         }
         var avatar: AvatarImage?
         do {
@@ -68,7 +68,7 @@ public struct CharacterCardRoutes: Feature {
             let picture = CardPicture.picture(of: card, in: pixels)
             if picture.count <= CharacterCard.maximumBytes { return Response(bytes: picture, type: AvatarImage.Format.png.rawValue) }
         }
-        return Response(bytes: card.bytes, type: "application/json; charset=utf-8")
+        return .json(card.bytes)
     }
 
     /// The card in a picture, and its pixels; nil for a body that is no picture.

@@ -37,7 +37,6 @@ struct HealthRoutes: Feature {
     private func answer() async -> Response { Self.answer(await readiness().isReady ? .ok : .serviceUnavailable) }
 
     private static func answer(_ status: HTTPResponse.Status) -> Response {
-        let text = status == .ok ? #"{"status":"ok"}"# : #"{"status":"unavailable"}"#
-        return Response(bytes: Array(text.utf8), type: "application/json; charset=utf-8", status: status)
+        .json(Array((status == .ok ? #"{"status":"ok"}"# : #"{"status":"unavailable"}"#).utf8), status: status)
     }
 }

@@ -28,7 +28,7 @@ extension GatewayError {
         let bytes: [UInt8]
         switch format {
         case .envelope:
-            fields[.contentType] = "application/json; charset=utf-8"
+            fields[.contentType] = Response.jsonType
             bytes = Envelope.failure(body(row), meta: meta)
         case .problem:
             fields[.contentType] = "application/problem+json; charset=utf-8"
@@ -37,7 +37,7 @@ extension GatewayError {
             fields.writeEventStream()
             bytes = events(row)
         case .openAI:
-            fields[.contentType] = "application/json; charset=utf-8"
+            fields[.contentType] = Response.jsonType
             // A client of that protocol repeats every 429 and 5xx unless it is told not to.
             if !isRepeatable { fields[.shouldRetry] = "false" }
             bytes = OpenAIError(self).encoded

@@ -14,7 +14,7 @@ enum DocumentationRoutes {
         let (json, page) = (document.json, document.page)
         let group = routes.open("Documentation")
         group.get("/openapi.json", RouteDescription("This document", response: .media("application/json"))) { _, _ in
-            Response(bytes: json, type: "application/json; charset=utf-8")
+            .json(json)
         }
         group.get("/docs", RouteDescription("This document as a page", response: .media("text/html", .text))) { _, _ in
             var response = Response(bytes: page, type: "text/html; charset=utf-8")

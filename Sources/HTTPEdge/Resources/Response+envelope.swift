@@ -13,11 +13,15 @@ extension Response {
     ) -> Response {
         let bytes = Envelope.success(
             meta: ResponseMeta(requestID: context.requestID, timestamp: .now, figures: figures), pagination: pagination, data: data)
-        return Response(bytes: bytes, type: "application/json; charset=utf-8", status: status)
+        return .json(bytes, status: status)
     }
 
     /// A JSON value without an envelope.
-    public static func json(_ bytes: [UInt8]) -> Response { Response(bytes: bytes, type: "application/json; charset=utf-8") }
+    public static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
+        Response(bytes: bytes, type: jsonType, status: status)
+    }
+
+    static let jsonType = "application/json; charset=utf-8"
 
     /// A response with these bytes and `Cache-Control: no-store`.
     public init(bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {
