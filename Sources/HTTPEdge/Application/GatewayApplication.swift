@@ -54,19 +54,12 @@ public struct GatewayApplication: Service {
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? configuration.port) },
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: .onlyCritical(label: "http"))
         try await application.listen(host: configuration.host, port: configuration.port)
     }
 
     /// More connections wait in the kernel's backlog.
     private static let maximumConnections = 20_000
-
-    /// Discards Hummingbird's log lines: they repeat `RequestLog`, and its debug lines contain paths, which may contain secrets.
-    private static var quiet: Logger {
-        var logger = Logger(label: "http")
-        logger.logLevel = .critical
-        return logger
-    }
 
     func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)

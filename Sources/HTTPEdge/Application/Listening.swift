@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -30,6 +31,15 @@ extension ApplicationProtocol {
             // The only `IOError` that reaches this is the failure to bind the address.
             throw AddressUnavailable(address, error)
         }
+    }
+}
+
+extension Logger {
+    /// For Hummingbird, whose lines repeat those of `RequestLog`. Its debug lines contain paths, which may contain secrets.
+    static func onlyCritical(label: String) -> Logger {
+        var logger = Logger(label: label)
+        logger.logLevel = .critical
+        return logger
     }
 }
 

@@ -38,29 +38,33 @@ public struct MetricsApplication: Service {
         }
         router.get("/readyz") { _, _ -> Response in
             let state = await readiness()
-            let body = JSONWriter.encode { writer in
-                writer.object { writer in
-                    writer.member("ready", state.isReady)
-                    writer.member("database", state.database)
-                    writer.member("accepting", state.accepting)
-                    writer.member("saving", state.saving)
-                    for (name, value) in state.details.sorted(by: { $0.key < $1.key }) {
-                        writer.key(name)
-                        writer.string(value)
-                    }
-                }
-            }
             return Response(
-                status: state.isReady ? .ok : .serviceUnavailable, headers: [.contentType: "application/json; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(bytes: body)))
+                status: state.isReady ? .ok : .serviceUnavailable, headers: [.contentType: Response.jsonType],
+                body: .init(byteBuffer: ByteBuffer(bytes: state.json)))
         }
-        var quiet = Logger(label: "metrics")
-        quiet.logLevel = .critical
+        let quiet = Logger.onlyCritical(label: "metrics")
         try await Application(
             router: router, server: .gateway(log: RequestLog(logger: quiet)), configuration: .init(address: .hostname(host, port: port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
         ).listen(host: host, port: port)
+    }
+}
+
+extension InstanceReadiness {
+    fileprivate var json: [UInt8] {
+        JSONWriter.encode { writer in
+            writer.object { writer in
+                writer.member("ready", isReady)
+                writer.member("database", database)
+                writer.member("accepting", accepting)
+                writer.member("saving", saving)
+                for (name, value) in details.sorted(by: { $0.key < $1.key }) {
+                    writer.key(name)
+                    writer.string(value)
+                }
+            }
+        }
     }
 }
 
