@@ -6,7 +6,7 @@ import TokenRelay
 @testable import ChatAPI
 
 @Suite("CheckpointCursors")
-struct CheckpointTests {
+struct CheckpointCursorsTests {
     @Test("each tick collects only new text, and the facts of the turn until text is saved")
     func increments() {
         let model = FakeModel()
@@ -140,41 +140,6 @@ struct CheckpointTests {
         cursors.saved(cursors.tick([turn]), as: nil)
         #expect(cursors.tick([]).isEmpty)
         #expect(cursors.tick([turn]).first?.start != nil)
-    }
-
-    @Test("few turns are saved at once, many in shares: each turn in one, and in the same while the number of shares stays")
-    func shares() throws {
-        let turns = (0..<700).map { _ in
-            var facts = TurnFacts.sample
-            facts.identity.turnID = TurnID(UUID())
-            return FakeModel().turn(facts)
-        }
-        func shares(_ turns: some Sequence<LiveTurn>) -> [[TurnID]] {
-            let turns = Array(turns)
-            let count = CheckpointCursors.shareCount(turns.count)
-            let registry = TurnRegistry()
-            for turn in turns { registry.insert(turn) }
-            return (0..<count).map { share in
-                registry.running { CheckpointCursors.share(of: $0, count: count) == share }.map(\.facts.identity.turnID)
-            }
-        }
-        #expect(shares(turns.prefix(256)).map(Set.init) == [Set(turns.prefix(256).map(\.facts.identity.turnID))])
-        #expect(shares([]) == [[]] && CheckpointCursors.shareCount(100_000) == 16)
-        let (all, later) = (shares(turns), shares(turns.dropFirst(100).reversed()))
-        #expect(all.count == 4 && all.allSatisfy { (1...256).contains($0.count) })
-        #expect(Set(all.joined()).count == 700 && all.joined().count == 700)
-        #expect(later.count == 4 && zip(all, later).allSatisfy { Set($0).isSuperset(of: $1) })
-    }
-
-    @Test("shares that are due are saved together, at least the next one and none twice")
-    func due() {
-        func due(_ next: Int, _ milliseconds: Int) -> Range<Int> {
-            CheckpointCursors.due(from: next, of: 8, after: .milliseconds(milliseconds), of: .milliseconds(240))
-        }
-        #expect(due(0, 0) == 0..<1 && due(0, 29) == 0..<1 && due(1, 30) == 1..<2)
-        #expect(due(1, 29) == 1..<2, "the clock may wake the task early")
-        #expect(due(1, 100) == 1..<4 && due(1, 240) == 1..<8 && due(7, 10_000) == 7..<8)
-        #expect(CheckpointCursors.due(from: 0, of: 1, after: .seconds(9), of: .milliseconds(240)) == 0..<1)
     }
 }
 

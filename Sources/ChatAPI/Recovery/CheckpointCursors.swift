@@ -25,6 +25,7 @@ struct CheckpointCursors {
             if progress.fromByte == 0, !progress.text.isEmpty { whole = id }
         }
     }
+
     private var checkpointed: [TurnIdentity: Progress] = [:]
     private var leftOut: Set<TurnIdentity> = []
     private var tick: UInt8 = 0
@@ -35,31 +36,6 @@ struct CheckpointCursors {
 
     /// The lowest id of a checkpoint that is needed: all text of earlier ones is also in later ones.
     var neededFrom: Int64 { checkpointed.values.reduce(.max) { min($0, $1.whole ?? .max) } }
-
-    /// In how many shares so many turns are saved, one after another within a tick: saving 1,000 at once kept a processor busy for 2.5 ms here
-    /// and another in PostgreSQL, while tokens waited.
-    static func shareCount(_ turns: Int) -> Int {
-        var count = 1
-        while count < mostShares, turns > count * turnsPerShare { count *= 2 }
-        return count
-    }
-
-    /// Which of `count` shares a turn belongs to, from 0. It stays at its place in the tick while `count` stays; when that changes, it may once be
-    /// saved two intervals after the last time.
-    static func share(of turn: TurnID, count: Int) -> Int { Int(turn.uuid.uuid.14) % count }
-
-    /// The shares to be saved together now, the first of which is `next`: all whose time in the tick has come, so that a database which takes longer
-    /// than the time of a share does not make the tick longer.
-    /// - Parameter elapsed: since the tick began.
-    static func due(from next: Int, of count: Int, after elapsed: Duration, of interval: Duration) -> Range<Int> {
-        next..<min(max(Int(elapsed / interval * Double(count)), next) + 1, count)
-    }
-
-    /// Each share costs a transaction, 0.17 ms of PostgreSQL when nothing else runs, and 128 turns in it 0.08 more. With 1,000 turns the added time of
-    /// a token at p99 is as low with 2 shares as with 4, and a quarter higher with 8 and with one: `deploy/bench.d/README.md`, 2026-11-28.
-    private static let turnsPerShare = 256
-    /// A power of two, so that a byte of the id divides evenly.
-    private static let mostShares = 16
 
     /// Begins a tick with the running turns and removes the others.
     mutating func begin(_ turns: [LiveTurn]) {

@@ -16,8 +16,7 @@ public struct Checkpointer: Service {
     /// - Parameters:
     ///   - interval: between two checkpoints; bounds how much text a crash can lose.
     ///   - bytesPerStatement: bounds a statement, because other statements on the connection wait behind it. After an outage there may be
-    ///     64 KiB of
-    ///     text for each of 2,000 turns. A statement exceeds it by at most one turn's text.
+    ///     64 KiB of text for each of 2,000 turns. A statement exceeds it by at most one turn's text.
     public init(
         recovery: TurnRecovery, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250),
         bytesPerStatement: Int = 1 << 20
@@ -43,13 +42,13 @@ public struct Checkpointer: Service {
         let began = ContinuousClock.now
         let running = registry.running()
         cursors.begin(running)
-        let shares = CheckpointCursors.shareCount(running.count)
+        let shares = CheckpointShares(turns: running.count)
         var next = 0
-        while next < shares {
-            if next > 0 { try await Task.sleep(until: began + interval * next / shares, clock: .continuous) }
-            let due = CheckpointCursors.due(from: next, of: shares, after: .now - began, of: interval)
+        while next < shares.count {
+            if next > 0 { try await Task.sleep(until: began + interval * next / shares.count, clock: .continuous) }
+            let due = shares.due(from: next, after: .now - began, of: interval)
             // Those that run now: a turn that began since is saved with its share.
-            var turns = registry.running { due.contains(CheckpointCursors.share(of: $0, count: shares)) }[...]
+            var turns = registry.running { due.contains(shares.share(of: $0)) }[...]
             while !turns.isEmpty {
                 let batch = cursors.collect(&turns, limit: bytesPerStatement)
                 if !batch.isEmpty { try await save(batch, &cursors) }
