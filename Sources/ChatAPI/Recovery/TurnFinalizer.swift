@@ -33,33 +33,16 @@ public struct TurnFinalizer: Sendable {
         self.isClosing = isClosing
     }
 
-    /// Ends one turn. Returns the bills of its calls when it is saved. `recorder`: of its calls. `versions`: of what decided about its
-    /// safety.
+    /// Ends one turn. Returns the bills of its calls when it is saved.
+    /// - Parameters:
+    ///   - recorder: of its calls.
+    ///   - versions: of what decided about its safety.
     @discardableResult
     func finalize(
         _ turn: LiveTurn, _ outcome: TurnOutcome, _ recorder: CallRecorder? = nil, _ versions: CrisisRecord.Versions? = nil,
         arrivedAt: ContinuousClock.Instant, requestID: String
     ) async -> [TurnBill] {
-        let released = turn.released
-        let otherCalls =
-            turn.facts.earlierCalls
-            + billing.bills(
-                outcome.unusedCalls, turn.promptTokens, on: turn.facts.day, recordedAs: recorder?.numbers(of: .answer) ?? [],
-                numberedFrom: turn.facts.nextCallNumber)
-        let receipt = TurnReceipt(
-            userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
-            content: String(decoding: released.text, as: UTF8.self),
-            bill: billing.bill(
-                outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
-                withheldBytes: outcome.withheldBytes, reasoningBytes: outcome.reasoningBytes, on: turn.facts.day),
-            domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
-            errorCode: outcome.finishReason == nil ? ErrorCode.providersUnavailable.rawValue : nil,
-            timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
-            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds, summaryTokens: turn.facts.summaryTokens,
-            crisis: CrisisRecord(
-                risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
-                versions: versions),
-            otherCalls: otherCalls.isEmpty && recorder?.hasTried != true ? nil : otherCalls)
+        let receipt = receipt(for: turn, outcome, recorder, versions, arrivedAt: arrivedAt)
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
@@ -77,7 +60,34 @@ public struct TurnFinalizer: Sendable {
             turn.close(ending)
             registry.remove(turn)
         }
-        return ([receipt.bill] + otherCalls.map(\.bill)).compactMap(\.self)
+        return ([receipt.bill] + (receipt.otherCalls ?? []).map(\.bill)).compactMap(\.self)
+    }
+
+    /// What is saved of a turn whose model call has ended.
+    private func receipt(
+        for turn: LiveTurn, _ outcome: TurnOutcome, _ recorder: CallRecorder?, _ versions: CrisisRecord.Versions?,
+        arrivedAt: ContinuousClock.Instant
+    ) -> TurnReceipt {
+        let released = turn.released
+        let otherCalls =
+            turn.facts.earlierCalls
+            + billing.bills(
+                outcome.unusedCalls, turn.promptTokens, on: turn.facts.day, recordedAs: recorder?.numbers(of: .answer) ?? [],
+                numberedFrom: turn.facts.nextCallNumber)
+        return TurnReceipt(
+            userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
+            content: String(decoding: released.text, as: UTF8.self),
+            bill: billing.bill(
+                outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
+                withheldBytes: outcome.withheldBytes, reasoningBytes: outcome.reasoningBytes, on: turn.facts.day),
+            domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
+            errorCode: outcome.finishReason == nil ? ErrorCode.providersUnavailable.rawValue : nil,
+            timeToFirstTokenMilliseconds: released.firstAt.map { arrivedAt.duration(to: $0).milliseconds },
+            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds, summaryTokens: turn.facts.summaryTokens,
+            crisis: CrisisRecord(
+                risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
+                versions: versions),
+            otherCalls: otherCalls.isEmpty && recorder?.hasTried != true ? nil : otherCalls)
     }
 
     /// Ends a turn as failed that has begun and is rejected before its model call. Returns when that is saved, or when the first attempt
@@ -96,7 +106,7 @@ public struct TurnFinalizer: Sendable {
     }
 
     /// The result of `save`.
-    private enum SaveResult {
+    enum SaveResult {
         case written(ReceiptOutcome)
         /// The process ends; the next one delivers the receipt from disk.
         case leftOnDisk
@@ -107,7 +117,7 @@ public struct TurnFinalizer: Sendable {
     /// Retries until the receipt is in the database. After the first failure it writes the receipt to disk, where it survives the process,
     /// and calls `onDelay`, so that streams end without waiting for the database; if the disk fails too, they end as unsaved. It does not
     /// call `onDelay` while the database rejects the receipt, because the turn may have to end as failed.
-    private func save(
+    func save(
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> SaveResult {
         var handle = kept
@@ -187,45 +197,6 @@ public struct TurnFinalizer: Sendable {
             return nil
         }
     }
-
-    /// Saves the receipts that earlier processes of this instance left on disk. `work` begins when all are in the database, or `timeout` is
-    /// over, because one that always meets a lock or a limit must not keep the instance from starting; then the rest is delivered beside it.
-    /// When `work` ends, what is still undelivered stays on disk. Throws what `work` throws.
-    public func deliverLeftovers(within timeout: Duration = .seconds(10), before work: @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { group.cancelAll() }
-            let (delivered, continuation) = AsyncStream.makeStream(of: Void.self)
-            group.addTask {
-                await deliverLeftovers()
-                continuation.finish()
-            }
-            _ = await delivered.first(within: timeout)
-            try await work()
-        }
-    }
-
-    private func deliverLeftovers() async {
-        let pending: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)]
-        do {
-            pending = try await NIOThreadPool.singleton.runIfActive { [spool] in try spool.pending() }
-        } catch is CancellationError {
-            return
-        } catch {
-            return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
-        }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, (handle, receipt)) in pending.enumerated() {
-                if index >= Self.deliveriesAtOnce { await group.next() }
-                group.addTask {
-                    guard case .written = await save(receipt, requestID: "spool", handle: handle) else { return }
-                    logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
-                }
-            }
-        }
-    }
-
-    /// An outage may leave a receipt for each of 2,000 turns, for which the instance waits before it is ready.
-    private static let deliveriesAtOnce = 16
 
     private func naming(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) -> Logger.Metadata {
         ["request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "error": "\(error)"]
