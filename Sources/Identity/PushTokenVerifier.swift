@@ -4,8 +4,8 @@ import JSON
 
 /// Authenticates push requests of Google Cloud Pub/Sub by the OIDC token of their service account.
 ///
-/// The e-mail address of the account must match, not only the audience: any Google project can obtain a token with any audience (facts:
-/// store webhooks §2).
+/// The e-mail address of the account must match, not only the audience: any Google project can obtain a token with any audience.
+/// <https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions>
 public struct PushTokenVerifier: Sendable {
     /// Google documents its issuer with and without the scheme.
     private static let issuers: Set<String> = ["accounts.google.com", "https://accounts.google.com"]

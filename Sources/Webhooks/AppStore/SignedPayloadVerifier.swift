@@ -4,7 +4,7 @@ import JSON
 import OpenSSLCrypto
 
 /// Verifies payloads that Apple signs: a compact JWS with ES256 and a chain of exactly three certificates in `x5c` that ends in a pinned
-/// root (facts: Apple's app-store-server-library, ChainVerifier).
+/// root. The checks are those of Apple's own library, app-store-server-library, in its `ChainVerifier`.
 public struct SignedPayloadVerifier: Sendable {
     /// Why a payload is not accepted.
     public enum Rejection: Error, Hashable, Sendable {

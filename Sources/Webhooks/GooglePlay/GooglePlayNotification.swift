@@ -15,7 +15,8 @@ public struct GooglePlayLookUp: Hashable, Sendable {
     }
 }
 
-/// Parses Google Play's real-time developer notifications, pushed by Pub/Sub (facts: store webhooks §2).
+/// Parses Google Play's real-time developer notifications, pushed by Pub/Sub.
+/// <https://developer.android.com/google/play/billing/rtdn-reference>
 public enum GooglePlayNotification {
     /// - Parameters:
     ///   - package: the app's package; notifications for another one are ignored.

@@ -1,6 +1,7 @@
 import CoachCore
 
-/// Parses the answer to Google Play's `purchases.subscriptionsv2.get`: the state of one purchase (facts: store webhooks §2).
+/// Parses the answer to Google Play's `purchases.subscriptionsv2.get`: the state of one purchase.
+/// <https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2>
 enum GooglePlayPurchase {
     /// - Parameters:
     ///   - isRefunded: whether a payment was refunded: then the end of the subscription is that refund's. A refund without revocation ends

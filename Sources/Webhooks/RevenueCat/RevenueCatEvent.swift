@@ -1,6 +1,7 @@
 import CoachCore
 
-/// Parses the body of RevenueCat's webhooks (facts: its event types and fields). Never fails: what has no effect is ignored with a reason.
+/// Parses the body of RevenueCat's webhooks. Events that have no effect are ignored with a reason.
+/// <https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields>
 public enum RevenueCatEvent {
     public static func parse(_ body: [UInt8]) -> IntakeEvent {
         IntakeEvent(.revenuecat, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in

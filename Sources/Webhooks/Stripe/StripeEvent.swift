@@ -1,9 +1,9 @@
 import CoachCore
 
-/// Parses Stripe's snapshot events (facts: store webhooks §1). Events that have no effect are ignored with a reason.
+/// Parses Stripe's snapshot events. Events that have no effect are ignored with a reason. <https://docs.stripe.com/api/events/types>
 ///
-/// A refund or dispute names a payment. `invoice_payment.paid` says which invoice, and so which subscription, the payment was for, because since
-/// 2025-03-31 invoices do not; `charge.succeeded` says whose it was.
+/// A refund or dispute names a payment. `invoice_payment.paid` names the invoice of a payment, and so its subscription: since 2025-03-31 invoices
+/// do not name their payments. `charge.succeeded` names the customer of a payment.
 public enum StripeEvent {
     /// - Parameter catalogue: entitlements of Stripe's product and price ids.
     public static func parse(_ body: [UInt8], catalogue: ProductCatalogue) -> IntakeEvent {

@@ -2,8 +2,8 @@ import Foundation
 import JSON
 import OpenSSLCrypto
 
-/// Checks and makes signatures with the secrets of one sender: a header `t=<unix seconds>,v1=<hex>[,v1=…]` with the HMAC-SHA256 of `"{t}.{raw body}"`,
-/// RevenueCat's and Stripe's scheme (facts: their documentation). Several secrets and several `v1` allow a rotation; other schemes are ignored.
+/// Checks and makes signatures with the secrets of one sender: a header `t=<unix seconds>,v1=<hex>[,v1=…]` with the HMAC-SHA256 of `"{t}.{raw body}"`.
+/// RevenueCat and Stripe document this scheme. Several secrets and several `v1` allow a rotation. Other schemes in the header are ignored.
 public struct WebhookSignature: Sendable {
     /// The permitted difference between the sender's clock and ours in seconds, in both directions.
     public static let tolerance: Int64 = 300
