@@ -52,9 +52,7 @@ extension CoachError {
             }
         self.init(
             code: .gateway(code), message: "HTTP status \(status) without an explanation",
-            userMessage: code == .unauthenticated
-                ? "I had trouble signing you in. Let's try that again." : "Coach is taking a moment. Let's try again.",
-            action: action, retryable: retryable)
+            userMessage: code == .unauthenticated ? UserMessage.signIn : UserMessage.takingAMoment, action: action, retryable: retryable)
     }
 }
 

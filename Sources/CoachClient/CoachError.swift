@@ -59,10 +59,17 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
 }
 
 extension CoachError {
+    /// Texts for the user where the gateway sent none. The gateway uses the same ones, apart from the first.
+    enum UserMessage {
+        static let offline = "I couldn't connect right now. Let's try again when you're back online."
+        static let signIn = "I had trouble signing you in. Let's try that again."
+        static let takingAMoment = "Coach is taking a moment. Let's try again."
+    }
+
     static func unreachable(_ cause: any Error) -> CoachError {
         CoachError(
-            code: .unreachable, message: "no connection to the gateway: \(line(cause))",
-            userMessage: "I couldn't connect right now. Let's try again when you're back online.", action: .retry, retryable: true)
+            code: .unreachable, message: "no connection to the gateway: \(line(cause))", userMessage: UserMessage.offline, action: .retry,
+            retryable: true)
     }
 
     /// Foundation describes its errors with everything that it knows, over many lines.
@@ -72,26 +79,22 @@ extension CoachError {
     }
 
     static func connectionLost(_ message: String) -> CoachError {
-        CoachError(
-            code: .connectionLost, message: message,
-            userMessage: "I couldn't connect right now. Let's try again when you're back online.", action: .retry, retryable: true)
+        CoachError(code: .connectionLost, message: message, userMessage: UserMessage.offline, action: .retry, retryable: true)
     }
 
     static func unreadable(_ message: String) -> CoachError {
-        CoachError(
-            code: .unreadable, message: message, userMessage: "Coach is taking a moment. Let's try again.", action: .retry, retryable: true)
+        CoachError(code: .unreadable, message: message, userMessage: UserMessage.takingAMoment, action: .retry, retryable: true)
     }
 
     static func noToken(_ cause: any Error) -> CoachError {
         CoachError(
-            code: .noToken, message: "the token provider failed: \(line(cause))",
-            userMessage: "I had trouble signing you in. Let's try that again.", action: .reauthenticate, retryable: false)
+            code: .noToken, message: "the token provider failed: \(line(cause))", userMessage: UserMessage.signIn,
+            action: .reauthenticate, retryable: false)
     }
 
     /// The error for an argument that the gateway would reject.
     static func invalid(_ message: String) -> CoachError {
         CoachError(
-            code: .gateway(.invalidInput), message: message, userMessage: "Coach is taking a moment. Let's try again.", action: .fixInput,
-            retryable: false)
+            code: .gateway(.invalidInput), message: message, userMessage: UserMessage.takingAMoment, action: .fixInput, retryable: false)
     }
 }

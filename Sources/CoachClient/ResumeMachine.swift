@@ -77,8 +77,7 @@ extension ResumeMachine {
                 CoachError(
                     StreamFailure(
                         code: .providersUnavailable, message: "the answer that was read is lost: the turn is in another attempt",
-                        userMessage: "Coach is taking a moment. Let's try again.", action: .retry, retryable: true, partial: true,
-                        keptBytes: 0)))
+                        userMessage: CoachError.UserMessage.takingAMoment, action: .retry, retryable: true, partial: true, keptBytes: 0)))
         }
         attempt = start.attempt
         return deliver(.start(start), ifNew: replace(&hasStarted, true))
