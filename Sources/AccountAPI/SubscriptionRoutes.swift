@@ -25,6 +25,6 @@ public struct SubscriptionRoutes: Feature {
 
     func resource(of caller: Caller) async throws -> SubscriptionResource {
         let timeline = try await inbox.subscription(caller)
-        return SubscriptionResource(timeline.state(at: BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))))
+        return SubscriptionResource(timeline.state(at: BillingInstant(clamping: now())))
     }
 }

@@ -44,7 +44,7 @@ extension TurnProgress {
         answeredBy: ModelName? = ModelName(provider: "simulator", model: "coach-sim")
     ) -> TurnProgress {
         let facts = TurnFacts(
-            userID: caller.userID, identity: identity, day: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)),
+            userID: caller.userID, identity: identity, day: CalendarDay(containing: Date()),
             domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
             personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis),
             region: Region(country: "DE", locale: "de-AT"))

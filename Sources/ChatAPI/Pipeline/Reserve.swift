@@ -35,7 +35,7 @@ extension TurnPipeline {
         registry.withdraw(context.identity.turnID)
         await finalizer.reject(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
         let exhausted = Set(budgets.exhausted(on: context.day))
-        let midnight = (context.day.daysSinceEpoch + 1) * 86_400
+        let midnight = context.day.endUnixSeconds
         let rejection = Rejection(
             reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
             tier: context.tier, sharedBudget: shared.map { $0.budget }.filter(exhausted.contains).decisiveScope, region: context.region)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A point in time of a billing event, in milliseconds since 1970-01-01T00:00:00Z, from 2008 (the first app store) to the end of 2099.
 public struct BillingInstant: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
@@ -24,6 +26,9 @@ public struct BillingInstant: Hashable, Comparable, Sendable {
     public init(clamping milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.accepted.lowerBound), Self.accepted.upperBound - 1)
     }
+
+    /// The accepted instant that is nearest to `date`.
+    public init(clamping date: Date) { self.init(clamping: Int64(date.timeIntervalSince1970 * 1000)) }
 
     public static func < (a: Self, b: Self) -> Bool { a.milliseconds < b.milliseconds }
 }

@@ -1,14 +1,25 @@
+import Foundation
 import JSON
 
 /// A UTC day in the proleptic Gregorian calendar, as used for dates of prices.
 public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertible {
+    private static let seconds = 86_400
+
     /// Days since 1970-01-01.
     public let daysSinceEpoch: Int
+
+    /// The first second of the day, since 1970-01-01T00:00:00Z.
+    public var unixSeconds: Int { daysSinceEpoch * Self.seconds }
+    /// The first second after the day.
+    public var endUnixSeconds: Int { unixSeconds + Self.seconds }
 
     public init(daysSinceEpoch: Int) { self.daysSinceEpoch = daysSinceEpoch }
 
     /// The day that contains the instant.
-    public init(unixSeconds: Int) { daysSinceEpoch = unixSeconds.floorDivided(by: 86_400) }
+    public init(unixSeconds: Int) { daysSinceEpoch = unixSeconds.floorDivided(by: Self.seconds) }
+
+    /// The day that contains the date.
+    public init(containing date: Date) { self.init(unixSeconds: Int(date.timeIntervalSince1970)) }
 
     /// Parses `2026-03-01`; nil for any other text and for days that do not exist.
     public init?(_ text: String) {

@@ -41,7 +41,7 @@ struct FigurePeriod {
         _ text: Substring?, _ name: String, dates: Double, rounding: FloatingPointRoundingRule
     ) throws(GatewayError) -> Double? {
         guard let text = text.map(String.init) else { return nil }
-        if let date = CalendarDay(text) { return Double(date.daysSinceEpoch) * day + dates }
+        if let date = CalendarDay(text) { return Double(date.unixSeconds) + dates }
         guard let time = Timestamp(rfc3339: text) else {
             throw GatewayError(.invalidInput, "\(name) must be a date or a time stamp (RFC 3339)").naming(field: name)
         }

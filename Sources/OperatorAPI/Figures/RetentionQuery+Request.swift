@@ -29,7 +29,7 @@ extension RetentionQuery {
     }
 
     private static func time(_ text: String) -> Date? {
-        if let day = CalendarDay(text) { return Date(timeIntervalSince1970: Double(day.daysSinceEpoch) * 86_400) }
+        if let day = CalendarDay(text) { return Date(timeIntervalSince1970: Double(day.unixSeconds)) }
         return Timestamp(rfc3339: text)?.date
     }
 }

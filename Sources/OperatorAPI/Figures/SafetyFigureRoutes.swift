@@ -35,7 +35,7 @@ public struct SafetyFigureRoutes: Feature {
 
     private static func year(_ request: Request, now: Date) throws(GatewayError) -> Int {
         guard let text = request.uri.queryParameters["year"].map(String.init) else {
-            let today = CalendarDay(unixSeconds: Int(now.timeIntervalSince1970)).description
+            let today = CalendarDay(containing: now).description
             return (today.split(separator: "-").first.flatMap { Int($0) } ?? years.lowerBound + 1) - 1
         }
         guard let year = Int(text), years.contains(year) else {

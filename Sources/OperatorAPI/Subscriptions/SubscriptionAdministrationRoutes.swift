@@ -55,7 +55,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
         (body) throws(JSONFinding) in (entitlement: try body.optional("entitlement", .text(1...255)), reason: try body.reason)
     }
 
-    private var instant: BillingInstant { BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000)) }
+    private var instant: BillingInstant { BillingInstant(clamping: now()) }
 
     private func change(
         _ action: SubscriptionEdit.Action, at instant: BillingInstant, reason: String?, _ context: AuthenticatedContext

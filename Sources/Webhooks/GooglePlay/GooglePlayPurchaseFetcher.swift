@@ -27,7 +27,7 @@ public struct GooglePlayPurchaseFetcher: Sendable {
 
     /// Throws `StoreClientError`, `StoreFault`, what `accessToken` throws, or `CancellationError`.
     public func lookUp(_ lookUp: GooglePlayLookUp, messageID: String) async throws {
-        let requestedAt = BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))
+        let requestedAt = BillingInstant(clamping: now())
         let answer = try await client.get(
             [
                 "androidpublisher", "v3", "applications", lookUp.package, "purchases", "subscriptionsv2", "tokens", lookUp.purchaseToken,

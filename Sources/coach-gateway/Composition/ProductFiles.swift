@@ -59,7 +59,7 @@ struct ProductFiles {
 
     /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, crisis
     /// resources last verified over a year ago, tiers without their models, reserves that a turn may exceed.
-    func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
+    func warnings(today: CalendarDay = CalendarDay(containing: Date())) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
         let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }

@@ -33,9 +33,7 @@ struct TurnParts {
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
         let budgets = SharedBudgets(store: .postgres(client: database))
         self.budgets = budgets
-        let exhausted: @Sendable () -> [SharedBudget] = {
-            budgets.exhausted(on: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)))
-        }
+        let exhausted: @Sendable () -> [SharedBudget] = { budgets.exhausted(on: CalendarDay(containing: Date())) }
         intakePacer = IntakePacer(eventsPerSecond: configuration.webhooks.eventsPerSecond)
         repository = local.storage.watch(
             intakePacer.watch(

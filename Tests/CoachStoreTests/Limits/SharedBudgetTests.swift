@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Shared budgets")
 struct SharedBudgetTests {
-    private let day = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
+    private let day = CalendarDay(containing: Date())
 
     private func taken(_ budget: SharedBudget, _ store: StoreFixture) async throws -> Int {
         try await store.count(

@@ -72,7 +72,7 @@ struct FigureTests {
     @Test("a row that is added or removed between two pages moves no other one")
     func pages() async throws {
         let store = try await StoreFixture()
-        let day = "\(CalendarDay(unixSeconds: Int(FigureSample.today.timeIntervalSince1970)))"
+        let day = "\(CalendarDay(containing: FigureSample.today))"
         func add(_ models: [(model: String?, domain: String?)]) async throws {
             for (model, domain) in models {
                 try await store.admin.execute(
