@@ -152,11 +152,11 @@ struct RedactionScan {
         return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[index + $0] | 0x20 == text.utf8Start[$0] }
     }
 
-    private func endsWith(_ lowercased: String, before index: Int) -> Bool {
+    private func endsWith(_ folded: String, before index: Int) -> Bool {
         var position = index
-        for byte in lowercased.utf8.reversed() {
+        for byte in folded.utf8.reversed() {
             position -= 1
-            guard position >= 0, Self.lowercased(bytes[position]) == byte else { return false }
+            guard position >= 0, Redactor.folded(bytes[position]) == byte else { return false }
         }
         return position == 0 || !Self.isAlphanumeric(bytes[position - 1])
     }
@@ -164,10 +164,6 @@ struct RedactionScan {
     /// Whether the bytes are a credential and not a word: they contain digits, signs or inner capitals.
     private func looksOpaque(_ range: Range<Int>) -> Bool {
         range.dropFirst().contains { !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[$0]) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : (byte == UInt8(ascii: "-") ? UInt8(ascii: "_") : byte)
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

@@ -26,8 +26,8 @@ public struct Redactor: Sendable {
         }
     }
 
-    /// In lower case, `-` as `_`.
-    private static func folded(_ byte: UInt8) -> UInt8 {
+    /// A byte of a name in lower case, with `-` as `_`.
+    static func folded(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "-"): UInt8(ascii: "_")
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
@@ -38,9 +38,7 @@ public struct Redactor: Sendable {
     private static let secretKeys =
         [
             "access_token", "api_key", "apikey", "authorization", "client_secret", "content", "cookie", "credential", "email", "id_token",
-            "jwt",
-            "message_text", "passwd", "password", "phone", "prompt", "pwd", "refresh_token", "secret", "set_cookie", "share_token", "text",
-            "token",
-            "x_api_key",
+            "jwt", "message_text", "passwd", "password", "phone", "prompt", "pwd", "refresh_token", "secret", "set_cookie", "share_token",
+            "text", "token", "x_api_key",
         ].map { Array($0.utf8) }
 }
