@@ -42,7 +42,7 @@ struct ProcessReading {
 
     /// Reads the current values; nil on systems without `/proc`.
     static func now() -> ProcessReading? {
-        guard let memory = residentPages(), let files = openFileCount() else { return nil }
+        guard let memory = ProcessMemory.now(), let files = openFileCount() else { return nil }
         var usage = rusage()
         var limit = rlimit()
         #if canImport(Darwin)
@@ -54,18 +54,8 @@ struct ProcessReading {
         #endif
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return ProcessReading(
-            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime), residentBytes: memory * Int(sysconf(Int32(_SC_PAGESIZE))),
-            openFiles: files, fileLimit: Double(limit.rlim_cur))
-    }
-
-    /// The resident pages: the second number of `/proc/self/statm` (proc(5)).
-    private static func residentPages() -> Int? {
-        guard let file = fopen("/proc/self/statm", "r") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let fields = bytes[..<count].split(separator: UInt8(ascii: " "))
-        return fields.count > 1 ? Int(String(decoding: fields[1], as: UTF8.self)) : nil
+            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime), residentBytes: memory.residentBytes, openFiles: files,
+            fileLimit: Double(limit.rlim_cur))
     }
 
     private static func openFileCount() -> Int? {

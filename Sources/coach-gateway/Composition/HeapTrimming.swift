@@ -1,9 +1,9 @@
 import BackgroundJobs
 import CGatewayShims
 import CoachCore
-import Glibc
 import Logging
 import NIOPosix
+import Telemetry
 import TokenRelay
 
 /// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
@@ -36,16 +36,7 @@ struct HeapTrimming: Sendable {
 
     /// The reading of this process.
     static func reading() -> HeapSlack.Reading {
-        HeapSlack.Reading(resident: anonymousBytes(), used: gateway_heap_in_use())
-    }
-
-    /// Resident pages less those of files: the second and third number of `/proc/self/statm` (proc(5)). 0 where there is none.
-    private static func anonymousBytes() -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let pages = bytes[..<count].split(separator: UInt8(ascii: " ")).map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
-        return pages.count > 2 ? (pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+        let memory = ProcessMemory.now()
+        return HeapSlack.Reading(resident: memory.map { $0.residentBytes - $0.fileBytes } ?? 0, used: gateway_heap_in_use())
     }
 }
