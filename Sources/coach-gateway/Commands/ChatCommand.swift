@@ -49,18 +49,3 @@ struct ChatCommand: AsyncParsableCommand {
         }
     }
 }
-
-extension Console {
-    /// Without a line end, and at once: tokens are shown as they come.
-    static func write(_ text: String) { if !text.isEmpty { FileHandle.standardOutput.write(Data(text.utf8)) } }
-
-    /// Only people need one.
-    static func prompt() { if isatty(STDIN_FILENO) == 1 { write("\n> ") } }
-
-    /// Columns of the terminal; nil when the output is none.
-    static var width: Int? {
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
-    }
-}

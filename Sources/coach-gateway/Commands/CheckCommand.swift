@@ -21,7 +21,7 @@ struct CheckCommand: AsyncParsableCommand {
             Console.writeLine("note: \(notice)")
         }
         guard findings.isEmpty else {
-            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
+            Console.list(findings)
             throw ExitCode.failure
         }
         Console.writeLine("no findings")

@@ -17,8 +17,8 @@ struct PassThroughCommand: AsyncParsableCommand {
         guard let secret = configuration.jwtSecret else { throw ValidationError("COACH_JWT_SECRET is not set") }
         let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
         guard let files else {
-            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
-            throw ExitCode(78)
+            Console.list(findings)
+            throw ExitCode.configuration
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
         logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])

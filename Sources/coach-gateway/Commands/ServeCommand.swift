@@ -15,8 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
         let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
         let missing = Self.missing(configuration)
         guard let files, missing.isEmpty, let databaseURL = configuration.databaseURL else {
-            Console.error((missing + findings).map { "- \($0)" }.joined(separator: "\n"))
-            throw ExitCode(78)
+            Console.list(missing + findings)
+            throw ExitCode.configuration
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
         logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])

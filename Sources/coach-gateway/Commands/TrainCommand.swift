@@ -52,7 +52,7 @@ struct TrainCommand: ParsableCommand {
     private func own(_ file: String) throws -> [DomainRow] {
         let (rows, findings) = DomainRow.parse([file: try String(contentsOfFile: file, encoding: .utf8)])
         guard findings.isEmpty else {
-            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
+            Console.list(findings)
             throw ExitCode.failure
         }
         return rows
@@ -75,7 +75,7 @@ struct TrainingOptions: ParsableArguments {
         let root = try DataFolders.required()
         let (files, findings) = try TrainingFiles.load(root: root, heldOutOnly: heldOutOnly)
         guard let files else {
-            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
+            Console.list(findings)
             throw ExitCode.failure
         }
         return (root, files)

@@ -10,8 +10,8 @@ struct ConfigurationOptions: ParsableArguments {
     func load() throws -> GatewayConfiguration {
         let (configuration, findings) = try read()
         guard let configuration else {
-            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
-            throw ExitCode(78)  // EX_CONFIG of sysexits.h
+            Console.list(findings)
+            throw ExitCode.configuration
         }
         return configuration
     }
@@ -30,8 +30,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// The standard output and error of commands.
-enum Console {
-    static func writeLine(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-    static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+extension ExitCode {
+    /// EX_CONFIG of sysexits.h: the configuration is wrong.
+    static let configuration = ExitCode(78)
 }
