@@ -11,7 +11,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        let url = try configuration.ownerURL()
         let folder = configuration.root.appendingPathComponent("db/migrations")
         do {
             let applied = try await OwnerDatabase.with(url) { client in

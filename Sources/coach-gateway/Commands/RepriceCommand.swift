@@ -26,7 +26,7 @@ struct RepriceCommand: AsyncParsableCommand {
     func run() async throws {
         guard from <= to else { throw ValidationError("--from is after --to") }
         let configuration = try options.load()
-        guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        let url = try configuration.ownerURL()
         let shipped = try Self.shippedPrices(in: configuration.root)
         do {
             try await OwnerDatabase.with(url) { client in

@@ -10,7 +10,7 @@ struct SeedCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        let url = try configuration.ownerURL()
         let file = configuration.root.appendingPathComponent("db/seed.sql")
         do {
             try await OwnerDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }

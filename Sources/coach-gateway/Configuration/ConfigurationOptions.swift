@@ -30,6 +30,14 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
+extension GatewayConfiguration {
+    /// The connection of the schema's owner, for commands that change the database.
+    func ownerURL() throws -> String {
+        guard let migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        return migrationURL
+    }
+}
+
 extension ExitCode {
     /// EX_CONFIG of sysexits.h: the configuration is wrong.
     static let configuration = ExitCode(78)
