@@ -82,7 +82,7 @@ public struct PersonaVersionRoutes: Feature {
             guard record.status == .published else { return record }
             // What is published is what was validated: it may have been edited behind PostgREST since it was restored, and this release may be stricter
             // than the one that accepted the version.
-            _ = try JSONReader.read(requestBody: record.content.bytes, PersonaContent.init)
+            try record.validateContent()
             do {
                 _ = try await personas.publish(context.caller, id, record.revision, nil, context.requestID)
             } catch is StaleVersion {

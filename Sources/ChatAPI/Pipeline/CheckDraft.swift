@@ -1,6 +1,5 @@
 import CoachCore
 import HTTPEdge
-import JSON
 
 extension TurnPipeline {
     /// Rejects the preview of a draft that could not be published: what came in behind PostgREST was not validated, and enters a prompt here. For a
@@ -8,8 +7,7 @@ extension TurnPipeline {
     func checkDraft(_ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnRequest {
         guard request.source == .preview, let persona = request.personaID else { return request }
         do {
-            let draft = try await drafts(http.caller, persona)
-            _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
+            try await drafts(http.caller, persona).validateContent()
             return request
         } catch {
             let cause = error

@@ -11,6 +11,11 @@ extension PersonaResource {
     }
 }
 
+extension PersonaRecord {
+    /// Throws what is wrong with the content, as for the body of a request. A draft that came in behind PostgREST was not validated.
+    public func validateContent() throws { _ = try JSONReader.read(requestBody: content.bytes, PersonaContent.init) }
+}
+
 extension PublishedPersonaResource {
     public init(_ persona: PublishedPersona) {
         self.init(
