@@ -9,10 +9,7 @@ public enum AcceptLanguage {
     static func first(_ header: String?) -> String? {
         guard let tag = WeightedValues.parse(header).first else { return nil }
         let isTag =
-            (1...35).contains(tag.utf8.count)
-            && tag.utf8.allSatisfy {
-                $0 == UInt8(ascii: "-") || ($0 < 128 && Character(Unicode.Scalar($0)).isLetter) || (48...57).contains($0)
-            }
+            (1...35).contains(tag.utf8.count) && tag.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return isTag ? tag : nil
     }
 }
