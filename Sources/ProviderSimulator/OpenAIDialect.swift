@@ -43,10 +43,8 @@ struct OpenAIDialect: Sendable {
             let isAzure = AzurePath(incoming.path) != nil
             return .scripted(scriptedResponse(of: script, for: request, isAzure: isAzure, exchange: exchange))
         } catch {
-            let encoder = errorResponse(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
-            return .scripted(
-                ScriptedResponse(
-                    frames: FixedResponse.frames(after: 0), encoder: encoder, chunkBytes: nil, exchange: exchange, outcome: .rejected))
+            let response = errorResponse(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
+            return .scripted(.rejected(response, exchange: exchange))
         }
     }
 
@@ -62,19 +60,16 @@ struct OpenAIDialect: Sendable {
     private func scriptedResponse(
         of script: Script, for request: ChatRequest, isAzure: Bool, exchange: Exchange
     ) -> ScriptedResponse {
-        let chunkBytes = script.bytewise == true ? 1 : script.chunkBytes
         var headers = headers(sequence: exchange.sequence, processingMs: Int(script.firstTokenMs ?? 150))
-        if let scripted = script.httpError, script.hang != true, script.drop != true {
-            headers += Self.retryHeaders(scripted)
-            var encoder = errorResponse(for: OpenAIFault(scripted, model: request.model), headers: headers)
+        if let scripted = script.answeredError {
+            headers += scripted.retryHeaders
+            var response = errorResponse(for: OpenAIFault(scripted, model: request.model), headers: headers)
             if let body = scripted.body {
-                encoder.body = Array(body.utf8)
-                encoder.headers.set("content-type", "text/html; charset=utf-8")
+                response.body = Array(body.utf8)
+                response.headers.set("content-type", "text/html; charset=utf-8")
             }
-            encoder.headers.set(script.headers)
-            return ScriptedResponse(
-                frames: FixedResponse.frames(after: script.firstTokenMs ?? 0), encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
-                outcome: .failed)
+            response.headers.set(script.headers)
+            return .failed(response, script: script, exchange: exchange)
         }
         headers.set("content-type", request.isStreamed ? "text/event-stream; charset=utf-8" : "application/json")
         headers.set(script.headers)
@@ -84,8 +79,8 @@ struct OpenAIDialect: Sendable {
             request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
             isAzure: isAzure, status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
         return ScriptedResponse(
-            frames: ResponsePlan(script: script, request: request).frames, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
-            outcome: isFailure ? .failed : .finished)
+            frames: ResponsePlan(script: script, request: request).frames, encoder: encoder, chunkBytes: script.writeLimit,
+            exchange: exchange, outcome: isFailure ? .failed : .finished)
     }
 
     private static func description(of incoming: ReceivedRequest, json: JSONValue?) -> [JSONMember] {
@@ -158,12 +153,6 @@ struct OpenAIDialect: Sendable {
             ("x-ratelimit-remaining-tokens", "\(max(0, limits.tokens - running * 1_000))"),
             ("x-ratelimit-reset-requests", "6ms"), ("x-ratelimit-reset-tokens", "1ms"),
         ]
-    }
-
-    static func retryHeaders(_ scripted: Script.HTTPError) -> [(name: String, value: String)] {
-        guard let seconds = scripted.retryAfter else { return [] }
-        let whole = seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-        return [("retry-after", whole), ("retry-after-ms", "\(Int(seconds * 1000))")]
     }
 
     private func identifier(

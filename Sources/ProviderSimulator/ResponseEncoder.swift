@@ -18,6 +18,20 @@ struct ScriptedResponse: Sendable {
     var outcome: Exchange.Outcome
 }
 
+extension ScriptedResponse {
+    /// The response to a request that no script is used for.
+    static func rejected(_ response: FixedResponse, exchange: Exchange) -> Self {
+        Self(frames: FixedResponse.frames(after: 0), encoder: response, chunkBytes: nil, exchange: exchange, outcome: .rejected)
+    }
+
+    /// The response with the HTTP error of a script.
+    static func failed(_ response: FixedResponse, script: Script, exchange: Exchange) -> Self {
+        Self(
+            frames: FixedResponse.frames(after: script.firstTokenMs ?? 0), encoder: response, chunkBytes: script.writeLimit,
+            exchange: exchange, outcome: .failed)
+    }
+}
+
 /// A response whose body is known before it is sent, such as a dialect's error.
 struct FixedResponse: ResponseEncoder {
     var status: Int

@@ -31,10 +31,7 @@ struct DialectRoutes: Sendable {
         do throws(DialectFault) {
             return .scripted(try respond(to: try parsed.get(), incoming, exchange, dialect))
         } catch {
-            return .scripted(
-                ScriptedResponse(
-                    frames: FixedResponse.frames(after: 0), encoder: D.response(to: error), chunkBytes: nil, exchange: exchange,
-                    outcome: .rejected))
+            return .scripted(.rejected(D.response(to: error), exchange: exchange))
         }
     }
 
@@ -47,26 +44,22 @@ struct DialectRoutes: Sendable {
         } catch {
             throw .invalid("simulator: \(error)")
         }
-        let chunkBytes = script.bytewise == true ? 1 : script.chunkBytes
-        if let scripted = script.httpError, script.hang != true, script.drop != true {
+        if let scripted = script.answeredError {
             var response = D.response(
                 to: DialectFault(
                     status: scripted.status, code: scripted.type ?? scripted.code, message: scripted.message ?? "as the script has it"))
-            response.headers += OpenAIDialect.retryHeaders(scripted)
+            response.headers += scripted.retryHeaders
             if let body = scripted.body { response.body = Array(body.utf8) }
             response.headers.set(script.headers)
-            return ScriptedResponse(
-                frames: FixedResponse.frames(after: script.firstTokenMs ?? 0), encoder: response, chunkBytes: chunkBytes,
-                exchange: exchange,
-                outcome: .failed)
+            return .failed(response, script: script, exchange: exchange)
         }
         let plan = ResponsePlan(script: script, request: request)
         var headers: [(name: String, value: String)] = [("content-type", D.contentType)]
         headers.set(script.headers)
         let answer = DialectAnswer(id: "sim\(exchange.sequence)", model: request.model, plan: plan, script: script)
         return ScriptedResponse(
-            frames: plan.frames, encoder: DialectEncoder<D>(headers: headers, answer: answer), chunkBytes: chunkBytes, exchange: exchange,
-            outcome: script.errorAfterTokens == nil ? .finished : .failed)
+            frames: plan.frames, encoder: DialectEncoder<D>(headers: headers, answer: answer), chunkBytes: script.writeLimit,
+            exchange: exchange, outcome: script.errorAfterTokens == nil ? .finished : .failed)
     }
 
     private func description(of incoming: ReceivedRequest, _ request: ChatRequest?, _ json: JSONValue?) -> [JSONMember] {
