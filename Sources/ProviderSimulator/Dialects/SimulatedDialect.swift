@@ -1,6 +1,7 @@
 import JSON
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// How one provider beside OpenAI's chat completions is simulated: its addresses, requests, errors and streamed answers.
 protocol SimulatedDialect: Sendable {
@@ -33,7 +34,7 @@ final class DialectAnswer: Sendable {
     let usage: TokenUsage
     let reportsUsage: Bool
     let thinking: String?
-    private let sequence = Counter()
+    private let next = Atomic<Int>(0)
 
     init(id: String, model: String, plan: ResponsePlan, script: Script) {
         self.id = id
@@ -45,7 +46,7 @@ final class DialectAnswer: Sendable {
     }
 
     /// 0, 1, 2 …
-    func nextNumber() -> Int { sequence.next() }
+    func nextNumber() -> Int { next.add(1, ordering: .relaxed).oldValue }
 }
 
 /// Encodes an answer in a dialect.
