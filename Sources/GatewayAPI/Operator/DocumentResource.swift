@@ -115,3 +115,9 @@ extension DocumentDifferenceResource: WireResource {
         }
     }
 }
+
+extension DocumentDifferenceResource: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(from: try json.required("from"), to: try json.optional("to"), operations: try json.value("operations")?.elements ?? [])
+    }
+}

@@ -79,9 +79,3 @@ extension ShareLinkResource: JSONReadable {
             createdAt: try json.required("created_at"))
     }
 }
-
-extension DocumentDifferenceResource: JSONReadable {
-    public init(_ json: JSONReader) throws(JSONFinding) {
-        self.init(from: try json.required("from"), to: try json.optional("to"), operations: try json.value("operations")?.elements ?? [])
-    }
-}
