@@ -13,6 +13,16 @@ struct RetryBudgetTests {
     /// Repetitions that the calls may have together.
     private static let repetitions = RetryBudget.reserve + calls / RetryBudget.callsPerRetry
 
+    @Test("repetitions are a share of the calls")
+    func share() {
+        var budget = RetryBudget()
+        for _ in 0..<RetryBudget.reserve { #expect(budget.takes() == true) }
+        #expect(budget.takes() == false)
+        for _ in 0..<RetryBudget.callsPerRetry { budget.called() }
+        #expect(budget.takes() == true)
+        #expect(budget.takes() == false)
+    }
+
     @Test("a lone provider that always refuses gets a fifth more requests than there are calls, beside the first ones")
     func lone() async throws {
         try await CallBench.run(.refusing(503), limits: Self.limits) { bench in

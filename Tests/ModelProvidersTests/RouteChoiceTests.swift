@@ -27,16 +27,6 @@ struct RouteChoiceTests {
         #expect([choice("x"), choice("y")].drawn(using: &random).map(\.name.provider) == ["x", "y"])
     }
 
-    @Test("repetitions are a share of the calls")
-    func retryBudget() {
-        var budget = RetryBudget()
-        for _ in 0..<RetryBudget.reserve { #expect(budget.takes() == true) }
-        #expect(budget.takes() == false)
-        for _ in 0..<RetryBudget.callsPerRetry { budget.called() }
-        #expect(budget.takes() == true)
-        #expect(budget.takes() == false)
-    }
-
     @Test("a provider without money or with a wrong key is set aside at once, and an operator is told once")
     func alarms() {
         let events = Recorder()
@@ -256,54 +246,5 @@ struct RouteChoiceTests {
                 "can be used in the default route, so it gets all of them",
                 "can be used in persona.\(Self.persona), so it gets all of them",
             ])
-    }
-
-    @Test("hedging and the least latency are options of routes and choices")
-    func options() throws {
-        func read(_ choice: String, _ hedged: String) -> (configuration: ModelConfiguration?, findings: [String]) {
-            let file = """
-                {"providers": {"p": {"dialect": "openai", "base_url": "https://p.test"}}, "hedged_routes": [\(hedged)],
-                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5\(choice)}]}}
-                """
-            return ModelConfiguration.read(Data(file.utf8), environment: [:])
-        }
-        let both = try #require(read(#", "least_latency": true"#, #""default""#).configuration)
-        #expect(both.defaultRoute.isHedged && both.defaultRoute.first.wantsLeastLatency)
-        let neither = try #require(read("", "").configuration)
-        #expect(!neither.defaultRoute.isHedged && !neither.defaultRoute.first.wantsLeastLatency)
-        #expect(read("", #""other""#).findings == ["models: hedged_routes must be of the routes, not other"])
-        #expect(read(#", "least_latency": true, "weight": 2"#, "").configuration == nil)
-    }
-
-    @Test("where no retention is required, a server whose own words for it are not known must have them stated")
-    func statedOptOut() throws {
-        func read(_ members: String, required: Bool = true) -> (configuration: ModelConfiguration?, findings: [String]) {
-            let file = """
-                {"require_zero_retention": \(required), "providers":
-                   {"p": {"dialect": "openai-compatible", "base_url": "https://p.test", "zero_retention": true\(members)}},
-                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5}]}}
-                """
-            return ModelConfiguration.read(Data(file.utf8), environment: [:])
-        }
-        let findings = read("").findings
-        #expect(findings.first?.hasPrefix("models: providers.p.parameters must have what tells this server") == true, "\(findings)")
-        #expect(read("", required: false).findings == [] && read(#", "parameters": {}"#).findings == [])
-        let stated = read(#", "parameters": {"store": false, "provider": {"data_collection": "deny"}}"#)
-        #expect(stated.findings == [])
-        #expect(try #require(stated.configuration?.providers["p"]).parameters.map(\.key) == ["store", "provider"])
-    }
-
-    @Test("where no retention is required, only a provider that states it can be used")
-    func zeroRetention() {
-        func findings(_ statement: String) -> [String] {
-            let file = """
-                {"require_zero_retention": true, "providers": {"p": {"dialect": "openai", "base_url": "https://p.test"\(statement)}},
-                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5}]}}
-                """
-            return ModelConfiguration.read(Data(file.utf8), environment: [:]).findings
-        }
-        #expect(
-            findings("") == ["models: routes.default has no provider that can be used; set models: providers.p.zero_retention"])
-        #expect(findings(#", "zero_retention": true"#) == [])
     }
 }
