@@ -15,6 +15,12 @@ struct OfflineCopy {
     var ownPersonas: [PersonaID: PersonaRecord] = [:]
     var token: String?
     var resets = 0
+    private var owners: [MessageID: ConversationID] = [:]
+
+    init(_ store: StoreFixture, _ caller: Caller) {
+        sync = .postgres(client: store.gateway)
+        self.caller = caller
+    }
 
     mutating func synchronise(limit: Int = 3) async throws {
         while true {
@@ -45,11 +51,26 @@ struct OfflineCopy {
         case .personaRemoved(let id): (personas[id], ownPersonas[id]) = (nil, nil)
         }
     }
-    private var owners: [MessageID: ConversationID] = [:]
 
-    init(_ store: StoreFixture, _ caller: Caller) {
-        sync = .postgres(client: store.gateway)
-        self.caller = caller
+    /// Expects that the copy equals the lists of the store.
+    func expectEqual(_ store: StoreFixture) async throws {
+        let list = try await store.conversations.list(caller, limit: 10_000).items
+        #expect(Set(conversations.values.map(\.id)) == Set(list.map(\.id)))
+        #expect(list.allSatisfy { conversations[$0.id] == $0 })
+        var count = 0
+        for conversation in list {
+            let saved = try await store.conversations.messages(caller, conversation.id, limit: 10_000).items
+            #expect(saved.allSatisfy { messages[$0.id] == $0 })
+            count += saved.count
+        }
+        #expect(messages.count == count)
+        let savedProfile = try await ContextProfileRepository.postgres(client: store.gateway).get(caller)
+        #expect(profile ?? savedProfile == savedProfile && (profile != nil || savedProfile.version == 0))
+        let (page, repository) = (PageRequest(limit: 10_000), store.personas())
+        let own = try await repository.own(caller, page).items
+        #expect(ownPersonas == Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) }))
+        let published = try await repository.published(caller, page).items.filter { persona in !own.contains { $0.id == persona.id } }
+        #expect(personas == Dictionary(uniqueKeysWithValues: published.map { ($0.id, $0) }))
     }
 }
 

@@ -12,22 +12,22 @@ struct SyncOrderTests {
         let (caller, creator) = (Caller.someone(role: .creator), Caller.someone(role: .creator))
         for user in [caller, creator] { _ = try await store.requests().take(user) }
         let profiles = ContextProfileRepository.postgres(client: store.gateway)
-        var random = SeededGenerator(state: 5)
+        var changes = RandomChanges(store, caller, seed: 5)
         var ids: [ConversationID] = []
         for number in 0..<4 { ids.append(try await store.turns().talk(caller, "\(number)").conversationID) }
         var personas: [PersonaID] = []
         for _ in 0..<3 { personas.append(try await store.personas().create(caller, .random(), try .named("Own")).id) }
         for _ in 0..<3 { _ = try await store.persona(of: creator.userID) }
         for number in 0..<60 {
-            let conversation = ids[Int.random(in: 0..<ids.count, using: &random)]
+            let conversation = ids[Int.random(in: 0..<ids.count, using: &changes.random)]
             switch number % 6 {
             case 0: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(number)")]], expectedVersions: nil))
             case 1: _ = try await store.conversations.patch(caller, conversation, .init(title: "\(number)"))
             case 2:
-                let persona = personas[Int.random(in: 0..<personas.count, using: &random)]
+                let persona = personas[Int.random(in: 0..<personas.count, using: &changes.random)]
                 _ = try await store.personas().put(caller, persona, try .named("\(number)"), nil)
             // The turn decides on the domain of its user's message, which changes with it.
-            default: try await SyncTests.turn(in: conversation, "\(number)", caller, store, &random)
+            default: try await changes.turn(in: conversation, "\(number)")
             }
         }
         _ = try await store.conversations.delete(caller, ids.removeLast(), nil)

@@ -1,35 +1,11 @@
 import CoachCore
 import CoachStore
 import Foundation
-import JSON
-import PostgresClient
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("SyncRepository")
 struct SyncTests {
-    /// Whether the copy equals the lists.
-    private func expectEqual(_ copy: OfflineCopy, _ store: StoreFixture) async throws {
-        let list = try await store.conversations.list(copy.caller, limit: 10_000).items
-        #expect(Set(copy.conversations.values.map(\.id)) == Set(list.map(\.id)))
-        #expect(list.allSatisfy { copy.conversations[$0.id] == $0 })
-        var count = 0
-        for conversation in list {
-            let messages = try await store.conversations.messages(copy.caller, conversation.id, limit: 10_000).items
-            #expect(messages.allSatisfy { copy.messages[$0.id] == $0 })
-            count += messages.count
-        }
-        #expect(copy.messages.count == count)
-        let profile = try await ContextProfileRepository.postgres(client: store.gateway).get(copy.caller)
-        #expect(copy.profile ?? profile == profile && (copy.profile != nil || profile.version == 0))
-        let (page, personas) = (PageRequest(limit: 10_000), store.personas())
-        let own = try await personas.own(copy.caller, page).items
-        #expect(copy.ownPersonas == Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) }))
-        let published = try await personas.published(copy.caller, page).items.filter { persona in !own.contains { $0.id == persona.id } }
-        #expect(copy.personas == Dictionary(uniqueKeysWithValues: published.map { ($0.id, $0) }))
-    }
-
     @Test("returns profile, conversations and messages in pages, then only changes and tombstones")
     func pages() async throws {
         let store = try await StoreFixture()
@@ -41,7 +17,7 @@ struct SyncTests {
         _ = try await profiles.edit(caller, .init(fields: [.goals: ["a"]], expectedVersions: [0]))
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 2)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.conversations.count == 2 && copy.messages.count == 4 && copy.profile?.version == 1)
         let quiet = try await copy.sync.changes(caller, copy.token, 10)
         #expect(quiet.items.isEmpty && !quiet.position.hasMore && quiet.position.next == copy.token)
@@ -52,7 +28,7 @@ struct SyncTests {
         let changed = try await copy.sync.changes(caller, copy.token, 10)
         #expect(changed.items.count == 4, "profile, failed message, its conversation, tombstone: \(changed.items)")
         try await copy.synchronise()
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.resets == 0)
     }
 
@@ -68,7 +44,7 @@ struct SyncTests {
         try await remove(conversations[0])
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 1)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.conversations.count == 2 && copy.resets == 0)
 
         let first = try await copy.sync.changes(caller, nil, 1)
@@ -77,7 +53,7 @@ struct SyncTests {
         let second = try await copy.sync.changes(caller, first.position.next, 1)
         #expect(second.position.isReset)
         try await copy.synchronise(limit: 1)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
     }
 
     /// COACH_TEST_CHANGES=5000: ten thousand changes by two writers, for an occasional run.
@@ -95,7 +71,7 @@ struct SyncTests {
         _ = try await store.persona(status: "draft", of: creator.userID)
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 1)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(Array(copy.ownPersonas.keys) == [own] && Array(copy.personas.keys) == [listed])
 
         let link = try await sharing.create(creator, linked, .random(), ShareLinkDraft())
@@ -103,7 +79,7 @@ struct SyncTests {
         _ = try await personas.put(creator, linked, try .named("New"), nil)
         _ = try await personas.publish(creator, linked, nil)
         try await copy.synchronise(limit: 2)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.personas[linked]?.content["name"] == "New")
         let quiet = try await copy.sync.changes(caller, copy.token, 10)
         #expect(quiet.items.isEmpty && !quiet.position.hasMore && quiet.position.next == copy.token)
@@ -112,7 +88,7 @@ struct SyncTests {
         try await personas.unpublish(creator, listed)
         try await store.admin.execute("delete from public.coaching_personas where id = \(linked.uuid)")
         try await copy.synchronise(limit: 2)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.ownPersonas.isEmpty && copy.personas.isEmpty && copy.resets == 0)
         // What was never open to a user is not even named.
         let stranger = try await copy.sync.changes(.someone(), nil, 100).items
@@ -133,9 +109,10 @@ struct SyncTests {
         let writers = Task {
             defer { isDone.withLock { $0 = true } }
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for seed in 0..<2 {
+                for seed in 0..<2 as Range<UInt64> {
                     group.addTask {
-                        try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, creator, store, pages)
+                        var changes = RandomChanges(store, caller, seed: seed)
+                        try await changes.make(Self.changes, conversations, creator, pages)
                     }
                 }
                 try await group.waitForAll()
@@ -145,101 +122,7 @@ struct SyncTests {
         try await writers.value
         try await copy.synchronise()
         #expect(copy.resets == 0)
-        try await expectEqual(copy, store)
-    }
-
-    /// Random edits; one in fifty is committed after a page that was read meanwhile (the reader waits behind the other
-    /// writer, who waits for the lock: most of a second).
-    private static func write(
-        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ creator: Caller,
-        _ store: StoreFixture, _ pages: PageCounter
-    ) async throws {
-        var random = SeededGenerator(state: seed)
-        let profiles = ContextProfileRepository.postgres(client: store.gateway)
-        // Own ones and another creator's.
-        var personas: [(owner: Caller, id: PersonaID)] = []
-        for owner in [caller, creator] {
-            for _ in 0..<3 { personas.append((owner, try await store.personas().create(owner, .random(), try .named("P")).id)) }
-        }
-        for number in 0..<count {
-            let conversation = conversations[Int.random(in: 0..<conversations.count, using: &random)]
-            switch Int.random(in: 0..<100, using: &random) {
-            case 0..<2:
-                try await store.admin.withTransaction { lease in
-                    try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
-                    try await lease.execute(
-                        """
-                        update public.conversations set title = \("\(seed) \(number)")
-                        where user_id = \(caller.userID.uuid) and id = \(conversation.uuid)
-                        """)
-                    let begun = pages.count
-                    try await eventually { pages.count > begun + 1 }
-                }
-            case 2..<12: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
-            case 12..<22: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
-            case 62..<85: try await turn(in: conversation, "\(seed) \(number)", caller, store, &random)
-            case 32..<62:
-                let persona = personas[Int.random(in: 0..<personas.count, using: &random)]
-                try await change(persona.id, of: persona.owner, as: "\(seed) \(number)", caller, store, &random)
-            case 22..<32:
-                let page = try await store.conversations.list(caller, limit: 1)
-                if let newest = page.items.first, !conversations.contains(newest.id) {
-                    // The other writer may have deleted it.
-                    _ = try? await store.conversations.delete(caller, newest.id, nil)
-                }
-            default:
-                _ = try await store.conversations.patch(caller, conversation, .init(title: "\(seed) \(number)"))
-            }
-        }
-    }
-
-    /// A turn with a random end, and sometimes another one on its message. The other writer's turn may be running in the conversation.
-    static func turn(
-        in conversation: ConversationID, _ message: String, _ caller: Caller, _ store: StoreFixture, _ random: inout SeededGenerator
-    ) async throws {
-        let turns = store.turns()
-        guard
-            case .begun(var context, _) = try await turns.begin(
-                caller, TurnRequest(message: message, conversationID: conversation), risk: .calm)
-        else { return }
-        while true {
-            try await turns.finish(receipt(context.identity, caller, &random))
-            guard Int.random(in: 0..<3, using: &random) == 0,
-                case .begun(let again, _, _) = try await turns.retry(caller, context.identity.turnID)
-            else { return }
-            context = again
-        }
-    }
-
-    /// With text; stopped before any; or failed. The domain is decided at the end.
-    private static func receipt(_ identity: TurnIdentity, _ caller: Caller, _ random: inout SeededGenerator) -> TurnReceipt {
-        let domain = Domain.allCases.randomElement(using: &random)
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0: return .failed(identity, of: caller)
-        case 1:
-            var receipt = TurnReceipt.complete(identity, of: caller, "", domain: domain)
-            (receipt.status, receipt.finishReason) = (.stopped, .stopped)
-            return receipt
-        default: return .complete(identity, of: caller, "Answer.", domain: domain)
-        }
-    }
-
-    /// One random change of a persona.
-    private static func change(
-        _ id: PersonaID, of owner: Caller, as name: String, _ caller: Caller, _ store: StoreFixture, _ random: inout SeededGenerator
-    ) async throws {
-        let (personas, sharing) = (store.personas(), PersonaSharing.postgres(client: store.gateway))
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0, 1: _ = try await personas.put(owner, id, try .named("P \(name)"), nil)
-        case 2: _ = try await personas.publish(owner, id, .listed)
-        case 3: _ = try await personas.publish(owner, id, .link)
-        // Draft persons were never published.
-        case 4: try? await personas.unpublish(owner, id)
-        default:
-            let link = try await sharing.create(owner, id, .random(), ShareLinkDraft())
-            _ = try? await sharing.redeem(caller, link.token)
-            try await sharing.revoke(owner, id, link.id)
-        }
+        try await copy.expectEqual(store)
     }
 
     @Test("many changes with one number, and pages without a visible change, neither repeat nor end the synchronisation")
@@ -258,12 +141,12 @@ struct SyncTests {
         }
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 5)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         // Nothing of it is visible, until the tombstone.
         _ = try await store.conversations.delete(caller, first, nil)
         copy = OfflineCopy(store, caller)
         try await copy.synchronise(limit: 1)
-        try await expectEqual(copy, store)
+        try await copy.expectEqual(store)
         #expect(copy.resets == 0)
     }
 
@@ -281,10 +164,10 @@ struct SyncTests {
         for limit in [1, 2, 5] {
             var whole = OfflineCopy(store, caller)
             try await whole.synchronise(limit: limit)
-            try await expectEqual(whole, store)
+            try await whole.expectEqual(store)
         }
         try await between.synchronise(limit: 1)
-        try await expectEqual(between, store)
+        try await between.expectEqual(store)
         #expect(between.messages.count == 16 && between.resets == 0)
     }
 
@@ -302,7 +185,7 @@ struct SyncTests {
             try await store.turns().finish(receipt)
             try await copy.synchronise()
             #expect(copy.messages[begun.userMessageID]?.domain == .fitness, "\(status)")
-            try await expectEqual(copy, store)
+            try await copy.expectEqual(store)
         }
     }
 
