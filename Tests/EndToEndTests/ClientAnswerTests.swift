@@ -84,11 +84,7 @@ struct ClientAnswerTests {
     func personas() async throws {
         let (creator, user) = (try await client(role: "creator"), try await client())
         let made = try await creator.createPersona(PersonaDraft(name: "Ada", tone: "calm"))
-        let picture = try #require(
-            Data(
-                base64Encoded: """
-                    iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==
-                    """))
+        let picture = Data(AvatarFiles.pixel)
         try await creator.setAvatar(picture, of: made.id)
         #expect(try await creator.avatar(of: made.id) == picture)
         try await creator.deleteAvatar(of: made.id)

@@ -54,17 +54,12 @@ struct RouteMatrixTests {
         ) { first, _ in first }
     }
 
-    /// A picture of one pixel.
-    private static let picture =
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
     /// Sends a request that is valid but for the ids in its path: with the documented example as its body, and the queries that must be there.
     private func sendExample(_ route: Route, _ path: String, of user: TestUser) async throws -> Answer {
         let required = route.queries.filter(\.value).keys.sorted().map { "\($0)=1" }.joined(separator: "&")
-        let picture = Array(try #require(Data(base64Encoded: Self.picture)))
         return try await user.browser.send(
             route.method, required.isEmpty ? path : "\(path)?\(required)",
-            body: route.hasBody ? path.hasSuffix("/avatar") ? picture : route.example ?? Array("{}".utf8) : nil,
+            body: route.hasBody ? path.hasSuffix("/avatar") ? AvatarFiles.pixel : route.example ?? Array("{}".utf8) : nil,
             headers: ["If-Match": "*", "Accept": "application/json"])
     }
 
@@ -182,8 +177,7 @@ struct RouteMatrixTests {
         let owner = TestUser(gateway: testBed.gateway, role: "creator")
         let persona = try #require(try await owner.send("POST", "/api/v1/personas", ["name": "Ada"]).data["id"])
         let link = try #require(try await owner.send("POST", "/api/v1/personas/\(persona)/share-links", [:]).data["id"])
-        let bytes = Array(try #require(Data(base64Encoded: Self.picture)))
-        #expect(try await owner.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: bytes).status == 200)
+        #expect(try await owner.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: AvatarFiles.pixel).status == 200)
         let conversation = try #require(try await owner.send("POST", "/api/v1/conversations", [:]).data["id"])
         let turn = try #require(
             try await owner.chat("Hello \(sim(["words": 1]))", ["conversation_id": conversation]).first("start")?["turn_id"])

@@ -123,8 +123,7 @@ struct AccountRemovalTests {
             update conversations set summary = '\(canary)' where user_id = '\(user.id)'
             """)
         try await redeem(as: user)
-        let picture = try picture()
-        #expect(try await user.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: picture).status == 200)
+        #expect(try await user.browser.send("PUT", "/api/v1/personas/\(persona)/avatar", body: AvatarFiles.pixel).status == 200)
         // A safety state and, from a purchase, an entitlement.
         #expect(try await user.chat("I want to kill myself \(canary)").eventTypes.contains("safety"))
         let purchase = UUID().uuidString
@@ -150,11 +149,5 @@ struct AccountRemovalTests {
         let token = try #require(link.data["token"])
         let redeemed = try await user.send("POST", "/api/v1/personas/redeem", ["share_token": token])
         #expect(redeemed.status == 200, "\(redeemed.text)")
-    }
-
-    /// Of one pixel.
-    private func picture() throws -> [UInt8] {
-        let text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        return Array(try #require(Data(base64Encoded: text)))
     }
 }

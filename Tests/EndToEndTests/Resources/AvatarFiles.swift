@@ -30,6 +30,10 @@ enum AvatarFiles {
     /// One row of one pixel, not compressed: zlib's head, the last block with its length, filter and pixel, and their checksum.
     static let pixels: [UInt8] = [0x78, 0x01, 1, 2, 0, 0xFD, 0xFF, 0, 0, 0, 2, 0, 1]
 
+    /// One pixel with colour and transparency, as a program wrote it.
+    static let pixel = Array(
+        Data(base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==") ?? Data())
+
     // MARK: JPEG
 
     static func jpeg(_ marker: UInt8, _ data: [UInt8]) -> [UInt8] {

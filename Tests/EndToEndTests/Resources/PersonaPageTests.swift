@@ -22,9 +22,7 @@ struct PersonaPageTests {
         let bare = try await anyone.send("GET", link, headers: Self.html)
         #expect(bare.text.contains(#"<html lang="en">"#) && bare.text.contains(#"lang="de-CH"><h1>Ada</h1>"#), "\(bare.text)")
         #expect(!bare.text.contains("<img"))
-        let picture = try #require(
-            Data(base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))
-        #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: Array(picture)).status == 200)
+        #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: AvatarFiles.pixel).status == 200)
         let page = try await anyone.send("GET", link, headers: Self.html)
         #expect(page.text.contains(#"<img src="\#(link)/avatar" alt="""#), "\(page.text)")
         let policy = try #require(page.headers["content-security-policy"])
