@@ -19,8 +19,7 @@ public struct OrphanCollector: Service {
     /// - Parameter interval: between two queries for orphaned turns.
     public init(
         recovery: TurnRecovery, repository: TurnRepository, prices: LiveValue<PriceBook>, ratios: TokenRatios, registry: TurnRegistry,
-        logger: Logger,
-        interval: Duration = .seconds(1)
+        logger: Logger, interval: Duration = .seconds(1)
     ) {
         self.recovery = recovery
         self.repository = repository

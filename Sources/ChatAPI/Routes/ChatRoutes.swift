@@ -22,8 +22,7 @@ public struct ChatRoutes: Feature {
         coaching: LiveValue<CoachingConfiguration>, repository: TurnRepository, records: CallRecordStore, recovery: TurnRecovery,
         counter: RequestCounter,
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
-        registry: TurnRegistry,
-        remoteTurns: RemoteTurnTailer,
+        registry: TurnRegistry, remoteTurns: RemoteTurnTailer,
         recentDanger: RecentDanger, admission: Admission, streamLoop: StreamLoop,
         drafts: @escaping @Sendable (Caller, PersonaID) async throws -> PersonaRecord
     ) {

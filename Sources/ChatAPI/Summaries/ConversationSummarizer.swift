@@ -15,8 +15,7 @@ public struct ConversationSummarizer: Sendable {
 
     public init(
         repository: SummaryRepository, records: CallRecordStore, coaching: LiveValue<CoachingConfiguration>, models: TierModels,
-        tiers: LiveValue<TierBook>,
-        budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
+        tiers: LiveValue<TierBook>, budgets: SharedBudgets, prices: LiveValue<PriceBook>, ratios: TokenRatios
     ) {
         self.repository = repository
         delivery = SummaryDelivery(save: repository.finish)

@@ -16,8 +16,7 @@ struct OpeningEvents: Sendable {
             turnID: facts.identity.turnID.uuid, conversationID: facts.identity.conversationID.uuid,
             userMessageID: facts.identity.userMessageID.uuid, messageID: facts.identity.messageID.uuid,
             attempt: facts.identity.attempt, domain: domain?.domain?.rawValue, domainConfidence: domain?.confidence,
-            personaID: facts.personaID?.uuid,
-            model: facts.model.model, disclosure: disclosure, requestID: requestID)
+            personaID: facts.personaID?.uuid, model: facts.model.model, disclosure: disclosure, requestID: requestID)
         StreamEvent.start(start).encode(cursor: 0, into: &bytes)
         if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
     }

@@ -55,8 +55,7 @@ struct CoachingFiles {
                     classifier.flatMap { _ in file(TrainingFiles.model).content?.suffix(8) }.map(Array.init), encoder?.checksum,
                     largeEncoder?.checksum,
                 ]),
-                grammar: grammar.version,
-                outputGuard: rules.version, resources: resources.version),
+                grammar: grammar.version, outputGuard: rules.version, resources: resources.version),
             safetyProtocol: safetyProtocol, domains: domains,
             domainBodies: domainBodies())
         return (parts, [], warnings)

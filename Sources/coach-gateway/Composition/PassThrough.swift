@@ -35,8 +35,7 @@ struct PassThrough {
                 ChatRoutes(
                     coaching: documents.coaching, repository: NullPorts.repository,
                     records: CallRecordStore(ledger: NullPorts.ledger, spool: NullPorts.callSpool, logger: logger), recovery: recovery,
-                    counter: NullPorts.counter,
-                    tiers: documents.tiers,
+                    counter: NullPorts.counter, tiers: documents.tiers,
                     models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                         transfers: TransferClient(reactor: reactor, configuration: configuration.transfers)),
@@ -69,9 +68,7 @@ struct PassThrough {
         let trimming = HeapTrimming(registry: registry, streamLoop: streamLoop, logger: logger)
         try await ServiceGroup(
             configuration: .init(
-                services: [Background { try await trimming.run() }, service],
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger)
+                services: [Background { try await trimming.run() }, service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         ).run()
         reactor.stop()
     }
@@ -89,15 +86,13 @@ private enum NullPorts {
             return .begun(
                 TurnContext(
                     identity: identity, day: CalendarDay(unixSeconds: 0), profile: nil, summary: nil, history: [], persona: nil,
-                    safetyLevel: .calm, conversationDomain: nil,
-                    region: request.region), unlimited)
+                    safetyLevel: .calm, conversationDomain: nil, region: request.region), unlimited)
         },
         repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in })
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
-        orphans: { _ in [] },
-        retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
+        orphans: { _ in [] }, retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
 
     static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 

@@ -91,25 +91,21 @@ struct GatewayConfiguration: Sendable {
         }
         Self.check(&settings, alertWebhook, traces, webhooks, environment)
         guard settings.findings.isEmpty, let deployment, let host, let port, let level, let connections, let statements, let drain,
-            let notice,
-            let turns, let deletedDays, let ledgerDays, let root
+            let notice, let turns, let deletedDays, let ledgerDays, let root
         else { return (nil, settings.findings) }
         let configuration = GatewayConfiguration(
-            environment: deployment, listen: ListenAddress(host: host, port: port), metricsListen: metrics,
-            root: root,
-            logLevel: level, databaseURL: settings.text(.databaseURL),
-            databaseListenURL: settings.text(.databaseListenURL) ?? settings.text(.databaseURL),
+            environment: deployment, listen: ListenAddress(host: host, port: port), metricsListen: metrics, root: root, logLevel: level,
+            databaseURL: settings.text(.databaseURL), databaseListenURL: settings.text(.databaseListenURL) ?? settings.text(.databaseURL),
             migrationURL: settings.text(.migrationURL) ?? settings.text(.databaseURL), databasePassword: settings.text(.databasePassword),
             databaseConnections: connections, statements: statements, jwtSecret: settings.text(.jwtSecret),
-            jwksURL: settings.text(.jwksURL),
-            jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
+            jwksURL: settings.text(.jwksURL), jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "",
+            jwtIssuer: settings.text(.jwtIssuer),
             corsOrigins: origins, trustedProxies: TrustedProxies(proxies.compactMap { AddressBlock($0) }),
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
-            ledgerDays: ledgerDays,
-            requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces, alertWebhook: alertWebhook,
-            processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
+            ledgerDays: ledgerDays, requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces,
+            alertWebhook: alertWebhook, processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }
 

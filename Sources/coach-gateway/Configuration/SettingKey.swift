@@ -13,12 +13,11 @@ struct SettingKey: Sendable {
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, trustedProxies,
         stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, ledgerDays, requiredConsents, publicOrigin,
-        appleAppIDs,
-        androidApps,
+        appleAppIDs, androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
-        playAudience, playEmail, playKeys, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
-        webhookRate,
+        playAudience, playEmail, playKeys, playPackage, playServiceAccount, playAPI,
+        storeProducts, foldStoreEvents, billingSandbox, webhookRate,
         alertWebhookURL, alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
 
