@@ -9,7 +9,7 @@ import TokenRelay
 struct ChatCompletionStreamFormat: StreamFormat {
     private let completion: ChatCompletion
     private let includesUsage: Bool
-    /// A chunk up to and behind its content: all but the text is the same in each.
+    /// The parts of a chunk before and after its text, which are the same in each chunk.
     private let beforeText: [UInt8]
     private let afterText: [UInt8]
 
@@ -19,8 +19,8 @@ struct ChatCompletionStreamFormat: StreamFormat {
         var chunk: [UInt8] = []
         Self.append(completion, finishReason: nil, usage: includesUsage ? .null : .absent, into: &chunk) { $0.member("content", "") }
         let content = Array(#""content":""#.utf8)
-        // The content is the last string that begins so: the names before it have escaped quotes.
-        let split = (chunk.firstRange(of: content)?.upperBound) ?? chunk.endIndex
+        // Nothing before it can look like this: quotes inside of strings are escaped.
+        let split = chunk.firstRange(of: content)?.upperBound ?? chunk.endIndex
         beforeText = Array(chunk[..<split])
         afterText = Array(chunk[split...])
     }

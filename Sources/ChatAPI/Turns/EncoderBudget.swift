@@ -1,8 +1,11 @@
 import CoachCore
 
-/// Decides which messages the encoder processes. Messages whose danger is undecided are admitted unless many are pending; ordinary ones by a token bucket
-/// of processor time, and never so many at once that the former wait for them. One user has at most half of the places, because messages come here before
-/// `begin_turn` counts them against the rate limit; while others write, the user's messages with open danger have a token bucket of their own, too. Pure.
+/// Decides which messages the encoder processes. Pure.
+///
+/// - A message whose danger is undecided is admitted unless many are pending.
+/// - An ordinary message is admitted by a token bucket of processor time, and only while few messages are pending: undecided ones do not wait for it.
+/// - One user has at most half of the places, because messages come here before `begin_turn` counts them against the rate limit.
+/// - While others write, the undecided messages of one user have a token bucket of their own, too.
 struct EncoderBudget {
     /// Why a message is not encoded.
     enum Rejection: String, Sendable {
@@ -18,13 +21,13 @@ struct EncoderBudget {
     static let maximumPendingOrdinary = 3
     /// Half of the places: with any number of messages at once a user leaves the others as many.
     static let maximumPendingOfUser = maximumPending / 2
-    /// The share of the processor that encodes for one user's messages with open danger while others write. A message of 25 words takes some 10 to 40 ms,
-    /// the longest one 200 ms: without a bound, a few of those would make everybody else's late. Ten of the former in a second, as the rate limit permits,
-    /// do not use it up.
+    /// The share of the processor that encodes for one user's undecided messages while others write. A message of 25 words takes some 10 to 40 ms, the
+    /// longest one 200 ms. Without a bound, a few of the longest would make the messages of everybody else late. Ten messages of 25 words in a second,
+    /// as the rate limit permits, do not use it up.
     static let shareOfUser = 0.4
-    /// How much time such messages may take at once.
+    /// How much time the undecided messages of one user may take at once.
     static let burstOfUser = Duration.seconds(1)
-    /// The most time that is counted of them, so that a user waits at most 1.25 s for their share.
+    /// At most this much of their time is counted, so that a user waits at most 1.25 s for their share.
     static let mostTakenByUser = Duration.milliseconds(1_500)
     /// A user who has used this much time has at most one pending message while others write.
     static let lightUse = Duration.milliseconds(250)
@@ -32,10 +35,11 @@ struct EncoderBudget {
     static let othersTime = Duration.seconds(10)
     /// How much longer than the small encoder the large one takes for a message, by the sizes of their layers, rounded up.
     static let largeEncoderFactor = 6
-    /// The share of the machine's time for ordinary messages; and at most this share of the one processor that encodes.
+    /// The share of the machine's time for ordinary messages.
     static let share = 0.05
+    /// Ordinary messages also take at most this share of the one processor that encodes.
     static let maximumShareOfProcessor = 0.5
-    /// The time saved up while there are few messages; so much may also be owed.
+    /// The most time that is saved up while there are few messages, and the most that is owed.
     static let burst = Duration.milliseconds(500)
 
     /// Time that accrues per second.
@@ -46,9 +50,9 @@ struct EncoderBudget {
     /// The number of pending messages by user; none is 0.
     private(set) var pendingOfUsers: [UserID: Int] = [:]
     private var writers = LatestWriters()
-    /// What users' messages with open danger have taken and their share has not made up for.
+    /// The time that users' undecided messages took and that their share has not made up for.
     private(set) var takenByUsers: [UserID: Taken] = [:]
-    /// As many users are in `takenByUsers` when those who owe nothing are removed from it.
+    /// When `takenByUsers` has as many users, those who owe nothing are removed.
     private var sweepCount = EncoderBudget.fewestSwept
     private static let fewestSwept = 256
 
@@ -84,8 +88,9 @@ struct EncoderBudget {
         return nil
     }
 
-    /// Whether the large encoder may read a message, too, for which the small one took `time`: not when those behind, if it read each of them as
-    /// long, would be late, and an ordinary message only by time that is saved up. By the time, because processors differ tenfold.
+    /// Whether the large encoder may read a message, too. If it reads each of the pending messages as long, none of them may be late. An ordinary message
+    /// also needs that time to be saved up.
+    /// - Parameter time: that the small encoder took for the message. It is measured, because processors differ tenfold.
     func hasTimeForLargeEncoder(_ need: MessageAssessor.EncodingNeed, after time: Duration) -> Bool {
         let expected = time * EncoderBudget.largeEncoderFactor
         return expected * pending <= EncoderQueue.longestWait && (need == .danger || expected <= credit)

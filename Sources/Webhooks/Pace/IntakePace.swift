@@ -1,29 +1,30 @@
-/// Decides when an event of a billing sender is stored. Chat comes first: events beyond the rate of the instance wait, and while turns take longer to
-/// begin than without events, those that come too fast are stored more slowly, down to a quarter of the rate. What would wait for more than five
-/// seconds is refused. A token bucket (GCRA) of one second's events.
+/// Decides when an event of a billing sender is stored. Chat comes first.
 ///
-/// Those that wait end to wait together, fifty times a second, because events that are stored together cost less (`BillingInbox`).
-///
-/// Events below the rate wait only while a turn begins (`TurnGate`), unless they pile up for seconds: then they come faster than this machine stores
-/// them. Those that wait for a quarter of a second already yield less, and from half a second on not at all: so a sender has its answers within a
-/// second (CONTRACT §6) over as many connections as half a second's events.
+/// - Events beyond the rate of the instance wait: a token bucket (GCRA) of one second's events. An event that would wait for more than five seconds is
+///   refused.
+/// - While turns take longer to begin than without events, events beyond the rate are stored more slowly, down to a quarter of the rate.
+/// - Waiting events are released together, fifty times a second, because events that are stored together cost less (`BillingInbox`).
+/// - Events below the rate wait only while a turn begins (`TurnGate`). When events pile up for seconds, they come faster than this machine stores them,
+///   and the burst of a second is not permitted.
+/// - An event that waits for a quarter of a second is slowed down less, and one that waits for half a second not at all. So a sender has its answers
+///   within a second (CONTRACT §6) over as many connections as half a second's events.
 struct IntakePace {
     typealias Instant = ContinuousClock.Instant
 
     /// How long an event waits at most; senders wait for an answer for ten seconds (Stripe, Google Play) and more.
     private static let longestWait = Duration.seconds(5)
-    /// Events that wait longer than half of this yield less, and those that wait longer than it not at all.
+    /// An event that waits for more than half of this is slowed down less, and one that waits for all of it not at all.
     private static let longestYield = Duration.milliseconds(500)
     /// Without a turn for this long, there is nothing to yield to.
     private static let turnPause = Duration.seconds(5)
     /// Events pile up when there are more than `mostAtOnce` for this long. Pauses of a disk are shorter.
     private static let longestPileUp = Duration.seconds(3)
-    /// Turns count as beside events for so many intervals after each event: always, at a tenth of the rate.
+    /// A turn counts as beside events for so many intervals after an event: at a tenth of the rate, every turn does.
     private static let busyIntervals = 10
-    /// And no longer than this after the last one.
+    /// A turn counts as beside events for at most this long after the last one.
     private static let longestBusy = Duration.seconds(2)
 
-    /// Between moments at which events end to wait. Measured: with half of it groups are smaller, and an event costs almost twice as much.
+    /// The time between two releases of waiting events. Measured: with half of it the groups are smaller, and an event costs almost twice as much.
     private static let step = Duration.milliseconds(20)
 
     private let start: Instant
@@ -32,11 +33,11 @@ struct IntakePace {
     private let burst: Duration
     /// When the next event is due at even intervals.
     private var due: Instant
-    /// When more events than this are unanswered, some wait for others to be stored: as many as come in a hundredth of a second, while `TurnGate` is closed.
+    /// When more events than this are unanswered, some wait for others to be stored. As many come in a hundredth of a second, while `TurnGate` is closed.
     private let mostAtOnce: Int
     /// Events that came and are not answered.
     private var unanswered = 0
-    /// When there were last at most `mostAtOnce` of them.
+    /// The last time at which at most `mostAtOnce` events were unanswered.
     private var lastFew: Instant
     private var busyUntil: Instant
     private var lastTurn: Instant?
@@ -50,11 +51,11 @@ struct IntakePace {
         (start, due, lastFew, busyUntil) = (now, now, now, now)
     }
 
-    /// How long an event waits that comes now; nil, and without effect, when that would be too long. Each that waits is answered later.
+    /// How long an event that comes now waits; nil, and without effect, when that would be too long. `answered(at:)` follows for each admitted event.
     mutating func admit(at now: Instant) -> Duration? {
         if unanswered <= mostAtOnce { lastFew = now }
         let isPiledUp = now - lastFew > Self.longestPileUp
-        // Then the events of a second are no burst.
+        // Without the burst of a second.
         let moment = isPiledUp ? max(due, now + burst) : max(due, now)
         let pause = max(moment - burst - now, .zero)
         if pause > Self.longestWait { return nil }
@@ -75,13 +76,13 @@ struct IntakePace {
         if unanswered <= mostAtOnce { lastFew = now }
     }
 
-    /// A turn began, after so long in the database.
+    /// A turn began. The database took `duration` for that.
     mutating func turnBegan(at now: Instant, after duration: Duration) {
         lastTurn = now
         slowdown.record(duration, besideEvents: now < busyUntil)
     }
 
-    /// By how much the interval after an event that comes too fast is longer than usual.
+    /// The factor by which the interval after an event that comes too fast is longer than usual.
     private func stretch(after pause: Duration, at now: Instant) -> Double {
         guard let lastTurn, now - lastTurn < Self.turnPause else { return 1 }
         return 1 + (slowdown.yield - 1) * min(max(0, 2 - 2 * (pause / Self.longestYield)), 1)

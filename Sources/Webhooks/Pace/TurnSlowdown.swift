@@ -1,14 +1,13 @@
-/// The factor by which events are slowed down for turns, by the times that turns take to begin beside events and without them. It compares medians,
-/// so it needs to know neither the machine nor its database. As long as it knows too few turns without events, turns are slow to it.
+/// Computes the factor by which events are slowed down for turns. It compares the median time in which turns begin beside events with the median
+/// without events, so it does not depend on the speed of the machine or the database. While it knows too few turns without events, turns count as slow.
 struct TurnSlowdown {
-    /// Turns beside events that are compared at a time.
+    /// How many turns beside events are compared at a time.
     private static let sample = 16
-    /// Turns without events that are remembered: the last ones.
+    /// How many turns without events are remembered. These are the last ones.
     private static let remembered = 64
-    /// Turns beside events may take so many times as long to begin. The begin is a third of the time to the first token, which may be 1.1 times as
-    /// long.
+    /// The begin of a turn beside events may take so many times as long. It is a third of the time to the first token, which may be 1.1 times as long.
     private static let allowed = 1.25
-    /// Up to here they are a little slow, and events yield a little.
+    /// Up to this ratio turns are a little slow, and events are slowed down a little.
     private static let slightlySlow = 2.0
     private static let slightYield = 1.25
     private static let mostYield = 4.0
