@@ -5,59 +5,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Stripe events")
-struct StripeEventTests {
-    private let catalogue = ProductCatalogue(["price_2": ["plus"]])
-    private let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
-    private static let start: Int64 = 1_767_225_600
-    private static let day: Int64 = 86_400
-
-    private func instant(_ seconds: Int64) -> BillingInstant? { BillingInstant(milliseconds: seconds * 1000) }
-
-    private func parse(
-        _ type: String, _ object: JSONValue, id: String = "evt_1", at seconds: Int64 = start, live: Bool = true, before: JSONValue = .null
-    ) -> IntakeEvent {
-        let event: JSONValue = [
-            "id": .string(id), "object": "event", "api_version": "2026-10-28", "created": .integer(seconds), "livemode": .bool(live),
-            "type": .string(type), "data": ["object": object, "previous_attributes": before],
-        ]
-        return StripeEvent.parse(event.bytes, catalogue: catalogue)
-    }
-
-    private func subscription(_ status: String, _ changes: [String: JSONValue] = [:]) -> JSONValue {
-        let item: JSONValue = [
-            "current_period_start": .integer(Self.start), "current_period_end": .integer(Self.start + 30 * Self.day),
-            "price": ["id": "price_2", "product": "prod_1"],
-        ]
-        var fields: [String: JSONValue] = [
-            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status), "cancel_at_period_end": false,
-            "items": ["data": [item]],
-        ]
-        fields.merge(changes) { $1 }
-        return .object(fields.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) })
-    }
-
-    private func event(_ intake: IntakeEvent) -> BillingEvent? {
-        if case .event(let event) = intake.outcome { event } else { nil }
-    }
-
-    private func observation(_ status: String, _ changes: [String: JSONValue] = [:]) -> PurchaseObservation? {
-        guard case .observation(let observation) = event(parse("customer.subscription.updated", subscription(status, changes)))?.change
-        else { return nil }
-        return observation
-    }
-
-    private func state(_ events: [IntakeEvent], at seconds: Int64) -> EntitlementState? {
-        guard let instant = instant(seconds), let user = SubscriberID(user) else { return nil }
-        return EntitlementFold(events.compactMap(event)).state(of: user, at: instant)
-    }
-
-    private func checkout() -> IntakeEvent {
-        parse(
-            "checkout.session.completed",
-            ["mode": "subscription", "client_reference_id": .string(user), "customer": "cus_1", "subscription": "sub_1"], id: "evt_0",
-            at: Self.start + 100)
-    }
-
+struct StripeEventTests: StripeBench {
     @Test("a subscription before its checkout belongs to the user of the checkout")
     func parked() {
         let created = parse("customer.subscription.created", subscription("active"))
@@ -214,33 +162,6 @@ struct StripeEventTests {
         #expect(state([checkout(), incomplete, active], at: Self.start + 200)?.isActive == true)
     }
 
-    @Test("a later state does not undo a refund, a period that was paid for after it does")
-    func stateAfterRefund() {
-        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
-        let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
-        let updated = "customer.subscription.updated"
-        for seconds in [Self.start + Self.day, Self.start + 2 * Self.day] {
-            let edited = parse(updated, subscription("active", ["metadata": [:]]), id: "evt_5", at: seconds)
-            #expect(state(created + [refund, edited], at: Self.start + 3 * Self.day)?.status == .refunded)
-        }
-        let item: JSONValue = [
-            "current_period_start": .integer(Self.start + 30 * Self.day), "current_period_end": .integer(Self.start + 60 * Self.day),
-            "price": ["id": "price_2", "product": "prod_1"],
-        ]
-        let renewed = parse(updated, subscription("active", ["items": ["data": [item]]]), id: "evt_6", at: Self.start + 30 * Self.day)
-        #expect(state(created + [refund, renewed], at: Self.start + 31 * Self.day)?.isActive == true)
-    }
-
-    private func invoice(_ amount: Int64, payment: String? = nil, from: Int64 = 30, to: Int64 = 60) -> JSONValue {
-        let period: JSONValue = ["start": .integer(Self.start + from * Self.day), "end": .integer(Self.start + to * Self.day)]
-        return [
-            "customer": "cus_1", "amount_paid": .integer(amount),
-            "payments": ["data": .array(payment.map { [["payment": ["type": "payment_intent", "payment_intent": .string($0)]]] } ?? [])],
-            "parent": ["subscription_details": ["subscription": "sub_1", "metadata": ["user_id": .string(user)]]],
-            "lines": ["data": [["period": period]]],
-        ]
-    }
-
     @Test("a paid invoice renews the subscription; a failed payment and an invoice over zero do not")
     func invoices() {
         let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
@@ -250,43 +171,6 @@ struct StripeEventTests {
         let failed = parse("invoice.payment_failed", invoice(0), id: "evt_3", at: Self.start + Self.day)
         #expect(state(created + [failed], at: Self.start + 2 * Self.day)?.isActive == true)
         #expect(state(created + [failed], at: Self.start + 31 * Self.day)?.isActive == false)
-    }
-
-    @Test("a full refund and a lost dispute end the customer's only subscription; a partial refund and a won dispute do not")
-    func refunds() {
-        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
-        let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
-        #expect(state(created + [refund], at: Self.start + 2 * Self.day)?.status == .refunded)
-        #expect(parse("charge.refunded", ["customer": "cus_1", "refunded": false]).outcome == .ignored(.informational))
-        let charge = parse("charge.succeeded", ["customer": "cus_1", "payment_intent": "pi_1"], id: "evt_2")
-        let dispute = parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "lost"], id: "evt_5", at: Self.start + Self.day)
-        #expect(state(created + [charge, dispute], at: Self.start + 2 * Self.day)?.status == .refunded)
-        #expect(parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "won"]).outcome == .ignored(.informational))
-        let second = parse("customer.subscription.created", subscription("active", ["id": "sub_2"]), id: "evt_6")
-        #expect(state(created + [second, refund], at: Self.start + 2 * Self.day)?.isActive == true)
-    }
-
-    @Test("a refund or lost dispute of a payment for another period does not end the subscription")
-    func otherPayments() {
-        var events = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
-        events.append(parse("invoice.paid", invoice(900, payment: "pi_2"), id: "evt_2", at: Self.start + 30 * Self.day))
-        func ended(_ type: String, payment: String, created: Int64, on day: Int64) -> Bool {
-            let charge: JSONValue = [
-                "customer": "cus_1", "payment_intent": .string(payment), "refunded": true, "created": .integer(created),
-            ]
-            let dispute: JSONValue = ["payment_intent": .string(payment), "status": "lost", "created": .integer(created)]
-            let event = parse(type, type == "charge.refunded" ? charge : dispute, id: "evt_7", at: Self.start + day * Self.day)
-            let paid = parse("charge.succeeded", charge, id: "evt_6", at: created)
-            return state(events + [paid, event], at: Self.start + (day + 1) * Self.day)?.status == .refunded
-        }
-        for type in ["charge.refunded", "charge.dispute.closed"] {
-            #expect(ended(type, payment: "pi_2", created: Self.start + 30 * Self.day, on: 40))
-            #expect(!ended(type, payment: "pi_1", created: Self.start + 35 * Self.day, on: 40))
-        }
-        // Without payment ids in invoices, the time of the payment decides.
-        events[2] = parse("invoice.paid", invoice(900), id: "evt_2", at: Self.start + 30 * Self.day)
-        #expect(!ended("charge.dispute.closed", payment: "pi_1", created: Self.start + 20 * Self.day, on: 40))
-        #expect(ended("charge.dispute.closed", payment: "pi_2", created: Self.start + 35 * Self.day, on: 40))
     }
 
     @Test("test mode is the sandbox; thin, unknown and malformed events are ignored")
