@@ -110,12 +110,14 @@ extension EventFields {
         get throws(IgnoredReason) { try store().rawValue == "promotional" }
     }
 
-    /// Lifetime grants of RevenueCat's dashboard expire after 200 years.
+    /// Lifetime grants of RevenueCat's dashboard expire after 200 years, which no `BillingInstant` can be.
     fileprivate func expiry(isGranted: Bool) throws(IgnoredReason) -> Expiry {
-        if isGranted {
-            do throws(IgnoredReason) { return .at(try required("expires_date", instant(rfc3339: "expires_date"))) } catch { return .never }
+        do throws(IgnoredReason) {
+            return .at(try required("expires_date", instant(rfc3339: "expires_date")))
+        } catch {
+            guard isGranted else { throw error }
+            return .never
         }
-        return .at(try required("expires_date", instant(rfc3339: "expires_date")))
     }
 }
 
