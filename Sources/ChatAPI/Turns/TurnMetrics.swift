@@ -127,6 +127,7 @@ enum TurnMetrics {
     private static let implausible = MetricHandles { (name: ModelName) in
         Counter(label: "coach_implausible_usage", dimensions: [("provider", name.provider), ("model", name.model)])
     }
-    private static let streams = MetricHandles { (end: StreamResult) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
+    private static let streams = MetricHandles { (end: StreamResult) in
+        Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
     }
 }

@@ -36,12 +36,9 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Seconds after which the run ends and incomplete answers count as lost.") var timeLimit = 120.0
 
     func validate() throws {
-        guard streams >= 1, streams <= 60_000, (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, timeLimit > 0, answers >= 1,
-            rate >= 0,
-            rate == 0 || seconds > 0, (0...1).contains(drop)
-        else {
-            throw ValidationError("out of range")
-        }
+        guard (1...60_000).contains(streams), (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, timeLimit > 0, answers >= 1,
+            rate >= 0, rate == 0 || seconds > 0, (0...1).contains(drop)
+        else { throw ValidationError("out of range") }
     }
 
     func run() throws {
