@@ -3,8 +3,8 @@ import Foundation
 
 /// The figures of routing on labelled messages without a conversation. Holds counts only, never a row.
 public struct DomainEvaluation: Sendable {
-    /// Rows that are decided as labelled: by domain, by form of the rows that have one, foreign messages that are not routed, and, of all
-    /// routed messages, those that are routed to their domain.
+    /// The shares of rows that are decided as labelled: by domain, and by form of the rows that have one. Also the share of foreign messages that are
+    /// not routed, and the share of routed messages that are routed to their domain.
     public private(set) var shares: [String: Proportion] = [:]
     private var predicted: [Domain: Int] = [:]
 

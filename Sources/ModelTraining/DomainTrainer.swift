@@ -9,9 +9,11 @@ public struct DomainTrainer {
     private let terms: [DomainScores]
     private let folds: [String]
 
-    /// Minimum share of routed messages that are routed rightly, and of foreign messages that are not routed, at which the threshold is set; of
-    /// plain rows, where the product's are evaluated.
+    // The threshold is the lowest that reaches both shares; where the product's rows are evaluated, among plain rows.
+
+    /// Of routed messages, the least share that is routed rightly.
     private static let minimumAccuracy = 0.85
+    /// Of messages outside all domains, the least share that is not routed.
     private static let minimumForeign = 0.92
 
     /// `assessor` is the one of the server. `own` are an operator's examples: while there are any, they alone are evaluated, by fifths.

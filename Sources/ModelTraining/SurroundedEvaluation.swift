@@ -23,8 +23,9 @@ public struct SurroundedEvaluation: Sendable {
     /// Messages with more are long by themselves.
     private static let longest = 300
 
-    /// Rows in English and Spanish. Around a row stand neighbouring ordinary rows of its language that have no card by themselves, each with a
-    /// full stop behind it where it has no mark of its own. `hasCards` says of each of `messages` whether it gets one.
+    /// Evaluates rows in English and Spanish. Around a row stand neighbouring ordinary rows of its language that have no card by themselves. Each of them
+    /// ends with a full stop unless it has a mark of its own.
+    /// - Parameter hasCards: whether each of `messages` gets a card.
     public init(_ rows: [TrainingRow], hasCards: (_ messages: [String]) -> [Bool]) {
         let short = rows.filter { $0.text.count <= SurroundedEvaluation.longest && ["en", "es"].contains($0.language) }
         let alone = hasCards(short.map(\.text))

@@ -80,8 +80,8 @@ public struct PersonaVersionRoutes: Feature {
             let number = try await request.read(Self.rollback)
             let record = try await personas.restore(context.caller, id, number, expectedVersions)
             guard record.status == .published else { return record }
-            // What is published is what was validated: it may have been edited behind PostgREST since it was restored, and this release may be stricter
-            // than the one that accepted the version.
+            // The content may have been edited behind PostgREST since it was restored, and this release may be stricter than the one that accepted the
+            // version. Only what was validated is published.
             try record.validateContent()
             do {
                 _ = try await personas.publish(context.caller, id, record.revision, nil, context.requestID)

@@ -1,10 +1,10 @@
 import TokenRelay
 
-/// The numbers of a response's events (`sequence_number`), computed from byte positions in the answer, so that every instance gives an event the
-/// same number: the opening events from 0, then each piece of text by the byte at which it ends, then the closing events.
+/// The numbers of a response's events (`sequence_number`). They are computed from byte positions in the answer, so that every instance gives an event
+/// the same number: the opening events from 0, then each piece of text by the byte at which it ends, then the closing events.
 ///
-/// A crash may lose text that a client has, and the next attempt of a failed turn has another text. So where an answer did not end normally in its
-/// first attempt, the closing events have numbers beyond those of any text: a number tells which event a client has, however long the answer was then.
+/// A crash may lose text that a client has, and the next attempt of a failed turn has another text. So when an answer did not end normally in its
+/// first attempt, its closing events have numbers beyond those of any text. A number then tells which event a client has, also of a longer answer.
 struct SequenceNumbers: Sendable, Equatable {
     /// Opening events. Every response has four; a card is a fifth.
     let openings: Int

@@ -8,8 +8,9 @@ extension TurnPipeline {
         return await encoderQueue.assess(request.message, of: http.caller.userID, isFirst: isFirst, by: coaching.assessor)
     }
 
-    /// The assessment of a message whose turn has begun: a fragment is read with the user's messages before it, unless danger was found before, or the
-    /// turn began as that of a user in danger. `savedTier`: of the message in the database.
+    /// The assessment of a message whose turn has begun. A fragment is assessed again, with the user's messages before it. That is not done when danger
+    /// was found before, or when the user was in danger as the turn began.
+    /// - Parameter savedTier: of the message in the database.
     func assessInContext(
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async -> MessageAssessment {

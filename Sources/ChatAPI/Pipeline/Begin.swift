@@ -2,9 +2,9 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`, in one round trip, and in a second one when it rejects a message that the encoder, or the stored safety level that the
-    /// rejection names, shows to be a crisis. When the result is `begun`, the user's message is saved, with `savedTier`. Throws `failure`.
-    /// `refusal`: of `Admission.admitting`.
+    /// Calls `begin_turn`, in one round trip. It calls it once more when a message was rejected that is a crisis by the encoder, or by the stored safety
+    /// level that the rejection names. When the result is `begun`, the user's message is saved, with `savedTier`. Throws `failure`.
+    /// - Parameter refusal: of `Admission.admitting`.
     func begin(
         _ request: TurnRequest, _ assessment: PendingAssessment, unless refusal: GatewayError?, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> (result: BeginTurnResult, savedTier: RiskTier) {

@@ -45,14 +45,14 @@ extension TurnPipeline {
         return await tail(known)
     }
 
-    /// How often a turn of another instance is read again until its owner's first checkpoint, and the pause between: a second in all, because an owner
-    /// may have crashed before it.
+    /// How often a turn of another instance is read again until its owner's first checkpoint, and the pause between. It is a second in all, because the
+    /// owner may have crashed before that checkpoint.
     private static let decisionReads = (count: 10, pause: Duration.milliseconds(100))
 
-    /// A turn of another instance, with its owner's decisions, which come with its first checkpoint: without them a stream would have no card.
+    /// A turn of another instance, with its owner's decisions. They come with its first checkpoint; without them a stream would have no card.
     ///
-    /// Polled, because a checkpoint sends no notification: a pending one holds an instance-wide lock of PostgreSQL through the commit, and each instance
-    /// checkpoints four times a second, while few requests come between a turn's beginning and its first checkpoint, 250 ms later at most.
+    /// It polls, because a checkpoint sends no notification. A notification would hold a lock of the whole PostgreSQL server through the commit, and each
+    /// instance checkpoints four times a second. Few requests come between a turn's beginning and its first checkpoint, at most 250 ms later.
     private func tail(_ known: KnownTurn) async -> LiveTurn {
         var known = known
         for _ in 0..<Self.decisionReads.count where !known.isDecided {
@@ -109,8 +109,8 @@ extension TurnPipeline {
     func attach(_ known: KnownTurn) async -> LiveTurn {
         if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: firstChoice(of: known)) }
-        // Another request may have just begun it here and not inserted it into the registry yet: before that the judge may be asked, and what the
-        // database has of the turn does not tell of the card.
+        // Another request may have just begun it here and not inserted it into the registry yet, because it asks the judge before. What the database has
+        // of such a turn does not tell whether it has a card.
         let isBeginningHere = registry.isAnnounced(known.identity.turnID, of: known.userID)
         if let turn = await registry.turn(known.identity.turnID, within: isBeginningHere ? .seconds(2) : .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt

@@ -6,9 +6,9 @@ extension TurnPipeline {
     /// Reserves the turn's cost in the budgets that users share; nil when no budget applies. In memory, unless this instance's slice is
     /// used up.
     ///
-    /// `begin_turn` has already rejected turns of budgets that were known to be exhausted. When a budget turns out to be exhausted here,
-    /// or the database does not say what is left of it, the turn is ended as failed and an error thrown; but a turn with a message at risk,
-    /// or a stored safety level above calm, continues without a reservation (CONTRACT §4).
+    /// `begin_turn` has already rejected turns of budgets that were known to be exhausted. When a budget turns out to be exhausted here, or
+    /// the database does not answer, the turn is ended as failed and an error thrown. A turn with a message at risk, or with a stored safety
+    /// level above calm, continues without a reservation (CONTRACT §4).
     func reserve(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BudgetReservation? {

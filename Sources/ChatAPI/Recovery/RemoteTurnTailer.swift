@@ -50,8 +50,8 @@ public final class RemoteTurnTailer: Service {
                     try await self.catchUp(self.tailed { $0.seen != nil })
                 }
             }
-            // Apart, because the first text of a turn may be all of it, and is searched in all checkpoints of its owner: for a thousand turns,
-            // as after the drain of another instance, that takes seconds, and those that are read already have their text meanwhile.
+            // Apart, because the first text of a turn may be all of it, and is searched in all checkpoints of its owner. For a thousand turns,
+            // as after the drain of another instance, that takes seconds. Turns that are read already get their text meanwhile.
             group.addTask {
                 try await self.loop("first text of other instances' turns") { try await self.catchUp(self.tailed { $0.seen == nil }) }
             }

@@ -114,9 +114,9 @@ public struct TurnFinalizer: Sendable {
         case rejected
     }
 
-    /// Retries until the receipt is in the database. After the first failure it writes the receipt to disk, where it survives the process,
-    /// and calls `onDelay`, so that streams end without waiting for the database; if the disk fails too, they end as unsaved. It does not
-    /// call `onDelay` while the database rejects the receipt, because the turn may have to end as failed.
+    /// Retries until the receipt is in the database. After the first failure it writes the receipt to disk, where it survives the process. Then it calls
+    /// `onDelay`, so that streams end without waiting for the database; if the disk fails too, they end as unsaved. It does not call
+    /// `onDelay` while the database rejects the receipt, because the turn may have to end as failed.
     func save(
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> SaveResult {

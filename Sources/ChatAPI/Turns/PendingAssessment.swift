@@ -2,8 +2,8 @@ import CoachCore
 
 /// The assessment of a message, which the encoder may still raise while the turn begins.
 struct PendingAssessment: Sendable {
-    /// What a turn begins with: the final assessment, or that of an ordinary message before it is encoded, or of a fragment by itself, whose risk is
-    /// never above the final one's.
+    /// The assessment that a turn begins with. It is the final one, except for an ordinary message that is not encoded yet, and for a fragment, which is
+    /// assessed by itself. Its risk is never above that of the final one.
     let first: MessageAssessment
     private let known: MessageAssessment
     private let encoding: Task<MessageAssessment, Never>?

@@ -6,10 +6,12 @@ import NIOPosix
 import ServiceLifecycle
 
 extension ApplicationProtocol {
-    /// Listens until the task is cancelled or a graceful shutdown begins. Both shut the application down gracefully, and an address that is
-    /// not available is found before it starts, because it must never be cancelled: its date cache loops over the `merge` of
-    /// swift-async-algorithms (1.1.4), which can wait for its own lock for ever when it is cancelled while it starts. On a busy machine one
-    /// process in twelve whose port was taken stayed, deaf to signals. Throws `AddressUnavailable`.
+    /// Listens until the task is cancelled or a graceful shutdown begins. Both shut the application down gracefully. Throws
+    /// `AddressUnavailable` before the application starts.
+    ///
+    /// The application must never be cancelled: its date cache loops over the `merge` of swift-async-algorithms (1.1.4), which can wait for its
+    /// own lock for ever when it is cancelled while it starts. On a busy machine one process in twelve whose port was taken did not end, not
+    /// even by a signal.
     func listen(host: String, port: Int) async throws {
         let address = ListenAddress(host: host, port: port)
         try await address.check()

@@ -24,8 +24,8 @@ public struct GatewayError: Error, Sendable {
     public var headers: [(String, String)] = []
     /// Crisis resources, when the message or the stored safety level requires them.
     public var safety: StreamSafety?
-    /// Those of the message by the stored level and the region of the user's profile, which are not known before the request is counted; the region
-    /// comes before `Accept-Language` (CONTRACT §4). Asked when there is no `safety`.
+    /// Crisis resources by the stored level and the region of the user's profile, which are not known before the request is counted. That region comes
+    /// before `Accept-Language` (CONTRACT §4). Asked when there is no `safety`.
     public var safetyByProfile: (@Sendable (SafetyLevel, Region) -> StreamSafety?)?
     /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
     public var hasBegunTurn = false

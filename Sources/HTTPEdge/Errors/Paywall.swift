@@ -2,9 +2,11 @@ import CoachCore
 import JSON
 
 extension GatewayError {
-    /// A rejection, with what a client needs to show a paywall: `details.tier`, the user's tier; `details.upgrade_tier`, the nearest tier without
-    /// this limit; `details.entitlement`, which gives that tier; `details.domain`, if the tier does not include the domain. If no tier helps, the
-    /// user message offers no upgrade.
+    /// A rejection, with what a client needs to show a paywall. If no tier helps, the user message offers no upgrade. `details` has
+    /// - `tier`: the user's tier;
+    /// - `upgrade_tier`: the nearest tier without this limit;
+    /// - `entitlement`: the one that gives that tier;
+    /// - `domain`: if the user's tier does not include it.
     public init(_ rejection: Rejection, offering tiers: TierBook) {
         self.init(rejection)
         offerUpgrade(after: rejection, in: tiers)

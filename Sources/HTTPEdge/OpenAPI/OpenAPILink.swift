@@ -25,11 +25,11 @@ struct OpenAPILink {
         }
     }
 
-    /// The links of a route's success response, found in the declarations alone. A response names the value of a parameter by
-    /// - its member `id`, or that of the parameter's name, for the parameter after the route's own path: `POST /things` for `/things/{id}`;
-    /// - its member of the parameter's name anywhere, if that ends with `_id`, such as `turn_id`.
-    ///
-    /// The route's own parameters are the same below its path.
+    /// The links of a route's success response, found in the declarations alone. The value of a parameter is
+    /// - for the parameter after the route's own path: the response's member `id`, or the one with the parameter's name (`POST /things` links to
+    ///   `/things/{id}`);
+    /// - for any parameter whose name ends with `_id`, such as `turn_id`: the response's member with that name;
+    /// - for the route's own parameters, on paths below it: their value in the request.
     static func links(of source: RouteTable.Entry, to targets: [Target]) -> [OpenAPILink] {
         guard let response = source.description.response.members else { return [] }
         let (own, prefix) = (source.pathParameters, source.path + "/")

@@ -9,8 +9,8 @@ enum ErrorFormat: Sendable, Equatable {
     /// The error object of OpenAI's protocol (CONTRACT §7).
     case openAI
 
-    /// The format of a path's errors: OpenAI's below `/v1/`, else an event stream when the `Accept` header names
-    /// it, because a client that reads one reads nothing else; else problem details when it names them, or an envelope.
+    /// The format of a path's errors: OpenAI's below `/v1/`; else an event stream when the `Accept` header names it, because a client that reads event
+    /// streams reads nothing else; else problem details when the header names them; else an envelope.
     init(accept: String?, path: String?) {
         self = path?.isPath(below: "v1") == true ? .openAI : ErrorFormat(accept: accept)
     }

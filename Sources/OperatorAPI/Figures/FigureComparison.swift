@@ -21,8 +21,8 @@ struct FigureComparison {
         former = buckets.period(before: period)
     }
 
-    /// The query of the rows that those of `table` are compared with: of the whole period before, or, when `table` is a page of figures by user, of the
-    /// page's users and days only.
+    /// The query of the rows that the rows of `table` are compared with. They are of the whole period before. When `table` is a page of figures by user,
+    /// they are of the page's users and days only.
     func previous(of table: FigureTable) -> FigureQuery {
         var previous = query
         previous.period = former
@@ -58,8 +58,8 @@ struct FigureComparison {
         }
     }
 
-    /// The rows of `table` with the measures of those of `former` that have the same keys, and a bucket with the same place in the period before; null
-    /// where there is none. On the last page also the rows that only `former` has, without measures of their own, when no page came before.
+    /// The rows of `table`, each with the measures of its row in `former`: the one with the same keys, and a bucket with the same place in the period
+    /// before; null where there is none. If `table` is the only page, also the rows that only `former` has, without measures of their own.
     func rows(_ table: FigureTable, _ former: FigureTable) -> [[FigureValue]] {
         var measures = Dictionary(
             former.rows.map { (keys(of: $0, in: self.former), $0) }, uniquingKeysWith: { first, _ in first })

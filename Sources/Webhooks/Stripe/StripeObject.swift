@@ -73,8 +73,8 @@ struct StripeObject {
             environment: environment, store: .stripe, originalTransaction: subscription, transaction: payment, invoice: invoice)
     }
 
-    /// The payments that the object names: its own, until 2025-03-31 also an invoice's, or since then those in an invoice's list, when that is
-    /// sent, and that of an invoice's payment.
+    /// The payments that the object names. Until 2025-03-31 an invoice named its payment in `payment_intent`, as other objects do. Since then it has a
+    /// list of them, which is not always sent. An invoice's payment names its own.
     private func payments() throws(IgnoredReason) -> [String] {
         if let id = try fields.identifier("payment_intent") { return [id] }
         var ids: [String] = []

@@ -64,10 +64,11 @@ struct SpanService: Service {
     }
 }
 
-/// Registers this instance in the database, then renews its lease, saves checkpoints and delivers records of model calls from disk. Receipts that
-/// an earlier process left on disk are delivered before, as far as the timeout allows: the new epoch proves to all instances that the
-/// earlier process has ended, and whichever looks first would finalize its turns without their receipts, and tell their readers that the rest is
-/// lost. Throws `LeaseLost` when another process has registered as this instance.
+/// Registers this instance in the database, then renews its lease, saves checkpoints and delivers records of model calls from disk. Throws `LeaseLost`
+/// when another process has registered as this instance.
+///
+/// Receipts that an earlier process left on disk are delivered before, as far as the timeout allows. The new epoch proves to all instances that the
+/// earlier process has ended. Without their receipts, any instance would then finalize its turns and tell their readers that the rest is lost.
 struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance
     let finalizer: TurnFinalizer

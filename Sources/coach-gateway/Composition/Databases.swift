@@ -5,15 +5,15 @@ import PostgresClient
 import Reactor
 import ServiceLifecycle
 
-/// The connections to the database. A statement on a shared connection waits for those before it, so those that take milliseconds and those
-/// that may take longer have connections of their own; and a thread of their own, because a thousand rows are decoded on it.
+/// The connections to the database. A statement on a shared connection waits for the ones before it. So statements that may take longer than
+/// milliseconds have connections of their own. They also have a thread of their own, because a thousand rows are decoded on it.
 struct Databases {
     /// For turns, and for what every request needs: statements of a few milliseconds with small results.
     let short: PostgresClient
     /// For checkpoints and leases, which must not wait for turns that begin: what is not saved yet is lost in a crash.
     let checkpoints: PostgresClient
-    /// For what is read and edited through the API. Statements as short, but a page of a creator's personas has 7 MB of JSON, one of versions of
-    /// documents 25 MB, and each is decoded on the thread of its connection.
+    /// For what is read and edited through the API. The statements are as short, but their results are large: a page of a creator's personas has
+    /// 7 MB of JSON, a page of versions of documents 25 MB. A result is decoded on the thread of its connection.
     let resources: PostgresClient
     /// For operators' figures, search, export, removal of users, and maintenance.
     let long: PostgresClient
@@ -69,8 +69,8 @@ struct Databases {
     private static let longConnections = 4
     /// For the first two of the three readers of such text: turns that are read already, and new ones. The third reads orphans, of which there are few.
     private static let textConnections = 2
-    /// For billing events. One is taken by those that are stored together (`BillingInbox`), the others are for those that are stored by themselves:
-    /// with two for all, a second in which the disk stands still delays the events of the next ones (p99 0.6 s at 500/s).
+    /// For billing events. One connection stores events together (`BillingInbox`), the others store single events. With two connections in all, events
+    /// that come in the seconds after a pause of the disk are delayed (p99 0.6 s at 500/s).
     private static let intakeConnections = 4
 
     /// By the names of their metrics.

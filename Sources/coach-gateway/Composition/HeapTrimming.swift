@@ -6,8 +6,8 @@ import NIOPosix
 import Telemetry
 import TokenRelay
 
-/// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
-/// behind the last of these: after a rush of requests that is a third of the process.
+/// Gives free memory that malloc holds back to the system. Requests come and go between streams that stay, and malloc by itself returns only the memory
+/// behind the last block in use. After a rush of requests a third of the process is such free memory.
 struct HeapTrimming: Sendable {
     /// How often the heap is looked at: the less has gathered, the shorter a trim takes.
     private static let interval = Duration.seconds(1)
