@@ -12,8 +12,8 @@ extension JSONReader {
             maximumDepth: maximumRequestDepth, body)
     }
 
-    /// The most containers inside each other in a body. Fewer than can be read (`JSONCursor.maximumDepth`), because free JSON of a body, such as a
-    /// profile or a character card, is read again inside of other objects: in answers of the database, in ours and in exports.
+    /// The most containers inside each other in a body. It is less than can be read (`JSONCursor.maximumDepth`), because free JSON of a body, such as a
+    /// profile or a character card, is later read inside of other objects: in answers of the database and of the gateway, and in exports.
     public static let maximumRequestDepth = 120
 
     /// More would not help to mend the body.

@@ -67,7 +67,7 @@ struct EventFields {
             .map { ($0.key, EventFields($0.value, path: "\(object.json.path).\($0.key)")) }
     }
 
-    /// The members of an object whose values are arrays, by name, with those elements that are objects; other members are left out. Empty when absent.
+    /// The arrays among the members of an object, by name. Elements that are no objects are left out, and so are other members. Empty when absent.
     func lists(_ key: String) throws(IgnoredReason) -> [(name: String, elements: [EventFields])] {
         guard let object = try object(key) else { return [] }
         return (object.json.value.members ?? []).compactMap { member in

@@ -38,7 +38,8 @@ struct CallBilling: Sendable {
             ])
     }
 
-    /// The unused calls of one prompt, with the numbers under which they were recorded, then, from `first` on, those after these.
+    /// The bills of the unused calls of one prompt. Calls beyond `recorded` get the next numbers, at least `first`.
+    /// - Parameter recorded: the numbers under which the first calls were recorded.
     func bills(
         _ calls: [UnusedCall], _ promptTokens: Int, on day: CalendarDay, for purpose: CallPurpose = .answer,
         recordedAs recorded: [Int] = [], numberedFrom first: Int

@@ -1,7 +1,7 @@
 import JSON
 
 extension Schema {
-    /// A value that fits the schema, for examples: the given one, or one that is made of the form. nil for bytes.
+    /// A value for examples that fits the schema: `example`, or a value made from the form. nil for bytes.
     public var sample: JSONValue? {
         if let example { return example }
         switch form {

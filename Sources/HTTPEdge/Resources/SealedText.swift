@@ -1,8 +1,8 @@
 import CoachCore
 import Hummingbird
 
-/// Cursors and change tokens as clients see them: opaque, and with a check sum, so that one that was edited, or comes from another list, is rejected
-/// instead of read as another place. Not a secret and no protection: what a place shows is bound to the caller.
+/// Cursors and change tokens as clients see them: opaque, and with a check sum. A text that was edited or comes from another list is rejected instead of
+/// read as another place. This protects no data: what a list shows depends on the caller alone.
 enum SealedText {
     private static let sumLength = 8
 
@@ -27,7 +27,7 @@ enum SealedText {
 }
 
 extension Request {
-    /// The name of the list that this request is a page of: its path, and all parameters but those that say which page.
+    /// The name of the list that this request reads a page of: its path, and all parameters except the ones that choose the page.
     private var list: String {
         let parameters = uri.queryParameters.filter { !["cursor", "limit", "updated_since"].contains($0.key) }
         return ([uri.path] + parameters.map { "\($0.key)=\($0.value)" }.sorted()).joined(separator: "&")

@@ -37,7 +37,8 @@ struct FigureBuckets {
         }
     }
 
-    /// The period directly before: as many local days before whole ones, which may have other hours; before any other one exactly as long.
+    /// The period directly before. It has as many local days when `period` is whole local days, which may have 23 or 25 hours. Otherwise it is exactly as
+    /// long.
     func period(before period: Range<Date>) -> Range<Date> {
         let (first, end) = (period.lowerBound, period.upperBound)
         let days = day(of: end) - day(of: first)

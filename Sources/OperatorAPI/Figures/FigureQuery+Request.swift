@@ -6,8 +6,8 @@ import Hummingbird
 import JSON
 
 extension FigureQuery {
-    /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. The period of a figure that is kept by UTC days grows
-    /// to whole ones; that of a figure that counts whole weeks, with `grain=week`, to weeks from Monday.
+    /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. When a figure is kept by UTC days, its period grows to whole days. When it
+    /// counts whole weeks, its period grows with `grain=week` to weeks from Monday.
     init(_ request: Request, _ figure: Figure, now: Date) throws {
         let query = request.uri.queryParameters
         let period = try FigurePeriod(request, now: now).range

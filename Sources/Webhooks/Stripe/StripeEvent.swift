@@ -57,8 +57,8 @@ public enum StripeEvent {
             change: try object.change(kind, type: type), sequence: sequence)
     }
 
-    /// `created` has whole seconds, and `updated` can arrive before `created`. Of the updates of a second the one that ended another status than the
-    /// first, `incomplete`, is later than those that left the status as it was.
+    /// The place of an event among those of the same second: `created` has whole seconds only, and `updated` can arrive before `created`. An update that
+    /// changed the status, to another one than the first (`incomplete`), is later than updates that left the status as it was.
     private static func sequence(of type: String, _ object: EventFields, before: EventFields?) throws(IgnoredReason) -> UInt8 {
         switch type {
         case "customer.subscription.created": return 0

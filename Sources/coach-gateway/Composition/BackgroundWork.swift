@@ -103,7 +103,7 @@ struct BackgroundWork {
     }
 }
 
-/// Steps that are done one after another, also after one that fails.
+/// Runs steps one after another. A step that fails does not keep the next one from running.
 private struct IndependentSteps {
     private var failure: (any Error)?
 

@@ -50,7 +50,7 @@ final class ProviderHealthReport: Sendable {
         }
     }
 
-    /// The same of the judge, whose circuits are its own: that of a model which answers turns, too, is not the one that is shown.
+    /// Takes an event of the judge, which has circuits of its own. For a model that also answers turns, their circuit is shown and not the judge's.
     func takeFromJudge(_ event: ProviderEvent) {
         switch event {
         case .circuitOpened(let name, let needsOperator, let detail) where answering.contains(name): warn(name, needsOperator, detail)
