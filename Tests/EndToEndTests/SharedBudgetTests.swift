@@ -74,7 +74,7 @@ struct SharedBudgetTests {
         withExtendedLifetime(gateway) {}
     }
 
-    @Test("the budget of a tier refuses its users alone, that of a persona those who talk to it, each as what it is; both are debited")
+    @Test("the budget of a tier refuses only users of the tier, that of a persona only users who talk to it; both are debited")
     func tierAndPersona() async throws {
         let database = try await Database.ofItsOwn()
         let simulator = try await Simulator()

@@ -52,7 +52,7 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: start + .seconds(10)) == false)
     }
 
-    @Test("a probe that succeeds closes it, one that fails opens it for another cooldown")
+    @Test("a successful probe closes the circuit, a failed one opens it for another cooldown")
     func probeResults() {
         var breaker = opened()
         _ = breaker.admits(at: start + .seconds(10))

@@ -23,7 +23,7 @@ struct KeyRingTests {
         #expect(KeyRing([]).key(at: start) == nil && !KeyRing([]).areRefused(at: start))
     }
 
-    @Test("a refused key is not used before its cooldown is over, though no other one is left, unless it is a new one")
+    @Test("a refused key is not used before the end of its cooldown, even when no other key is left; a new key is used at once")
     func refused() {
         var ring = KeyRing(["a", "b"])
         _ = ring.coolDown("a", until: start + .seconds(60), isRefused: true, at: start)

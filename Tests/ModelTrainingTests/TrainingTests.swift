@@ -55,7 +55,7 @@ struct TrainingTests {
         #expect(abs(mean - observed) < 0.01)
     }
 
-    @Test("rows are surrounded by ordinary ones that have no card by themselves; of crises those count that have one")
+    @Test("rows are surrounded by ordinary rows that have no card by themselves; only crises that have a card by themselves count")
     func surrounded() throws {
         let rows = try [
             #require(row("I am in danger", "crisis", tier: 2)), #require(row("I cannot go on", "crisis", tier: 2)),

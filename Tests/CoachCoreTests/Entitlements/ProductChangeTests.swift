@@ -49,7 +49,7 @@ struct ProductChangeTests {
         #expect(isActive("plus", on: 371))
     }
 
-    @Test("leaves the former one until the end of its period when it is deferred, and to another product when it names one")
+    @Test("that is deferred leaves the former product until the end of its period, whatever other product is bought meanwhile")
     mutating func deferred() {
         buyOld()
         change(to: "sub:yearly", on: 5)

@@ -57,7 +57,7 @@ struct SnapshotTests {
         #expect(try state(on: 1.3)?.status == .refunded)
     }
 
-    @Test("a grant of a product that was bought before survives one that lists its former state, and not a refund since then")
+    @Test("a grant of a product that was bought before survives a snapshot with the product's former state, but not a refund since then")
     mutating func prolonged() throws {
         history.add(.purchased, on: 0, from: 0, to: 30)
         history.add(.expired(paused: false), on: 30, from: 0, to: 30)

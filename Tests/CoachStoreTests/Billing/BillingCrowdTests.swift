@@ -75,9 +75,7 @@ struct BillingCrowdTests: BillingBench {
         #expect(transactions < 40, "\(transactions) transactions for 60 events")
     }
 
-    @Test(
-        "of events that come at once, one that cannot be stored is refused alone; those of one subscriber, and an event that comes twice, are no error"
-    )
+    @Test("of events that come at once only one that cannot be stored is refused: not several of one subscriber, nor a repeated event")
     func togetherWithOthers() async throws {
         let store = try await StoreFixture.shared()
         let inbox = inbox(store)

@@ -179,7 +179,7 @@ struct BeginTurnTests {
         _ = try await store.turns().begin(caller, second, risk: .calm).begun
     }
 
-    @Test("a turn whose owner crashed blocks the next one until it is finalized, so that its text is kept")
+    @Test("a turn whose owner crashed blocks the next turn until it is finalized, so that its text is kept")
     func crashedOwner() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

@@ -167,7 +167,7 @@ struct OrphanTests {
         #expect(try await next.turns.retry(caller, second.identity.turnID).begun.context.earlierRisk == second.earlierRisk)
     }
 
-    @Test("a turn that ended before its risk was decided keeps that of its message, which the next attempt assesses again")
+    @Test("a turn that ended before its risk was decided keeps the risk of its message; the next attempt assesses the message again")
     func undecidedRisk() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())

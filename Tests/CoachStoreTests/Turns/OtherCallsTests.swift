@@ -120,9 +120,7 @@ struct OtherCallsTests {
         #expect(try await rows(store, identity).count == 1)
     }
 
-    @Test(
-        "of a crashed instance end once: those that it knew of with their bills, the others as failed; its late receipt books the difference"
-    )
+    @Test("of a crashed instance end once, with a bill where one was recorded, else as failed; its late receipt books the difference")
     func late() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

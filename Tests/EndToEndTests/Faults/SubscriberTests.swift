@@ -45,7 +45,7 @@ struct SubscriberTests {
         for reader in others where reader.status == 200 { try await reader.toEnd() }
     }
 
-    @Test("a client that closes its connection frees its place at once; one that only stops sending is still served")
+    @Test("a client that closes its connection frees its place at once; a client that only stops sending is still served")
     func silentPlaces() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()

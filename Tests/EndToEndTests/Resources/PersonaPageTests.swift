@@ -29,7 +29,7 @@ struct PersonaPageTests {
         #expect(policy.contains("default-src 'none'; img-src 'self';") && !policy.contains("script"))
     }
 
-    @Test("tell a browser in HTML that a link is not valid, the same for one that is unknown and one that was revoked")
+    @Test("tell a browser in HTML that a link is not valid, in the same words for an unknown link and a revoked one")
     func notFound() async throws {
         let gateway = try await TestBed.shared().gateway
         let (creator, anyone) = (TestUser(gateway: gateway, role: "creator"), Browser(port: gateway.port))
