@@ -1,6 +1,6 @@
 /// Origins of browser clients, as browsers send them (RFC 6454 §6.2): scheme, host in lower case, and a port that is not the scheme's own.
 enum WebOrigin {
-    /// Why a text is none; nil when it is one.
+    /// Why a text is no origin; nil when it is one.
     static func defect(of text: String) -> String? {
         if text == "*" { return "* is not supported: name each origin" }
         guard let separator = text.firstRange(of: "://"), isScheme(text[..<separator.lowerBound]) else {
