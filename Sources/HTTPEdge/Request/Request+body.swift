@@ -16,6 +16,11 @@ extension Request {
         return Array(buffer.readableBytesView)
     }
 
-    /// Reads and validates a JSON body; all findings at once become `VAL_3001`.
-    public func read<Value>(_ body: JSONBody<Value>) async throws -> Value { try body.value(of: try await collectBytes()) }
+    /// Reads and validates a JSON body; all findings at once become `VAL_3001`. Not inlined: the compiler (Swift 6.3.1) crashes where that is done in a
+    /// nested asynchronous closure.
+    @inline(never)
+    public func read<Value>(_ body: JSONBody<Value>) async throws -> Value {
+        let bytes = try await collectBytes()
+        return try body.value(of: bytes)
+    }
 }
