@@ -77,11 +77,11 @@ struct TextEncoderTests {
     @Test("a projection rounds a row to 8 bits and adds exactly")
     func projection() throws {
         let (inputs, outputs, rows) = (12, TextEncoder.columnUnit * 2, 8)
-        let values = (0..<(inputs * outputs)).map { Int8(truncatingIfNeeded: ($0 * 37) % 256 - 128) }
+        let values: [Int8] = (0..<(inputs * outputs)).map { Int8(truncatingIfNeeded: $0 * 37) }
         let bytes = values.map { UInt8(bitPattern: $0) }
-        let scales = (0..<outputs).map { 0.01 * Float(1 + $0 % 5) }
-        let bias = (0..<outputs).map { Float($0 % 7) - 3 }
-        let x = (0..<(rows * inputs)).map { Float(($0 * 29) % 41) / 10 - 2 }
+        let scales: [Float] = (0..<outputs).map { 0.01 * Float(1 + $0 % 5) }
+        let bias: [Float] = (0..<outputs).map { Float($0 % 7) - 3 }
+        let x: [Float] = (0..<(rows * inputs)).map { Float(($0 * 29) % 41) / 10 - 2 }
         let projection = try #require(TextEncoder.Projection(values: bytes[...], scales: scales, bias: bias))
         let y = projection(x, rows: rows)
         for row in 0..<rows {
