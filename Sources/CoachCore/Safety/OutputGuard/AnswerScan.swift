@@ -29,7 +29,7 @@ struct AnswerScan: Sendable {
     private var isCondition = false
     /// The word before is a negation.
     private var isNegated = false
-    /// Words until "call" is forgotten.
+    /// How many further words are near the last word such as "call".
     private var callingWords = 0
     private var afterTerminator = false
     /// Bytes of an unfinished character, big-endian, and how many are missing.
@@ -37,6 +37,10 @@ struct AnswerScan: Sendable {
     private var missing = 0
     private var characterStart = 0
     private var previousByte: UInt8 = 0
+
+    private var call: NumberScanner.CallProximity {
+        callingWords == 0 ? .none : callingWords == AnswerScan.callingDistance ? .adjacent : .near
+    }
 
     private var context: WordAutomaton.Context {
         WordAutomaton.Context(isFirst: isFirstWord, isReported: isReported || isCondition || isNegated)
@@ -138,9 +142,7 @@ struct AnswerScan: Sendable {
             awaitsRange = false
             number = NumberScanner()
         }
-        number.take(
-            digit: byte - 0x30, at: offset, after: previousByte, isCalling: callingWords > 0,
-            followsCall: callingWords == AnswerScan.callingDistance)
+        number.take(digit: byte - 0x30, at: offset, after: previousByte, call)
         return nil
     }
 
@@ -187,7 +189,7 @@ struct AnswerScan: Sendable {
         }
         if word != rules.automaton.number {
             if let digit = rules.digit(word), !number.isActive || number.isSpelled {
-                number.take(word: digit, at: wordStart, isCalling: callingWords > 0)
+                number.take(word: digit, at: wordStart, call)
             } else if number.isActive, number.isSpelled, let match = endNumber(at: wordStart, rules) {
                 return match
             }
@@ -285,7 +287,7 @@ struct AnswerScan: Sendable {
             if rules.automaton.mayHold(word..<(word + 1), context, words) { start = min(start, wordStart) }
         } else if node > WordTable.number {
             let below = rules.table.below[Int(node)]
-            let mayBeDigit = callingWords > 0 && below.contains { rules.digit($0) != nil }
+            let mayBeDigit = call != .none && below.contains { rules.digit($0) != nil }
             if mayBeDigit || rules.automaton.mayHold(below, context, words) { start = min(start, wordStart) }
         }
         return start == .max ? nil : start

@@ -13,14 +13,15 @@ struct PhoneNumbers: Sendable {
             count += 1
         }
 
-        /// Without its first digits.
         fileprivate func dropFirst(_ dropped: Int) -> Digits {
-            Digits(value: value % (0..<(count - dropped)).reduce(1) { power, _ in power * 10 }, count: count - dropped)
+            Digits(value: value % .power(ofTen: count - dropped), count: count - dropped)
         }
     }
 
-    /// Shorter numbers are short codes.
+    /// Digits of the shortest phone number. Shorter numbers are short codes.
     static let minimumLength = 7
+    /// Digits of the shortest short code: "988".
+    static let shortestCode = 3
     /// Shortest number that follows a country code: "+61 13 11 14".
     private static let shortestAfterPrefix = 6
     /// Longest prefix: "00" and a country code of three digits.
