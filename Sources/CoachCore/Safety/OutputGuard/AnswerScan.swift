@@ -11,31 +11,29 @@ struct AnswerScan: Sendable {
     /// Words after "call" within which a short number is a short code.
     private static let callingDistance = 6
 
+    /// What decides about a number that may be a short code.
+    private enum Awaited {
+        case nothing
+        /// The next word: "text 12345 now".
+        case nextWord
+        /// A number after a word such as "to": "250 to 300" is a range.
+        case endOfRange
+    }
+
     private(set) var sentenceStart = 0
     private var node = WordTable.root
     private var wordStart = 0
     private var words = WordAutomaton.State()
     private var matchStart = 0
     private var number = NumberScanner()
-    /// A short code was read, and the next word decides.
-    private var awaitsWord = false
-    /// The next word was one that follows a short code, and a number after it decides: "250 to 300" is a range.
-    private var awaitsRange = false
-    /// Where the number before that one is held from.
+    private var awaited = Awaited.nothing
+    /// While the number may end a range: the offset from which the first number of the range is held.
     private var rangeFrom: Int?
-    private var isFirstWord = true
-    private var isReported = false
-    /// The words since "if", up to a comma, state nothing.
-    private var isCondition = false
-    /// The word before is a negation.
-    private var isNegated = false
+    private var sentence = SentenceContext()
     /// How many further words are near the last word such as "call".
     private var callingWords = 0
     private var afterTerminator = false
-    /// Bytes of an unfinished character, big-endian, and how many are missing.
-    private var character: UInt32 = 0
-    private var missing = 0
-    private var characterStart = 0
+    private var character = MultibyteCharacter()
     private var previousByte: UInt8 = 0
 
     private var call: NumberScanner.CallProximity {
@@ -43,10 +41,11 @@ struct AnswerScan: Sendable {
     }
 
     private var context: WordAutomaton.Context {
-        WordAutomaton.Context(isFirst: isFirstWord, isReported: isReported || isCondition || isNegated)
+        WordAutomaton.Context(isFirst: sentence.isFirstWord, isReported: !sentence.isStatement)
     }
 
-    /// Reads on until a rule matches, or to the end. The byte at the returned index is unread.
+    /// Reads the piece from index `start` on until a rule matches, or to its end. `base` is the offset of the piece. The byte at the returned
+    /// index is unread.
     mutating func walk(
         _ piece: UnsafeBufferPointer<UInt8>, from start: Int, base: Int, _ rules: OutputGuard
     ) -> (end: Int, match: Match?) {
@@ -71,36 +70,14 @@ struct AnswerScan: Sendable {
 
     /// Reads one byte. With a match the byte is unread.
     private mutating func read(_ byte: UInt8, _ kind: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
-        switch kind {
-        case WordTable.Class.multibyte:
-            if byte >= 0xC0 {
-                character = UInt32(byte)
-                missing = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1
-                characterStart = offset
-            } else {
-                character = character << 8 | UInt32(byte)
-                missing -= 1
-            }
-            guard missing == 0 else { return nil }
-            // A match in the middle of a character leaves its last byte to the dropped text.
-            return read(WordTable.classOf(character: character), byte: ascii, from: characterStart, rules)
-        default: return read(kind, byte: byte, from: offset, rules)
-        }
+        guard kind == WordTable.Class.multibyte else { return readCharacter(kind, byte, at: offset, rules) }
+        guard character.take(byte, at: offset) else { return nil }
+        // A match in the middle of a character leaves its last byte to the dropped text.
+        return readCharacter(WordTable.classOf(character: character.bytes), character.ascii, at: character.start, rules)
     }
 
-    /// Bytes of `character`.
-    private var characterWidth: Int { character > 0xFF_FFFF ? 4 : character > 0xFFFF ? 3 : 2 }
-
-    /// The ASCII form of a character in a number: digits, hyphens and spaces of other widths and scripts. 0 for others.
-    private var ascii: UInt8 {
-        switch character {
-        case 0xE28090...0xE28095, 0xEFBC8D: UInt8(ascii: "-")
-        case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: UInt8(ascii: " ")
-        default: WordTable.digit(WordTable.scalar(of: character)).map { UInt8(ascii: "0") + $0 } ?? 0
-        }
-    }
-
-    private mutating func read(_ kind: UInt8, byte: UInt8, from offset: Int, _ rules: OutputGuard) -> Match? {
+    /// Reads one character. `byte` is its ASCII form, 0 for none.
+    private mutating func readCharacter(_ kind: UInt8, _ byte: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
         switch kind {
         case WordTable.Class.ignored: return nil
         case WordTable.Class.digit: return digit(byte, at: offset, rules)
@@ -127,7 +104,7 @@ struct AnswerScan: Sendable {
     }
 
     private mutating func digit(_ byte: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
-        // Behind letters it is part of an identifier.
+        // A digit after letters is part of an identifier.
         if node != WordTable.root, node != WordTable.number {
             node = WordTable.unknown
             return nil
@@ -137,9 +114,8 @@ struct AnswerScan: Sendable {
             wordStart = offset
         }
         afterTerminator = false
-        if awaitsWord || number.isSpelled {
-            awaitsWord = false
-            awaitsRange = false
+        if awaited != .nothing || number.isSpelled {
+            awaited = .nothing
             number = NumberScanner()
         }
         number.take(digit: byte - 0x30, at: offset, after: previousByte, call)
@@ -149,7 +125,7 @@ struct AnswerScan: Sendable {
     private mutating func separator(_ kind: UInt8, _ byte: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
         let wasNumber = node == WordTable.number
         if node != WordTable.root, let match = endWord(at: offset, rules) { return match }
-        if number.isActive, !number.isSpelled, !awaitsWord {
+        if number.isActive, !number.isSpelled, awaited == .nothing {
             if wasNumber || number.isVanity, byte != UInt8(ascii: "-"), number.isListed(rules.numbers) {
                 // "877 or 988" is no range.
                 if rangeFrom != nil { return phone(from: offset) }
@@ -157,17 +133,14 @@ struct AnswerScan: Sendable {
             }
             if number.isActive, !number.take(separator: byte), let match = endNumber(at: offset, rules) { return match }
         }
-        // "No, you should": a comma ends what is negated, an apostrophe and white space do not.
-        if kind != WordTable.Class.space, byte != UInt8(ascii: "'"), byte != 0 { isNegated = false }
-        if byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: ":") { isCondition = false }
+        sentence.take(separator: kind, byte)
         switch kind {
         case WordTable.Class.terminator:
             if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
             afterTerminator = true
-        case WordTable.Class.newline: return endSentence(at: offset, width: byte == 0 ? characterWidth : 1, rules)
+        case WordTable.Class.newline: return endSentence(at: offset, width: byte == 0 ? character.width : 1, rules)
         case WordTable.Class.space:
             if afterTerminator { return endSentence(at: offset, rules) }
-        case WordTable.Class.quote: isReported = true
         default: break
         }
         return nil
@@ -180,12 +153,16 @@ struct AnswerScan: Sendable {
         let word = node == WordTable.number ? rules.automaton.number : known >= 0 ? Int(known) : rules.automaton.unknownWord
         node = WordTable.root
         let role = rules.role(word)
-        if awaitsWord, word != rules.automaton.number {
+        if awaited != .nothing, word != rules.automaton.number {
             let mayContinue = role.contains(.links) && number.mayBeginRange && rangeFrom == nil
-            if awaitsRange || (role.contains(.followsNumber) && !mayContinue) { return phone(from: wordStart) }
-            awaitsRange = mayContinue
-            awaitsWord = mayContinue
-            if mayContinue { rangeFrom = number.heldFrom } else { endRange() }
+            if awaited == .endOfRange || (role.contains(.followsNumber) && !mayContinue) { return phone(from: wordStart) }
+            if mayContinue {
+                awaited = .endOfRange
+                rangeFrom = number.heldFrom
+            } else {
+                awaited = .nothing
+                endRange()
+            }
         }
         if word != rules.automaton.number {
             if let digit = rules.digit(word), !number.isActive || number.isSpelled {
@@ -199,10 +176,7 @@ struct AnswerScan: Sendable {
         if words.isHeld, !wasHeld { matchStart = wordStart }
         if let match { return Match(kind: match, start: matchStart) }
         callingWords = role.contains(.calls) ? AnswerScan.callingDistance : max(callingWords - 1, 0)
-        if role.contains(.reports) || (isFirstWord && role.contains(.asks)) { isReported = true }
-        if role.contains(.conditions) { isCondition = true }
-        isFirstWord = false
-        isNegated = role.contains(.negates)
+        sentence.take(word: role)
         return nil
     }
 
@@ -212,12 +186,12 @@ struct AnswerScan: Sendable {
         case .allowed where rangeFrom != nil && number.isListed(rules.numbers): return phone(from: offset)
         case .allowed: endRange()
         case .forbidden: return phone(from: offset)
-        case .dependsOnNextWord: awaitsWord = true
+        case .dependsOnNextWord: if awaited == .nothing { awaited = .nextWord }
         }
         return nil
     }
 
-    /// A number, or the range that it ends, is none to call.
+    /// Forgets a number that is neither a phone number nor a short code, and the range that it ends.
     private mutating func endRange() {
         number = NumberScanner()
         rangeFrom = nil
@@ -226,13 +200,12 @@ struct AnswerScan: Sendable {
     /// The match of a phone number, which ends before `offset`.
     private func phone(from offset: Int) -> Match { Match(kind: .phone, start: rangeFrom ?? number.heldFrom ?? offset) }
 
-    /// The sentence ends with the byte at `offset`.
-    /// `width`: bytes of the character that ends it.
+    /// The sentence ends with the character at `offset`, which has `width` bytes.
     private mutating func endSentence(at offset: Int, width: Int = 1, _ rules: OutputGuard) -> Match? {
         if number.isActive {
-            if awaitsWord { return phone(from: offset) }
+            if awaited != .nothing { return phone(from: offset) }
             if let match = endNumber(at: offset, rules) { return match }
-            if awaitsWord { return phone(from: offset) }
+            if awaited != .nothing { return phone(from: offset) }
         }
         if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
         reset(at: offset + width)
@@ -244,30 +217,26 @@ struct AnswerScan: Sendable {
         endWord(at: offset, rules) ?? endSentence(at: offset, rules)
     }
 
-    /// A sentence starts at `offset`.
+    /// Begins a sentence at `offset`.
     mutating func reset(at offset: Int) {
         sentenceStart = offset
         node = WordTable.root
         words.reset()
         number = NumberScanner()
-        awaitsWord = false
-        awaitsRange = false
+        awaited = .nothing
         rangeFrom = nil
-        isFirstWord = true
-        isReported = false
-        isCondition = false
-        isNegated = false
+        sentence = SentenceContext()
         callingWords = 0
         afterTerminator = false
     }
 
-    /// Whether a dropped sentence ends before this byte.
+    /// Reads a byte of a dropped sentence. True when the sentence ends before it.
     mutating func endsSentence(_ byte: UInt8, _ rules: OutputGuard) -> Bool {
         switch rules.table.classes[Int(byte)] {
         case WordTable.Class.newline: return true
         case WordTable.Class.space where afterTerminator: return true
         case WordTable.Class.terminator: afterTerminator = true
-        // A closing quotation mark or parenthesis may stand between.
+        // A closing quotation mark or parenthesis may be between the full stop and the space.
         case WordTable.Class.quote, WordTable.Class.separator, WordTable.Class.ignored: break
         default: afterTerminator = false
         }
@@ -281,7 +250,7 @@ struct AnswerScan: Sendable {
     func heldFrom(_ rules: OutputGuard) -> Int? {
         var start = words.isHeld ? matchStart : Int.max
         if let from = numberFrom { start = min(start, from) }
-        if missing > 0 { start = min(start, characterStart) }
+        if character.isIncomplete { start = min(start, character.start) }
         if node == WordTable.number {
             let word = rules.automaton.number
             if rules.automaton.mayHold(word..<(word + 1), context, words) { start = min(start, wordStart) }

@@ -1,0 +1,28 @@
+/// What precedes a word in its sentence, as far as it decides whether the sentence states what it says.
+struct SentenceContext: Sendable {
+    private(set) var isFirstWord = true
+    /// The sentence reports what others say or think, or asks.
+    private var isReported = false
+    /// A word such as "if" is before the word, without a comma between them.
+    private var isCondition = false
+    /// The word before is a negation.
+    private var isNegated = false
+
+    /// Whether the next word belongs to a statement of the answer.
+    var isStatement: Bool { !isReported && !isCondition && !isNegated }
+
+    mutating func take(word role: OutputGuard.Role) {
+        if role.contains(.reports) || (isFirstWord && role.contains(.asks)) { isReported = true }
+        if role.contains(.conditions) { isCondition = true }
+        isNegated = role.contains(.negates)
+        isFirstWord = false
+    }
+
+    /// Takes a character between words. `kind` is its class; `byte` is 0 for characters outside ASCII.
+    mutating func take(separator kind: UInt8, _ byte: UInt8) {
+        // "No, you should": a comma ends what is negated, an apostrophe and white space do not.
+        if kind != WordTable.Class.space, byte != UInt8(ascii: "'"), byte != 0 { isNegated = false }
+        if byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: ":") { isCondition = false }
+        if kind == WordTable.Class.quote { isReported = true }
+    }
+}
