@@ -40,10 +40,6 @@ struct AnswerScan: Sendable {
         callingWords == 0 ? .none : callingWords == AnswerScan.callingDistance ? .adjacent : .near
     }
 
-    private var context: WordAutomaton.Context {
-        WordAutomaton.Context(isFirst: sentence.isFirstWord, isReported: !sentence.isStatement)
-    }
-
     /// Reads the piece from index `start` on until a rule matches, or to its end. `base` is the offset of the piece. The byte at the returned
     /// index is unread.
     mutating func walk(
@@ -172,7 +168,7 @@ struct AnswerScan: Sendable {
             }
         }
         let wasHeld = words.isHeld
-        let match = rules.automaton.take(word, context, &words)
+        let match = rules.automaton.take(word, sentence, &words)
         if words.isHeld, !wasHeld { matchStart = wordStart }
         if let match { return Match(kind: match, start: matchStart) }
         callingWords = role.contains(.calls) ? AnswerScan.callingDistance : max(callingWords - 1, 0)
@@ -253,11 +249,11 @@ struct AnswerScan: Sendable {
         if character.isIncomplete { start = min(start, character.start) }
         if node == WordTable.number {
             let word = rules.automaton.number
-            if rules.automaton.mayHold(word..<(word + 1), context, words) { start = min(start, wordStart) }
+            if rules.automaton.mayHold(word..<(word + 1), sentence, words) { start = min(start, wordStart) }
         } else if node > WordTable.number {
             let below = rules.table.below[Int(node)]
             let mayBeDigit = call != .none && below.contains { rules.digit($0) != nil }
-            if mayBeDigit || rules.automaton.mayHold(below, context, words) { start = min(start, wordStart) }
+            if mayBeDigit || rules.automaton.mayHold(below, sentence, words) { start = min(start, wordStart) }
         }
         return start == .max ? nil : start
     }

@@ -50,13 +50,6 @@ struct WordAutomaton {
         }
     }
 
-    /// What surrounds a word.
-    struct Context {
-        var isFirst: Bool
-        /// The sentence reports what others say or think, or the word before negates.
-        var isReported: Bool
-    }
-
     let unknownWord: Int
     let number: Int
 
@@ -146,7 +139,7 @@ struct WordAutomaton {
     // MARK: Matching
 
     /// Takes the next word of a sentence; returns the kind of a pattern that ends with it.
-    func take(_ word: Int, _ context: Context, _ state: inout State) -> OutputRules.Kind? {
+    func take(_ word: Int, _ sentence: SentenceContext, _ state: inout State) -> OutputRules.Kind? {
         var affected = state.live | beginning[word]
         guard affected != 0 else { return nil }
         if state.active.isEmpty { state.active = [UInt64](repeating: 0, count: lanes.count) }
@@ -158,7 +151,7 @@ struct WordAutomaton {
                     while affected != 0 {
                         let lane = affected.trailingZeroBitCount
                         affected &= affected - 1
-                        var bits = entered(lanes[lane], active[lane], context) & accepting[accepted &+ lane]
+                        var bits = entered(lanes[lane], active[lane], sentence) & accepting[accepted &+ lane]
                         if bits != 0 {
                             // Steps over optional positions.
                             let filled = bits | lanes[lane].endOfRun
@@ -181,14 +174,14 @@ struct WordAutomaton {
     func endSentence(_ state: State) -> OutputRules.Kind? { state.isHeld ? kind(\.lastInSentence, state) : nil }
 
     /// Whether one of the words may be the next of a match that is held.
-    func mayHold(_ words: Range<Int>, _ context: Context, _ state: State) -> Bool {
+    func mayHold(_ words: Range<Int>, _ sentence: SentenceContext, _ state: State) -> Bool {
         words.contains { word in
             guard canBeHeld[word] else { return false }
             var affected = state.live | beginning[word]
             while affected != 0 {
                 let lane = affected.trailingZeroBitCount
                 affected &= affected - 1
-                let bits = entered(lanes[lane], state.live == 0 ? 0 : state.active[lane], context)
+                let bits = entered(lanes[lane], state.live == 0 ? 0 : state.active[lane], sentence)
                 if bits & accepting[word * lanes.count + lane] & lanes[lane].held != 0 { return true }
             }
             return false
@@ -196,12 +189,12 @@ struct WordAutomaton {
     }
 
     /// Positions of a lane that the next word may enter.
-    private func entered(_ lane: Lane, _ active: UInt64, _ context: Context) -> UInt64 {
+    private func entered(_ lane: Lane, _ active: UInt64, _ sentence: SentenceContext) -> UInt64 {
         var bits = active << 1 & ~lane.first | lane.starts
-        if context.isFirst { bits |= lane.startsFirst }
-        guard !context.isReported else { return bits }
+        if sentence.isFirstWord { bits |= lane.startsFirst }
+        guard sentence.isStatement else { return bits }
         bits |= lane.startsClaim
-        return context.isFirst ? bits | lane.startsClaimFirst : bits
+        return sentence.isFirstWord ? bits | lane.startsClaimFirst : bits
     }
 
     private func kind(_ last: KeyPath<Lane, UInt64>, _ state: State) -> OutputRules.Kind? {
