@@ -1,32 +1,51 @@
-/// All patterns of the output rules as one bit-parallel automaton over words (extended shift-and, Navarro and Raffinot 2002, §4.2): one
-/// bit per position, no pattern across two lanes, so a word costs a few operations per lane that is active or that it begins a pattern of.
+/// All patterns of the output rules as one bit-parallel automaton over words (extended shift-and, Navarro and Raffinot 2002, §4.2), with one bit
+/// per position. 64 positions are a lane. A word costs a few operations for each lane that is active or has a pattern that begins with the word.
 struct WordAutomaton {
+    /// Gives each pattern its positions, in order. No pattern is across two lanes.
+    private struct LanePlacement {
+        private(set) var laneCount = 0
+        private var usedInLast = UInt64.bitWidth
+
+        /// The first of `length` positions in one lane.
+        mutating func place(_ length: Int) -> Int {
+            if usedInLast + length > UInt64.bitWidth {
+                laneCount += 1
+                usedInLast = 0
+            }
+            defer { usedInLast += length }
+            return (laneCount - 1) * UInt64.bitWidth + usedInLast
+        }
+    }
+
     /// The bits of 64 positions.
     private struct Lane {
-        /// First positions: bits that a shift must not enter.
+        /// First positions of patterns. A shift must not enter them from the pattern before.
         var first: UInt64 = 0
         var optional: UInt64 = 0
-        /// The positions before the first, and the last, of each run of optional ones.
+        /// The position before each run of optional positions.
         var beforeRun: UInt64 = 0
+        /// The last position of each run of optional positions.
         var endOfRun: UInt64 = 0
         /// Positions from which a match is held.
         var held: UInt64 = 0
-        /// Last positions; those of the second count at the end of a sentence only.
+        /// Last positions of patterns that may end anywhere.
         var last: UInt64 = 0
+        /// Last positions of patterns that end with the sentence.
         var lastInSentence: UInt64 = 0
-        /// Where patterns start: at any word, or at the first of a sentence; everywhere, or only where the sentence states something.
+        /// First positions of patterns that start at any word.
         var starts: UInt64 = 0
+        /// First positions of patterns that start at any word of a statement (`SentenceContext.isStatement`).
         var startsClaim: UInt64 = 0
+        /// First positions of patterns that start at the first word of a sentence.
         var startsFirst: UInt64 = 0
+        /// First positions of patterns that start at the first word of a statement.
         var startsClaimFirst: UInt64 = 0
     }
 
     private var lanes: [Lane] = []
-    /// Positions of the last lane that are taken.
-    private var used = UInt64.bitWidth
-    /// By last position.
+    /// The kind of each pattern, by its last position.
     private var kinds: [Int: OutputRules.Kind] = [:]
-    /// For each word, then for each lane, the positions that take it; after the known words the unknown one and the number.
+    /// For each word, then for each lane, the positions that take the word. After the known words: the unknown word and the number.
     private var accepting: [UInt64] = []
     /// For each word the lanes with a pattern that starts with it, one bit each.
     private var beginning: [UInt64] = []
@@ -66,8 +85,10 @@ struct WordAutomaton {
             case .wordClass(let name): (rules.classes[name] ?? []).compactMap { indices[$0] }
             }
         }
+        var placement = LanePlacement()
         for rule in rules.rules {
-            var position = reserve(WordAutomaton.length(of: rule.pattern))
+            var position = placement.place(WordAutomaton.length(of: rule.pattern))
+            while lanes.count < placement.laneCount { lanes.append(Lane()) }
             let start = position
             for (index, element) in rule.pattern.elements.enumerated() {
                 for skipped in 0..<element.gap.upperBound {
@@ -82,20 +103,11 @@ struct WordAutomaton {
                 position += 1
             }
             set(\.first, start)
-            switch (rule.pattern.startsSentence, rule.kind.isClaim) {
-            case (false, false): set(\.starts, start)
-            case (false, true): set(\.startsClaim, start)
-            case (true, false): set(\.startsFirst, start)
-            case (true, true): set(\.startsClaimFirst, start)
-            }
+            set(WordAutomaton.starts(of: rule), start)
             set(rule.pattern.endsSentence ? \.lastInSentence : \.last, position - 1)
             kinds[position - 1] = rule.kind
         }
-        for lane in lanes.indices {
-            let optional = lanes[lane].optional
-            lanes[lane].beforeRun = optional >> 1 & ~optional
-            lanes[lane].endOfRun = optional & ~(optional >> 1)
-        }
+        markOptionalRuns()
         for positions in takers {
             var bits = [UInt64](repeating: 0, count: lanes.count)
             for position in positions { bits[position >> 6] |= 1 << UInt64(position & 63) }
@@ -105,32 +117,36 @@ struct WordAutomaton {
         }
     }
 
+    /// The bits of a lane that say where this rule may start.
+    private static func starts(of rule: OutputRules.Rule) -> WritableKeyPath<Lane, UInt64> {
+        switch (rule.pattern.startsSentence, rule.kind.isClaim) {
+        case (false, false): \.starts
+        case (false, true): \.startsClaim
+        case (true, false): \.startsFirst
+        case (true, true): \.startsClaimFirst
+        }
+    }
+
+    private mutating func markOptionalRuns() {
+        for lane in lanes.indices {
+            let optional = lanes[lane].optional
+            lanes[lane].beforeRun = optional >> 1 & ~optional
+            lanes[lane].endOfRun = optional & ~(optional >> 1)
+        }
+    }
+
     /// A set of lanes is one integer.
     static let maximumLanes = UInt64.bitWidth
 
-    /// The lanes that the patterns of these rules take.
+    /// The number of lanes that the patterns of these rules take.
     static func laneCount(of rules: [OutputRules.Rule]) -> Int {
-        var (lanes, used) = (0, UInt64.bitWidth)
-        for rule in rules {
-            let length = length(of: rule.pattern)
-            if used + length > UInt64.bitWidth { (lanes, used) = (lanes + 1, 0) }
-            used += length
-        }
-        return lanes
+        var placement = LanePlacement()
+        for rule in rules { _ = placement.place(length(of: rule.pattern)) }
+        return placement.laneCount
     }
 
-    /// Positions of a pattern; a lane has 64.
+    /// The number of positions of a pattern; a lane has 64.
     static func length(of pattern: WordPattern) -> Int { pattern.elements.reduce(0) { $0 + $1.gap.upperBound + 1 } }
-
-    /// The first of so many positions in one lane.
-    private mutating func reserve(_ length: Int) -> Int {
-        if used + length > UInt64.bitWidth {
-            lanes.append(Lane())
-            used = 0
-        }
-        defer { used += length }
-        return (lanes.count - 1) * UInt64.bitWidth + used
-    }
 
     private mutating func set(_ bits: WritableKeyPath<Lane, UInt64>, _ position: Int) {
         lanes[position >> 6][keyPath: bits] |= 1 << UInt64(position & 63)
