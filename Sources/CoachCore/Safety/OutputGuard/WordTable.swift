@@ -14,6 +14,8 @@ struct WordTable {
         static let quote: UInt8 = 32
         /// A byte of a character of two bytes or more.
         static let multibyte: UInt8 = 33
+        /// A letter that neither is nor looks like a Latin one: makes its word unknown.
+        static let otherLetter: UInt8 = 34
     }
 
     typealias Node = UInt16
@@ -23,18 +25,18 @@ struct WordTable {
     static let unknown: Node = 1
     /// In a number.
     static let number: Node = 2
-    /// Entries of a node: one for each letter.
+    /// Entries of a node: one for each letter, rounded up to a power of two.
     private static let stride = 32
 
-    /// By byte.
+    /// The class of each byte.
     let classes: [UInt8]
-    /// By node, then by letter.
+    /// The next node, by node, then by letter.
     private(set) var next: [Node]
     /// For each node the word that ends there, as index of `words`; -1 for none.
     private(set) var wordAt: [Int16] = [-1, -1, -1]
     /// For each node the indices of the words that pass through it.
     private(set) var below: [Range<Int>] = [0..<0, 0..<0, 0..<0]
-    /// Sorted.
+    /// The known words, sorted.
     let words: [String]
 
     init(words: Set<String>) {
@@ -107,12 +109,11 @@ struct WordTable {
         }
     }
 
-    /// The class of a character of several bytes, given as its big-endian bytes. Letters that neither are nor look like Latin ones make a word
-    /// unknown: 255.
+    /// The class of a character of several bytes, given as its big-endian bytes.
     static func classOf(character bytes: UInt32) -> UInt8 {
         switch bytes {
         case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: return Class.space
-        // Of no width. The last one makes a keycap of a digit.
+        // Characters of no width. The last one makes a keycap of a digit.
         case 0xC2AD, 0xCC80...0xCDAF, 0xE2808B...0xE2808F, 0xE281A0...0xE281A4, 0xEFB880...0xEFB88F, 0xEFBBBF, 0xE283A3:
             return Class.ignored
         case 0xEFBC8D: return Class.separator
@@ -121,10 +122,10 @@ struct WordTable {
         case 0xE280A6: return Class.terminator
         // Full stops, exclamation and question marks that no space follows, or of scripts that the rules do not read: 。！？．؟۔।॥
         case 0xE38082, 0xEFBC81, 0xEFBC8E, 0xEFBC9F, 0xD89F, 0xDB94, 0xE0A5A4, 0xE0A5A5: return Class.newline
-        // U+00C0 to U+024F, which the table holds.
+        // U+00C0 to U+024F: the letters of the table.
         case 0xC380...0xC98F:
             let folded = FoldingTables.latin[Int(scalar(of: bytes) - 0xC0)]
-            return folded == FoldingTables.unfolded ? 255 : folded - UInt8(ascii: "a")
+            return folded == FoldingTables.unfolded ? Class.otherLetter : folded - UInt8(ascii: "a")
         default: return classOf(scalar: scalar(of: bytes))
         }
     }
@@ -135,7 +136,7 @@ struct WordTable {
         return switch scalar {
         // Punctuation, symbols and pictures.
         case 0x80...0xBF, 0x2000...0x2FFF, 0x3000...0x303F, 0x10000...: Class.separator
-        default: 255
+        default: Class.otherLetter
         }
     }
 }
