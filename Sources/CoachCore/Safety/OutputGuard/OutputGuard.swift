@@ -4,11 +4,12 @@ public final class OutputGuard: Sendable {
     let automaton: WordAutomaton
     let numbers: PhoneNumbers
     let replacements: [String: [OutputRules.Kind: String]]
-    /// By word of the table.
+    /// The roles of each word of the table.
     private let roles: [Role]
+    /// The digit that each word of the table names.
     private let digits: [UInt8?]
 
-    /// What a word means beside the patterns.
+    /// Effects of a word that do not depend on a pattern. Each is a list of `OutputRules`.
     struct Role: OptionSet {
         let rawValue: UInt8
         static let reports = Role(rawValue: 1)
@@ -33,7 +34,7 @@ public final class OutputGuard: Sendable {
         for (digit, names) in rules.digits.enumerated() {
             for name in names { digits[name] = UInt8(digit) }
         }
-        var words = Set(roles.keys).union(digits.keys).union(rules.negations).union(rules.classes.values.joined())
+        var words = Set(roles.keys).union(digits.keys).union(rules.classes.values.joined())
         for case .phrase(let word) in rules.rules.flatMap(\.pattern.elements).flatMap(\.alternatives) { words.insert(word) }
         table = WordTable(words: words)
         automaton = WordAutomaton(rules, words: table.words)
@@ -43,12 +44,13 @@ public final class OutputGuard: Sendable {
         self.digits = table.words.map { digits[$0] }
     }
 
-    /// `word` is an index of the automaton: unknown words and numbers have no role.
+    /// `word` is an index of the automaton. Unknown words and numbers have no role.
     func role(_ word: Int) -> Role { word < roles.count ? roles[word] : [] }
 
+    /// The digit that a word names.
     func digit(_ word: Int) -> UInt8? { word < digits.count ? digits[word] : nil }
 
-    /// The sentence that replaces another one.
+    /// The sentence that replaces a forbidden one.
     func replacement(_ kind: OutputRules.Kind, language: String?) -> String {
         (language.flatMap { replacements[$0] } ?? replacements["en"])?[kind] ?? ""
     }
