@@ -1,7 +1,7 @@
-/// The guard of one answer. Takes the model's text in pieces and returns what may be released; a forbidden sentence is replaced from its
-/// first held word on. Where a sentence is cut off does not depend on how the text comes in pieces.
+/// The guard of one answer. Takes the model's text in pieces and returns the text to release. Replaces a forbidden sentence from its first held
+/// word on. The result does not depend on how the text is split into pieces.
 ///
-/// Runs for every token: ordinary text passes uncopied.
+/// Runs for every token, so it does not copy ordinary text.
 public struct GuardedAnswer: Sendable {
     /// What to release after a piece.
     public enum Release: Equatable {
@@ -23,19 +23,20 @@ public struct GuardedAnswer: Sendable {
     /// Bytes of the model that were not released.
     public private(set) var withheldBytes = 0
 
-    /// Bytes that were taken and not released.
+    /// Text that was taken and is not released yet.
     private var held: [UInt8] = []
-    /// Offsets in the model's text.
+    /// Offset in the model's text after the last byte that was taken.
     private var position = 0
+    /// Offset in the model's text up to which text was released or dropped.
     private var released = 0
 
     private var scan = AnswerScan()
-    /// The rest of a sentence is dropped.
+    /// True while the rest of a sentence is dropped.
     private var isDropping = false
-    /// The rest of the answer is dropped: the model repeats its instructions.
+    /// True while the rest of the answer is dropped, because the model repeats its instructions.
     private var dropsAll = false
 
-    /// A longer sentence is released in parts.
+    /// Longest sentence that is held as a whole, in bytes.
     private static let longestHeldSentence = 600
 
     /// - Parameters:
@@ -53,7 +54,7 @@ public struct GuardedAnswer: Sendable {
     /// Takes the next piece of the model's text.
     public mutating func take(_ piece: UnsafeBufferPointer<UInt8>) -> Release {
         let base = position
-        // Up to where the piece is in `held` or dropped.
+        // The index up to which the piece was copied to `held` or dropped.
         var copied = 0
         var index = 0
         if !output.isEmpty { output.removeAll(keepingCapacity: true) }
@@ -94,20 +95,20 @@ public struct GuardedAnswer: Sendable {
         release(upTo: position)
     }
 
-    /// Whether text waits that `releaseHeld` would release. Sentences of an answer that is held by sentences do not.
+    /// Whether `releaseHeld` would release text. It releases nothing of an answer that is released by whole sentences.
     public var isWaiting: Bool { !held.isEmpty && !holdsSentences && released < undecidedNumber }
 
-    /// Releases what waits to be decided, into `output`, but no digits of a number that may be one to call. A match that it began still drops what
-    /// follows.
+    /// Releases held text into `output`, up to a number that may be a phone number. When the text is the start of a forbidden sentence, the rest of
+    /// the sentence is still replaced.
     public mutating func releaseHeld() {
         output.removeAll(keepingCapacity: true)
         if isWaiting { release(upTo: undecidedNumber) }
     }
 
-    /// Where such a number begins, else the end of the text.
+    /// The offset of a number that may be a phone number, else the end of the text.
     private var undecidedNumber: Int { min(scan.numberFrom ?? position, position) }
 
-    /// Forgets the text so far, of which nothing was released: another provider answers anew.
+    /// Forgets the text so far. Call when nothing was released and another provider answers from the start.
     public mutating func restart() { self = GuardedAnswer(rules, language: language, holdsSentences: holdsSentences) }
 
     /// The offset up to which text can be released.
@@ -125,7 +126,7 @@ public struct GuardedAnswer: Sendable {
         released = end
     }
 
-    /// Drops what is held from the match on and appends the safe sentence, once for each kind.
+    /// Drops the held text from the match on. Appends the replacement, once for each kind.
     private mutating func replace(_ match: AnswerScan.Match) {
         release(upTo: max(released, holdsSentences ? min(match.start, scan.sentenceStart) : match.start))
         withheldBytes += held.count

@@ -17,16 +17,15 @@ public struct OutputRules: Sendable, Equatable {
         /// A phone number or short code that is not in the resource table.
         case phone
 
-        /// True when the rule does not apply to what others say or think: questions, quotations, "if you feel that …".
+        /// True when the rule applies to statements of the answer only, not to questions, quotations or conditions ("if you feel that …").
         var isClaim: Bool { self == .encouragement || self == .secrecy || self == .identity || self == .diagnosis }
     }
 
-    /// A pattern over the words of one sentence. Elements have one word each; an apostrophe separates words ("i m"). Words in gaps are not
-    /// negations.
+    /// A pattern over the words of one sentence. Each element has one word. An apostrophe separates words ("i m"). Gaps contain no negation.
     struct Rule: Sendable, Equatable {
         var id: String
         var kind: Kind
-        /// The text is held from the word of this element on, until the pattern matches or fails. The words before it are released.
+        /// The index of the element from whose word on the text is held, until the pattern matches or fails. Words before it are released.
         var heldFrom: Int
         var pattern: WordPattern
     }
