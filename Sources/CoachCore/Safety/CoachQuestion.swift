@@ -1,56 +1,68 @@
-/// What the coach's last message asks, by which short answers to it are read (`SafetyFusion`). The default is that of no message.
+/// What the coach's last message asks. Decides how `SafetyFusion` reads a short answer to it. The default is the value when there is no message.
 public struct CoachQuestion: Sendable, Equatable {
-    /// Asks about safety or danger.
+    /// A topic of a question about safety. One message may ask about several.
+    struct Topics: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// Danger: "yes" shows danger.
+        static let danger = Topics(rawValue: 1)
+        /// Suicide or self-harm by name. Always together with `danger`.
+        static let namedDanger = Topics(rawValue: 2)
+        /// Whether the user is safe: "no" shows danger.
+        static let safety = Topics(rawValue: 4)
+    }
+
+    /// A question of a message that is not about safety.
+    enum Other: Sendable {
+        case unknown
+        /// The message's last question names an everyday topic, such as a workout.
+        case everyday
+    }
+
+    /// The message is about danger or safety, in a question or another sentence.
     public var isAboutSafety = false
-    /// A question names suicide or self-harm.
-    public var namesDanger = false
-    /// False when it asks whether the user is safe, and not about danger.
-    public var yesIsDanger = true
-    /// False when it asks about danger, and not whether the user is safe.
-    public var noIsDanger = true
-    /// Asks something, and nothing about safety.
-    public var isOther = false
-    /// The last question of one that is `isOther` names an everyday topic, such as a workout.
-    public var isEveryday = false
+    /// The topics of the questions.
+    var topics: Topics = []
+    /// nil when the message is about safety, or asks nothing.
+    var other: Other?
 
     public init(isAboutSafety: Bool = false) { self.isAboutSafety = isAboutSafety }
 
     /// Asks whether the user is safe, and not about danger.
-    var asksWhetherSafe: Bool { isAboutSafety && !yesIsDanger }
+    var asksOnlyForSafety: Bool { isAboutSafety && topics == .safety }
 
-    /// Whether a short answer shows danger of a user with this stored level. "Tonight" counts after a crisis unless the question was an everyday
-    /// one, because "when?" names nothing.
+    /// Whether a short answer shows danger of a user with this stored level.
     func counts(_ answer: CrisisGrammar.FollowUp.Answer, stored: SafetyLevel) -> Bool {
-        if stored == .calm { return namesDanger && [.yes, .somewhat].contains(answer) }
+        if stored == .calm { return topics.contains(.namedDanger) && [.yes, .somewhat].contains(answer) }
         guard stored > .concern || isAboutSafety else { return false }
         return switch answer {
-        case .yes: !isOther && yesIsDanger
-        case .no: !isOther && noIsDanger
-        case .somewhat, .unsure: !isOther
-        case .when: !isEveryday
+        case .yes: other == nil && (topics.contains(.danger) || !topics.contains(.safety))
+        case .no: other == nil && (topics.contains(.safety) || !topics.contains(.danger))
+        case .somewhat, .unsure: other == nil
+        // Also after a question that names no topic: "When?" may ask for the time of a suicide.
+        case .when: other != .everyday
         }
     }
 }
 
 extension MessageAssessor {
+    /// Takes as long as `assess`.
     public func question(in coachMessage: String) -> CoachQuestion {
         func markers(_ text: String) -> Set<CrisisGrammar.Marker> { detector.markers(in: annotate(text)) }
         let questions = coachMessage.questions.map { markers(String($0)) }
-        let ofDanger: Set<CrisisGrammar.Marker> = [.safetyQuestion, .dangerQuestion]
-        let asksOfDanger = questions.contains { !$0.isDisjoint(with: ofDanger) }
-        let asksOfSafety = questions.contains { $0.contains(.whetherSafe) }
-        var question = CoachQuestion(isAboutSafety: !markers(coachMessage).isDisjoint(with: ofDanger.union([.whetherSafe])))
-        question.namesDanger = questions.contains { $0.contains(.dangerQuestion) }
-        question.yesIsDanger = asksOfDanger || !asksOfSafety
-        question.noIsDanger = asksOfSafety || !asksOfDanger
-        question.isOther = !questions.isEmpty && !question.isAboutSafety
-        question.isEveryday = question.isOther && questions.last?.contains(.everyday) == true
+        var question = CoachQuestion(
+            isAboutSafety: !markers(coachMessage).isDisjoint(with: [.safetyQuestion, .dangerQuestion, .whetherSafe]))
+        for markers in questions {
+            if !markers.isDisjoint(with: [.safetyQuestion, .dangerQuestion]) { question.topics.insert(.danger) }
+            if markers.contains(.dangerQuestion) { question.topics.insert(.namedDanger) }
+            if markers.contains(.whetherSafe) { question.topics.insert(.safety) }
+        }
+        if let last = questions.last, !question.isAboutSafety { question.other = last.contains(.everyday) ? .everyday : .unknown }
         return question
     }
 }
 
 extension String {
-    /// The sentences that end with a question mark, without it.
+    /// The sentences that end with a question mark, without the mark.
     fileprivate var questions: [Substring] {
         var questions: [Substring] = []
         var start = startIndex

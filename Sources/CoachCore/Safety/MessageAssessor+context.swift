@@ -53,7 +53,7 @@ extension MessageAssessor {
     /// places of such a message for danger while the stored level is raised. `coachMessage`: the one that it answers.
     public func assurance(_ message: String, _ assessment: MessageAssessment, after coachMessage: String?) -> MessageAssessment? {
         guard message.utf8.count <= Self.fragmentBytes else { return nil }
-        let answers = coachMessage.map { question(in: $0).asksWhetherSafe } ?? false
+        let answers = coachMessage.map { question(in: $0).asksOnlyForSafety } ?? false
         let found = search(message)
         guard found.risk.tier < .crisis, found.forms.count == 1, found.forms[0].isAssurance(answers: answers) else { return nil }
         var risk = found.risk

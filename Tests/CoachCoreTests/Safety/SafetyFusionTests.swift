@@ -59,7 +59,7 @@ struct SafetyFusionTests {
         ])
     func question(_ question: String, _ yes: String, _ no: String) {
         let asked = Shipped.assessor.question(in: question)
-        #expect(asked.namesDanger)
+        #expect(asked.topics.contains(.namedDanger))
         let answers = [yes, no].map { Shipped.assessor.assess($0).risk }
         let levels = answers.map { Shipped.fusion.fuse($0, stored: .calm, question: asked).level }
         #expect(levels == [.crisis, .calm] && Shipped.fusion.hasFollowUp(answers[0]))
@@ -68,7 +68,7 @@ struct SafetyFusionTests {
             "If you ever have suicidal thoughts, call 988. Shall I make a plan for Monday?",
             "Hamlet is about wanting to die… Well. Shall I outline act two?",
         ] {
-            #expect(!Shipped.assessor.question(in: harmless).namesDanger)
+            #expect(!Shipped.assessor.question(in: harmless).topics.contains(.namedDanger))
         }
     }
 
