@@ -20,7 +20,7 @@ extension TurnPipeline {
         if savedTier < .crisis, let safe = coaching.assessor.assurance(request.message, assessment, after: answered) { return safe }
         if let earlier = context.earlierRisk, earlier.tier == .crisis, stored <= SafetyFusion.level(of: earlier.tier) {
             // A retry: the message itself has raised the level.
-            return coaching.assessor.withoutContext(request.message, assessment)
+            return coaching.assessor.reassessWithoutContext(request.message, assessment)
         }
         guard stored == .calm, savedTier < .crisis, context.callsModel else { return assessment }
         return await encoderQueue.assess(

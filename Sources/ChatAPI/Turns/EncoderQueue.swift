@@ -24,7 +24,7 @@ final class EncoderQueue: Sendable {
         switch need {
         case .danger:
             let final = await encode()
-            guard let fragment = assessor.fragment(message, final), !isFirst || assessor.isVague(message) else {
+            guard let fragment = assessor.assessmentByGrammar(ofFragment: message, final), !isFirst || assessor.isVague(message) else {
                 return PendingAssessment(final)
             }
             return PendingAssessment(fragment, final: final)
@@ -38,9 +38,9 @@ final class EncoderQueue: Sendable {
         _ message: String, of userID: UserID, _ assessment: MessageAssessment, after history: [HistoryMessage], by assessor: MessageAssessor
     ) async -> MessageAssessment {
         let earlier = history.filter { $0.role == .user }.map(\.content)
-        guard !earlier.isEmpty else { return assessor.withoutContext(message, assessment) }
-        guard assessor.fragment(message, assessment) != nil, let permit = admit(.danger, of: userID) else { return assessment }
-        return await run(permit, assessment) { assessor.assess(message, assessment, after: earlier, usesLargeEncoder: $0) }
+        guard !earlier.isEmpty else { return assessor.reassessWithoutContext(message, assessment) }
+        guard assessor.assessmentByGrammar(ofFragment: message, assessment) != nil, let permit = admit(.danger, of: userID) else { return assessment }
+        return await run(permit, assessment) { assessor.reassess(message, assessment, after: earlier, usesLargeEncoder: $0) }
     }
 
     /// The right to encode a pending message. `run` takes it, and must be called.

@@ -26,7 +26,7 @@ struct AssessCommand: ParsableCommand {
     /// models for the message alone; `score_in_context` that of the last encoder for it and the earlier ones together, null where they are not read.
     private static func line(_ message: String, after earlier: [String], by assessor: MessageAssessor) -> String {
         let first = assessor.assess(message)
-        let last = assessor.assess(message, assessor.assessFully(message), after: earlier)
+        let last = assessor.reassess(message, assessor.assessFully(message), after: earlier)
         let inContext = assessor.crisisProbability(message, after: earlier)
         let domain = DomainRouter().decide(last.domains, pinned: nil, persona: nil, conversationDomain: nil)
         let bytes = JSONWriter.encode { writer in

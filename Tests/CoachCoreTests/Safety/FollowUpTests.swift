@@ -24,7 +24,7 @@ struct FollowUpTests {
 
     private static func hasCard(_ message: String, after earlier: [String]) -> Bool {
         let alone = Shipped.assessor.assessFully(message)
-        return Shipped.assessor.assess(message, alone, after: earlier).risk.tier >= .crisis
+        return Shipped.assessor.reassess(message, alone, after: earlier).risk.tier >= .crisis
     }
 
     @Test(
@@ -63,8 +63,8 @@ struct FollowUpTests {
         ])
     func others(message: String) {
         let alone = Shipped.assessor.assessFully(message)
-        #expect(alone.risk.tier >= .crisis && Shipped.assessor.fragment(message, alone) == nil)
-        let after = Shipped.assessor.assess(message, alone, after: ["I need new hiking boots for Saturday, my old ones leak."])
+        #expect(alone.risk.tier >= .crisis && Shipped.assessor.assessmentByGrammar(ofFragment: message, alone) == nil)
+        let after = Shipped.assessor.reassess(message, alone, after: ["I need new hiking boots for Saturday, my old ones leak."])
         #expect(after.risk == alone.risk && after.domains == alone.domains)
     }
 
@@ -79,11 +79,11 @@ struct FollowUpTests {
         let alone = Shipped.assessor.assessFully(message)
         #expect(alone.risk.tier >= .high && Shipped.assessor.isVague(message))
         for earlier in [[], ["thanks"]] {
-            let risk = Shipped.assessor.assess(message, alone, after: earlier).risk
+            let risk = Shipped.assessor.reassess(message, alone, after: earlier).risk
             #expect(risk.tier == tier && risk.score == alone.risk.score)
         }
         let danger = ["I keep thinking everyone would be better off if I wasn't here."]
-        if tier == .crisis { #expect(Shipped.assessor.assess(message, alone, after: danger).risk == alone.risk) }
+        if tier == .crisis { #expect(Shipped.assessor.reassess(message, alone, after: danger).risk == alone.risk) }
     }
 
     @Test(
@@ -94,7 +94,7 @@ struct FollowUpTests {
         ])
     func notVague(message: String) {
         let alone = Shipped.assessor.assessFully(message)
-        #expect(!Shipped.assessor.isVague(message) && Shipped.assessor.assess(message, alone, after: []).risk == alone.risk)
+        #expect(!Shipped.assessor.isVague(message) && Shipped.assessor.reassess(message, alone, after: []).risk == alone.risk)
     }
 
     @Test("without the large encoder, or time for it, a fragment keeps its card")
@@ -102,10 +102,10 @@ struct FollowUpTests {
         let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
         let alone = Shipped.assessor.assessFully(message)
         #expect(alone.risk.tier >= .crisis)
-        #expect(Shipped.assessor.assess(message, alone, after: [boots]) { false }.risk == alone.risk)
+        #expect(Shipped.assessor.reassess(message, alone, after: [boots]) { false }.risk == alone.risk)
         let small = MessageAssessor(
             grammar: Shipped.grammar, domains: Shipped.domains, classifier: Shipped.classifier, domainClassifier: nil,
             encoder: Shipped.encoder)
-        #expect(small.assess(message, alone, after: [boots]).risk == alone.risk)
+        #expect(small.reassess(message, alone, after: [boots]).risk == alone.risk)
     }
 }

@@ -1,8 +1,11 @@
-/// Words of messages in which users say that they are safe and nothing else: "yes I'm safe, my sister is with me". Partners and bare pronouns are
-/// missing on purpose: who is with the user may be the danger.
+/// The words of an assurance: a message that only says that its user is safe, such as "yes I'm safe, my sister is with me". Partners and bare pronouns
+/// are missing on purpose, because the person with the user may be the danger.
 enum AssuranceWords {
+    /// Each of them makes a message of these words an assurance.
     static let safe = VagueWords.hashes("safe salvo sicherheit sécurité segurança")
+    /// One of them at the start makes the answer to "are you safe?" an assurance.
     static let yes = VagueWords.hashes("yes yeah yep yup sí ja jep oui ouais sim")
+    /// Words that an assurance may have besides.
     static let others = VagueWords.hashes(
         """
         i im am is are was we my me with here now at home a in place and ok okay fine good totally completely right thanks thank you tonight today
@@ -17,12 +20,12 @@ enum AssuranceWords {
 }
 
 extension TokenSequence {
-    /// Whether the message has no other words than those above, and says that its user is safe. `answers`: after a question whether they are, so
-    /// that "yes" at its beginning says so.
-    func isAssurance(answers: Bool) -> Bool {
+    /// Whether the message is an assurance. `answersWhetherSafe` is true after a question whether the user is safe: "yes" is an answer to it.
+    func isAssurance(answersWhetherSafe: Bool) -> Bool {
         let words = tokens.map(\.hash)
-        let saysSo = words.contains(where: AssuranceWords.safe.contains) || answers && words.first.map(AssuranceWords.yes.contains) == true
-        let all = [AssuranceWords.safe, AssuranceWords.yes, AssuranceWords.others]
-        return saysSo && words.allSatisfy { word in all.contains { $0.contains(word) } }
+        let saysYes = answersWhetherSafe && words.first.map(AssuranceWords.yes.contains) == true
+        guard saysYes || words.contains(where: AssuranceWords.safe.contains) else { return false }
+        let known = [AssuranceWords.safe, AssuranceWords.yes, AssuranceWords.others]
+        return words.allSatisfy { word in known.contains { $0.contains(word) } }
     }
 }
