@@ -23,7 +23,7 @@ extension TurnPipeline {
             return coaching.assessor.reassessWithoutContext(request.message, assessment)
         }
         guard stored == .calm, savedTier < .crisis, context.callsModel else { return assessment }
-        return await encoderQueue.assess(
+        return await encoderQueue.assessFragment(
             request.message, of: http.caller.userID, assessment, after: history, by: coaching.assessor)
     }
 

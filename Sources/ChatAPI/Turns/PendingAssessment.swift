@@ -2,8 +2,10 @@ import CoachCore
 
 /// The assessment of a message, which the encoder may still raise while the turn begins.
 struct PendingAssessment: Sendable {
-    /// The assessment that a turn begins with. It is the final one, except for an ordinary message that is not encoded yet, and for a fragment, which is
-    /// assessed by itself. Its risk is never above that of the final one.
+    /// The assessment with which a turn begins. Its risk is never above the final one's. It is one of:
+    /// - the final assessment
+    /// - the one of an ordinary message before it is encoded
+    /// - the grammar's of a fragment
     let first: MessageAssessment
     private let known: MessageAssessment
     private let encoding: Task<MessageAssessment, Never>?
@@ -14,7 +16,7 @@ struct PendingAssessment: Sendable {
         (self.first, known, self.encoding) = (first, first, encoding)
     }
 
-    /// That of the message by itself. Waits for the encoders: milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
+    /// The assessment of the message by itself. Waits for the encoders: milliseconds, at most `EncoderQueue.longestWait` and the time of one message.
     var final: MessageAssessment {
         get async { await encoding?.value ?? known }
     }
