@@ -148,7 +148,7 @@ struct EncoderBudgetTests {
             #expect(rejection == nil)
             budget.finish(.danger, of: user, after: .milliseconds(2))
         }
-        #expect(budget.takenByUsers.count <= 256)
+        #expect(budget.shares.uses.count <= 256)
     }
 
     @Test("of a user without pending messages nothing is kept")
