@@ -2,11 +2,11 @@
 /// are missing on purpose, because the person with the user may be the danger.
 enum AssuranceWords {
     /// Each of them makes a message of these words an assurance.
-    static let safe = VagueWords.hashes("safe salvo sicherheit sécurité segurança")
+    static let safe = VagueWords.set("safe salvo sicherheit sécurité segurança")
     /// One of them at the start makes the answer to "are you safe?" an assurance.
-    static let yes = VagueWords.hashes("yes yeah yep yup sí ja jep oui ouais sim")
+    static let yes = VagueWords.set("yes yeah yep yup sí ja jep oui ouais sim")
     /// Words that an assurance may have besides.
-    static let others = VagueWords.hashes(
+    static let others = VagueWords.set(
         """
         i im am is are was we my me with here now at home a in place and ok okay fine good totally completely right thanks thank you tonight today
         sister brother mom mum mother dad father parents friend friends roommate aunt grandma grandmother cousin neighbor neighbour family
@@ -22,7 +22,7 @@ enum AssuranceWords {
 extension TokenSequence {
     /// Whether the message is an assurance. `answersWhetherSafe` is true after a question whether the user is safe: "yes" is an answer to it.
     func isAssurance(answersWhetherSafe: Bool) -> Bool {
-        let words = tokens.map(\.hash)
+        let words = hashes
         let saysYes = answersWhetherSafe && words.first.map(AssuranceWords.yes.contains) == true
         guard saysYes || words.contains(where: AssuranceWords.safe.contains) else { return false }
         let known = [AssuranceWords.safe, AssuranceWords.yes, AssuranceWords.others]

@@ -47,8 +47,8 @@ enum Deobfuscation {
         }
     }
 
-    /// Appends a run without spaces, with substitutions if it has at least two letters. Returns true when it substituted. Symbols after the
-    /// last letter are punctuation. A digit before one or two letters is a number: "5am".
+    /// Appends a run without spaces. If it has two letters or more, replaces digits and symbols by letters, and returns true when it has replaced one.
+    /// Symbols after the last letter are punctuation. A digit before one or two letters is a number: "5am".
     private static func appendWithoutLeetspeak(_ run: ArraySlice<UInt32>, to result: inout [UInt32]) -> Bool {
         guard let first = run.firstIndex(where: isLetter), let last = run.lastIndex(where: isLetter), first < last else {
             result.append(contentsOf: run)

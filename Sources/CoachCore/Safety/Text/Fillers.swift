@@ -1,18 +1,18 @@
-/// Words and phrases that the encoders do not read, because they take a disclosure for a joke or for small talk when one stands behind it: of 118 messages in
-/// danger by a writer of no rows, each with a card, 77 kept it before "lol", 81 before "haha", 99 before "any tips?", and 107 before "thanks".
+/// Words and phrases that the encoders do not read, because after a disclosure they make the encoders take it for a joke or small talk. Of 118 messages
+/// in danger with a card, by a writer of none of the training rows, 77 kept the card with "lol" added, 81 with "haha", 99 with "any tips?", and 107 with
+/// "thanks".
 enum Fillers {
-    /// Not read wherever they stand.
+    /// Left out everywhere in a message.
     static let laughter: Set<UInt64> = {
         var words = ["lol", "lolol", "lmao", "lmfao", "rofl", "xd", "xdd", "mdr", "ptdr", "kkk", "kkkk", "rsrs"]
         for syllable in ["ha", "ja", "je", "he", "ah", "eh"] {
-            // With or without half a syllable at the end: "haha", "hahah".
+            // "haha" and "hahah".
             for count in 2...8 { words += ["", syllable.prefix(1)].map { String(repeating: syllable, count: count) + $0 } }
         }
-        let emoji = TokenSequence([ScalarFolding.emojiMark] + NormalisedMessage.fold("laugh")).tokens.map(\.hash)
-        return Set(words.flatMap(hashes) + emoji)
+        return Set((words + [":laugh:"]).flatMap { TokenSequence(phrase: $0).hashes })
     }()
 
-    /// Not read at the end of a message, the longest first.
+    /// Left out at the end of a message. The longest phrases are first.
     static let closings: [[UInt64]] = [
         "any tips", "any advice", "any ideas", "any thoughts", "any suggestions", "tips please", "thanks", "thank you", "thanks in advance",
         "thx", "ty",
@@ -21,13 +21,11 @@ enum Fillers {
         "danke", "danke dir", "tipps", "irgendwelche tipps", "hast du tipps", "naja", "egal",
         "merci", "merci d'avance", "des conseils", "un conseil", "bref", "voilà",
         "obrigado", "obrigada", "alguma dica", "algum conselho", "enfim", "valeu",
-    ].map(hashes).sorted { $0.count > $1.count }
-
-    private static func hashes(_ text: String) -> [UInt64] { TokenSequence(NormalisedMessage.fold(text)).tokens.map(\.hash) }
+    ].map { TokenSequence(phrase: $0).hashes }.sorted { $0.count > $1.count }
 }
 
 extension TokenSequence {
-    /// Without fillers, unless too little would be left to judge by.
+    /// The message without fillers. The whole message when fewer words than `MessageAssessor.fewestWords` would be left.
     var withoutFillers: TokenSequence {
         var rest = tokens.filter { !Fillers.laughter.contains($0.hash) }
         while let closing = Fillers.closings.first(where: { rest.count > $0.count && rest.suffix($0.count).map(\.hash) == $0 }) {

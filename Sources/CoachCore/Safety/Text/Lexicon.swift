@@ -6,7 +6,7 @@ typealias Symbol = Int32
 struct Lexicon: Sendable {
     fileprivate var words: [UInt64: Int32] = [:]
     fileprivate var deletions: [UInt64: Int32] = [:]
-    /// UTF-8 length of the longest word of `deletions`.
+    /// UTF-8 length of the longest word in `deletions`.
     fileprivate var longestCorrected = 0
     /// Edges of the trie: (node, word) → node. Node 0 is the root.
     fileprivate var edges: [UInt64: Int32] = [:]
@@ -47,8 +47,8 @@ struct Lexicon: Sendable {
         // A deletion may make the typed word one letter shorter than the minimum.
         guard bytes.count >= Lexicon.minimumCorrectedLength - 1, !deletions.isEmpty else { return -1 }
         if let near = deletions[token.hash] { return near }
-        // The time grows with the square of the length, and a text without spaces is one word of up to 32,000 bytes. A longer word than those
-        // below is no misspelled one, because one letter is added at most.
+        // A known word with one letter added has `longestCorrected + 1` bytes at most. The limit also bounds the time, which grows with the square of
+        // the length: a text without spaces is one word of up to 32,000 bytes.
         guard (Lexicon.minimumCorrectedLength...longestCorrected + 1).contains(bytes.count) else { return -1 }
         for omitted in bytes.indices {
             if let near = deletions[Lexicon.hash(bytes, omitting: omitted)] { return near }
@@ -104,7 +104,7 @@ struct LexiconBuilder {
 
     /// Adds a phrase with its symbol. Folds the phrase like a message; ignores a phrase without words.
     mutating func add(_ phrase: String, as symbol: Symbol) {
-        let sequence = LexiconBuilder.words(of: phrase)
+        let sequence = TokenSequence(phrase: phrase)
         guard !sequence.tokens.isEmpty else { return }
         var node: Int32 = 0
         for token in sequence.tokens {
@@ -123,7 +123,7 @@ struct LexiconBuilder {
     /// Also matches a word with one spelling mistake: a letter missing, added, replaced or swapped with its neighbour. Compares the known
     /// and the typed word with one letter deleted from each (symmetric delete, the algorithm of SymSpell). Ignores phrases and short words.
     mutating func correct(_ word: String) {
-        let sequence = LexiconBuilder.words(of: word)
+        let sequence = TokenSequence(phrase: word)
         guard let token = sequence.tokens.first, sequence.tokens.count == 1 else { return }
         let bytes = sequence.bytes[token.bytes]
         guard bytes.count >= Lexicon.minimumCorrectedLength else { return }
@@ -140,12 +140,6 @@ struct LexiconBuilder {
         let identifier = Int32(lexicon.words.count)
         lexicon.words[hash] = identifier
         return identifier
-    }
-
-    /// Folds a phrase of a configuration file; `:pill:` stands for the emoji of that name.
-    private static func words(of phrase: String) -> TokenSequence {
-        guard phrase.hasPrefix(":"), phrase.hasSuffix(":"), phrase.count > 2 else { return TokenSequence(NormalisedMessage.fold(phrase)) }
-        return TokenSequence([ScalarFolding.emojiMark] + NormalisedMessage.fold(String(phrase.dropFirst().dropLast())))
     }
 }
 

@@ -13,6 +13,7 @@ struct NormalisedMessage {
         deobfuscated = Deobfuscation.restore(units).map(TokenSequence.init)
     }
 
+    /// The folded scalars (`ScalarFolding`) of a message.
     static func fold(_ message: String) -> [UInt32] {
         var units: [UInt32] = []
         let scalars = message.unicodeScalars
@@ -28,8 +29,8 @@ struct NormalisedMessage {
         return units
     }
 
-    /// The middle of a text that is longer than the limit, which an assessment of the whole text leaves out, in parts that each fit. At most three,
-    /// which bounds the work. They share some words with each other, with the beginning and with the end, so that a sentence is whole in one of them.
+    /// The middle of a text over the limit, which `fold` leaves out, in at most three parts within the limit. Each part shares some words with its
+    /// neighbours, so that each sentence is whole in one part.
     static func omittedParts(of text: String) -> [String] {
         let scalars = text.unicodeScalars
         guard text.utf8.count > scalarLimit, scalars.count > scalarLimit else { return [] }

@@ -56,19 +56,31 @@ struct TokenSequence {
         }
     }
 
-    /// The same message with these of its words alone.
+    /// The words of a text of the product, folded like a message. `:pill:` is the emoji of that name.
+    init(phrase: String) {
+        if phrase.hasPrefix(":"), phrase.hasSuffix(":"), phrase.count > 2 {
+            self.init([ScalarFolding.emojiMark] + NormalisedMessage.fold(String(phrase.dropFirst().dropLast())))
+        } else {
+            self.init(NormalisedMessage.fold(phrase))
+        }
+    }
+
+    /// The hashes of the words.
+    var hashes: [UInt64] { tokens.map(\.hash) }
+
+    /// The same message with some of its words only.
     func with(tokens: [Token]) -> TokenSequence {
         var result = self
         result.tokens = tokens
         return result
     }
 
-    /// The words of the sentences that words in `range`, which is not empty, are of: as far as `reach` words before and behind these.
+    /// The words in the sentences of the words in `range`, at most `reach` words before and after the range. `range` is not empty.
     func sentences(around range: Range<Int>, reach: Int) -> Range<Int> {
         let (first, last) = (tokens[range.lowerBound].sentence, tokens[range.upperBound - 1].sentence)
         let before = tokens[..<range.lowerBound].suffix(reach).drop { $0.sentence < first }
-        let behind = tokens[range.upperBound...].prefix(reach).prefix { $0.sentence == last }
-        return before.startIndex..<behind.endIndex
+        let after = tokens[range.upperBound...].prefix(reach).prefix { $0.sentence == last }
+        return before.startIndex..<after.endIndex
     }
 
     static func isWord(_ unit: UInt32) -> Bool {
@@ -117,8 +129,8 @@ struct TokenSequence {
     }
 }
 
-/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Collisions with the known words, of which there are some ten thousands, are
-/// acceptable: one can be constructed, but harms only the verdict on its author's message.
+/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. A collision with one of the some ten thousand known words can be constructed. It is
+/// acceptable, because it changes only the assessment of its author's message.
 struct WordHash {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -1,8 +1,8 @@
-/// Words that by themselves say neither danger nor safety. The models take fragments of nothing else ("I took it already", "hab sie schon genommen") for an
-/// overdose, because most rows with such words are of one. Amounts ("all", "todo", numbers), what will be done ("doing it tonight"), persons,
-/// and words of the body are missing on purpose.
+/// Words that show neither danger nor safety by themselves. The models take a fragment of such words ("I took it already", "hab sie schon genommen") for
+/// an overdose, because most training rows with these words are about one. Missing on purpose: amounts ("all", "todo", numbers), plans ("doing it
+/// tonight"), persons, and parts of the body.
 enum VagueWords {
-    static let words = hashes(
+    static let words = set(
         """
         i im ive we weve my me mine it its this that these those them they theyre some one ones had have has got get getting do did done take taking taken took
         buy bought find found use used made try tried a an the to in on at of for with from here there yes yeah yep no ok okay just already now today tonight
@@ -18,7 +18,7 @@ enum VagueWords {
         achei encontrei fiz feito sim não com em na nos nas do da dos das pra tá estão acabei comigo
         """)
     /// Food supplements, of which an ordinary amount is harmless.
-    static let supplements = hashes(
+    static let supplements = set(
         """
         creatine protein whey shake shakes vitamin vitamins multivitamin magnesium zinc omega collagen electrolytes preworkout
         creatina proteína proteínas batido vitamina vitaminas multivitamínico magnesio colágeno electrolitos
@@ -27,12 +27,12 @@ enum VagueWords {
         magnésio zinco eletrólitos
         """)
 
-    /// Of folded words.
-    static func hashes(_ words: String) -> Set<UInt64> { Set(TokenSequence(NormalisedMessage.fold(words)).tokens.map(\.hash)) }
+    /// The hashes of the words of a text.
+    static func set(_ words: String) -> Set<UInt64> { Set(TokenSequence(phrase: words).hashes) }
 }
 
 extension TokenSequence {
-    /// Whether it has no words but vague ones and supplements.
+    /// Whether all words are vague or supplements.
     var isVague: Bool { tokens.allSatisfy { VagueWords.words.contains($0.hash) || namesSupplement($0) } }
 
     var namesSupplement: Bool { tokens.contains(where: namesSupplement) }
