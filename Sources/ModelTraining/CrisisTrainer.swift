@@ -130,7 +130,7 @@ public struct CrisisTrainer {
     /// For each row the probability of a crisis by a model that has not seen its brief.
     public func crisisScores() -> [Float] {
         let scores = trainer.outOfFold(folds(.briefs))
-        guard let index = CrisisClassifier.outputNames.firstIndex(of: CrisisClassifier.Label.crisis.rawValue) else { return [] }
+        let index = CrisisClassifier.Label.crisis.index
         let output = calibrated(scores)[index]
         return scores.map { output.probability($0[index]) }
     }

@@ -1,4 +1,4 @@
-/// The linear model for danger, beside the grammar: it raises what the grammar misses, and chooses what must be encoded (`MessageEncoder`).
+/// The linear model for danger. It raises the risk where the grammar misses danger, and decides which messages the encoders read (`MessageEncoder`).
 public struct CrisisClassifier: Sendable {
     /// The labels that a model of danger must have besides the categories, in the order of the file.
     public enum Label: String, CaseIterable, Sendable {
@@ -12,6 +12,9 @@ public struct CrisisClassifier: Sendable {
         case imminent
         /// Danger of another person.
         case other
+
+        /// The index of its output.
+        public var index: Int { Label.allCases.firstIndex(of: self) ?? 0 }
     }
 
     /// The names of all outputs, in the order of the file.
@@ -27,7 +30,7 @@ public struct CrisisClassifier: Sendable {
         self.classifier = classifier
     }
 
-    /// Whether a message can reach any of its thresholds.
+    /// False when all thresholds are above every probability.
     var isActive: Bool { classifier.outputs.contains { $0.threshold <= 1 || $0.thresholdAfterConcern <= 1 } }
 
     /// The highest probability of each output over the forms of a message.
@@ -40,8 +43,7 @@ public struct CrisisClassifier: Sendable {
 
     /// The first words of a form's windows, the window that most resembles a crisis first.
     func windows(_ features: MessageFeatures) -> [Int] {
-        let crisis = Label.allCases.firstIndex(of: .crisis) ?? 0
-        return classifier.ranked(features, by: crisis).map(MessageFeatures.firstWord(ofWindow:))
+        classifier.ranked(features, by: Label.crisis.index).map(MessageFeatures.firstWord(ofWindow:))
     }
 
     /// The risk that the model finds in a message, given as its forms (plain and deobfuscated).
@@ -49,18 +51,17 @@ public struct CrisisClassifier: Sendable {
         CrisisClassifier.assess(probabilities(forms), outputs: classifier.outputs)
     }
 
-    /// The risk that calibrated probabilities stand for; both arrays are in the order of `outputNames`.
+    /// The risk for calibrated probabilities; both arrays are in the order of `outputNames`.
     public static func assess(_ probabilities: [Float], outputs: [LinearClassifier.Output]) -> RiskAssessment {
         func exceeds(_ label: Label, _ threshold: KeyPath<LinearClassifier.Output, Float> = \.threshold) -> Bool {
-            guard let index = Label.allCases.firstIndex(of: label) else { return false }
-            return probabilities[index] >= outputs[index][keyPath: threshold]
+            probabilities[label.index] >= outputs[label.index][keyPath: threshold]
         }
         let first = Label.allCases.count
         let ranked = RiskCategory.allCases.indices.sorted { probabilities[first + $0] > probabilities[first + $1] }
         var categories = ranked.filter { probabilities[first + $0] >= outputs[first + $0].threshold }
         if categories.isEmpty { categories = Array(ranked.prefix(1)) }
         var risk = RiskAssessment.calm
-        risk.score = Label.allCases.firstIndex(of: .crisis).map { probabilities[$0] }
+        risk.score = probabilities[Label.crisis.index]
         if exceeds(.crisis) {
             risk.tier = exceeds(.imminent) ? .imminent : exceeds(.high) ? .high : .crisis
             risk.categories = categories.map { RiskCategory.allCases[$0] }
@@ -76,12 +77,12 @@ public struct CrisisClassifier: Sendable {
         return risk
     }
 
-    /// Prefix of the pattern ids of what counts only while the stored level is 1 or more.
+    /// Prefix of the pattern ids of danger that counts only while the stored level is 1 or more.
     static let followUpPrefix = "\(patternPrefix)after_concern."
 
     private static func followUpID(_ category: RiskCategory) -> String { "\(followUpPrefix)\(category.rawValue)" }
 
-    /// What the model finds only while the stored level is 1 or more, as follow-ups for `SafetyFusion`.
+    /// The follow-ups for `SafetyFusion` of danger that counts only while the stored level is 1 or more.
     static let followUps: [CrisisGrammar.FollowUp] = RiskCategory.allCases.map { category in
         CrisisGrammar.FollowUp(
             id: followUpID(category), language: "", category: category, tierAtConcern: .crisis, tierAtCrisis: .crisis, answer: nil,

@@ -1,26 +1,26 @@
 import Foundation
 
 extension MessageEncoder {
-    /// Whether danger is open, so that this encoder has to read a message: a concern or more was found, or the previous model's probability of a
-    /// crisis does not rule danger out.
+    /// Whether this encoder has to read a message for danger: a concern or more was found, or the previous model's probability of a crisis does not rule
+    /// danger out.
     func isDangerOpen(after risk: RiskAssessment, probability: Float) -> Bool {
         risk.tier >= .concern || probability >= limits.lowestScore
     }
 
-    /// Whether danger, or the domain of a message that was read at once, is open after the previous encoder, so that this one has to read it.
+    /// Whether this encoder has to read a message after the previous one: danger is open, or the domain of a message that was read at once.
     func isOpen(_ previous: EncoderReading, grammar: RiskAssessment) -> Bool {
         isDangerOpen(after: grammar, probability: previous.crisisProbability)
             || previous.whole.map { previous.encoder.domainProbability($0) < limits.sureDomain } ?? false
     }
 
-    /// Whether a message so little resembles a crisis that a hit of the grammar may be lowered.
+    /// Whether the probability of a crisis is so low that a hit of the grammar may be lowered.
     func isCalm(_ probabilities: [Float]) -> Bool { probabilities[MessageEncoder.crisis] < limits.lowestConfirmed }
 
-    /// The place of the output for a crisis.
-    static let crisis = CrisisClassifier.Label.allCases.firstIndex(of: .crisis) ?? 0
+    /// The index of the output for a crisis.
+    static let crisis = CrisisClassifier.Label.crisis.index
 
-    /// The risk by the encoder, with that of the grammar. With `mayLower` (`isCalm`, all was read, and not `CrisisDetector.isFinal`) a hit of the
-    /// grammar at tier 2 is lowered to a concern.
+    /// The risk by the encoder and the grammar. With `mayLower` a tier 2 that only the grammar finds is lowered to a concern. The caller sets it when all
+    /// of the message was read, `isCalm` is true, and `CrisisDetector.isFinal` is false.
     func risk(_ probabilities: [Float], grammar: RiskAssessment, mayLower: Bool) -> RiskAssessment {
         let risk = CrisisClassifier.assess(probabilities, outputs: Array(outputs.prefix(CrisisClassifier.outputNames.count)))
         guard mayLower, grammar.tier == .crisis, risk.tier < .crisis else { return grammar.merged(with: risk) }
@@ -30,8 +30,8 @@ extension MessageEncoder {
         return lowered
     }
 
-    /// In the order of `CrisisClassifier.outputNames`. `previous`: by the previous model. It has a share in what is a crisis, because each knows
-    /// crises that the other misses. The linear model names categories better.
+    /// The probabilities by this encoder, in the order of `CrisisClassifier.outputNames`. `previous` are those of the previous model. They count beside
+    /// the encoder's for a crisis, because each model finds crises that the other misses, and alone for categories, which the linear model names better.
     func probabilities(_ passages: [Passage], previous: [Float]) -> [Float] {
         outputs.prefix(CrisisClassifier.outputNames.count).enumerated().map { index, output in
             guard RiskCategory(rawValue: output.name) == nil else { return previous[index] }
