@@ -20,9 +20,9 @@ extension MessageAssessor {
         return assessFully(message, &passages)
     }
 
-    /// The assessment by the encoders with the grammar and the terms; `first` is that of `assess`. For a queue of its own: a message of 25 words
-    /// takes about as long as ten times `assess`, one that is read in several passages or by the large encoder a multiple. `usesLargeEncoder` is
-    /// asked when the large encoder is to read the message, too.
+    /// The assessment by the encoders with the grammar and the terms. `first` is the result of `assess`. Takes about ten times as long as `assess` for a
+    /// message of 25 words, and a multiple when the message is read in several passages or by the large encoder. `usesLargeEncoder` is called when the
+    /// large encoder has to read the message, too.
     public func encode(
         _ message: String, _ first: MessageAssessment, usesLargeEncoder: () -> Bool = { true }
     ) -> MessageAssessment {
@@ -30,14 +30,14 @@ extension MessageAssessor {
         return encode(message, first, &passages, usesLargeEncoder: usesLargeEncoder)
     }
 
-    /// The scores of domains that `assessFully` gives, by assessors that differ in their domains alone: each encoder reads the message once,
-    /// and for each of them the most dangerous sentences of a long one.
+    /// The scores of domains by `assessFully` of several assessors that differ only in their domains. Each encoder reads the message once for all of
+    /// them, except the most dangerous sentences of a long message, which it reads once for each.
     static func domains(_ message: String, by assessors: [MessageAssessor]) -> [DomainScores] {
         var passages = EncodedPassages()
         return assessors.map { $0.assessFully(message, &passages).domains }
     }
 
-    /// What each encoder has read of a message's forms.
+    /// The passages of a message's forms that each encoder has read.
     private struct EncodedPassages {
         var small: [MessageEncoder.Passages]?
         var large: [MessageEncoder.Passages]?
@@ -53,7 +53,7 @@ extension MessageAssessor {
     ) -> MessageAssessment {
         guard encodingNeed(first) != nil else { return first }
         var found = search(message)
-        // The grammar reads all. An encoder, which knows words by what people say, would take names for it.
+        // Only the grammar reads names of JSON members: an encoder would take them for words of a person.
         if let text = message.withoutJSONNames {
             found.forms = search(text).forms
             guard found.forms[0].tokens.count >= Self.fewestWords else { return first }
@@ -62,13 +62,13 @@ extension MessageAssessor {
         let features = features(of: found)
         let readings = readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
         guard let last = readings.last else { return first }
-        // The letters of an obfuscated word are noise. A form of two words says nothing.
+        // The last form decides, in which obfuscated words are restored, unless it has too few words.
         let deciding = found.forms.lastIndex { $0.tokens.count >= Self.fewestWords } ?? 0
-        // What either encoder takes for danger stands: each knows plain statements that the other does not.
+        // Danger that one of the encoders finds stands: each knows plain statements that the other does not.
         let mayLower =
             readings.allSatisfy { $0.isCalm && $0.isComplete } && !detector.isFinal(found.risk) && deciding == found.forms.count - 1
         var risk = last.encoder.risk(last.probabilities[deciding], grammar: found.risk, mayLower: mayLower)
-        // What the last model alone takes for calm stays in the judge's grey zone.
+        // The highest score of all models, so that a message that only the last one takes for calm stays in the judge's grey zone.
         let scores = readings.map { $0.probabilities[deciding][MessageEncoder.crisis] }
         risk.score = ([risk.score, first.risk.score].compactMap(\.self) + scores).max()
         return MessageAssessment(risk: risk, domains: domains(readings, found, features[0]) ?? first.domains)
@@ -79,8 +79,8 @@ extension MessageAssessor {
         return readings(found, features, &passages, usesLargeEncoder: usesLargeEncoder)
     }
 
-    /// That of the small encoder, and that of the large one where the small one leaves danger or the domain open. Empty without encoders, or when the
-    /// small one's scores are not numbers; without that of the large one when those are not.
+    /// The reading by the small encoder, and the one by the large encoder where the small one leaves danger or the domain open. A reading whose scores are
+    /// not numbers is left out, and the one after it. Empty without encoders.
     private func readings(
         _ found: Found, _ features: [MessageFeatures], _ passages: inout EncodedPassages, usesLargeEncoder: () -> Bool
     ) -> [EncoderReading] {
@@ -107,10 +107,10 @@ extension MessageAssessor {
         return [small, large]
     }
 
-    /// Words before and behind a peak that count as of its sentence, of which some texts mark no end.
+    /// The most words before and after a peak that count as its sentence, because some texts have no punctuation.
     private static let sentenceReach = 16
 
-    /// By the last encoder that read the message at once, with those before it; nil without one.
+    /// The scores of domains by the last encoder that read the message at once, and the models before it; nil when none did.
     private func domains(_ readings: [EncoderReading], _ found: Found, _ features: MessageFeatures) -> DomainScores? {
         var previous = domainClassifier?.logits(features)
         var result: DomainScores?

@@ -26,7 +26,8 @@ public struct MessageAssessor: Sendable {
         lexicon = builder.build()
     }
 
-    /// Never fails. Of a message over `NormalisedMessage.scalarLimit` scalars only the first and the last half of that limit count.
+    /// The first assessment, without the encoders. Of a message over `NormalisedMessage.scalarLimit` scalars only the first and the last half of that
+    /// limit count.
     public func assess(_ message: String) -> MessageAssessment {
         let found = search(message)
         guard classifier != nil || domainClassifier != nil else { return MessageAssessment(risk: found.risk, domains: found.domains) }
@@ -37,7 +38,7 @@ public struct MessageAssessor: Sendable {
             domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
     }
 
-    /// The risk of what `assess` leaves out of a message over the limit, which no turn has, but a rejected request may. nil when it leaves nothing out.
+    /// The risk of the part of a message that `assess` leaves out; nil when it leaves out nothing. Only rejected requests have such messages.
     public func omittedRisk(of message: String) -> RiskAssessment? {
         let risks = NormalisedMessage.omittedParts(of: message).map { assess($0).risk }
         return risks.dropFirst().reduce(risks.first) { $0?.merged(with: $1) }
@@ -49,24 +50,25 @@ public struct MessageAssessor: Sendable {
         return words.words(words.tokens.indices).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.
-    /// Training uses the same analysis as the server.
+    /// The grammar's risk, the terms' scores, and the features of each form of a message: plain and, where it differs, deobfuscated. Training uses the
+    /// same analysis as the server.
     public func analyse(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, features: [MessageFeatures]) {
         let found = search(message)
         return (found.risk, found.domains, features(of: found))
     }
 
-    /// A message with fewer words is judged by the grammar alone: "tonight" is an answer, and by itself no sign of danger.
+    /// A message with fewer words is assessed by the grammar alone: "tonight" is an answer, and by itself no sign of danger.
     static let fewestWords = 3
 
     typealias Found = (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence])
 
-    /// At least one: that of the plain form.
+    /// The features of each form. The plain form is first.
     func features(of found: Found) -> [MessageFeatures] {
         let findings = found.risk.patterns + found.domains.findings
         return found.forms.map { MessageFeatures($0, concepts: concepts, findings: findings) }
     }
 
+    /// The grammar's risk, the terms' scores, and the forms of a message: plain and, where it differs, deobfuscated.
     func search(_ message: String) -> Found {
         let normalised = NormalisedMessage(message)
         let plain = lexicon.annotate(normalised.plain)

@@ -1,11 +1,11 @@
-/// A transformer that assesses a message from the order of its words, where the grammar, the terms and the linear models see few words at a time:
-/// for danger (`MessageEncoder+risk`) and for the domain (`MessageEncoder+domains`). One reading serves both. It takes milliseconds of a
-/// processor, so it does not run on an event loop.
+/// A transformer that assesses a message for danger (`MessageEncoder+risk`) and for its domain (`MessageEncoder+domains`) in one reading. It knows the order
+/// of all words, while the grammar, the terms and the linear models know few words at a time. It takes milliseconds of a processor, so it must not run on
+/// an event loop.
 ///
 /// There are two stages: a small encoder, whose previous model is the linear one, and a large encoder, whose previous model is the small one. The
 /// large one reads only the messages in which the small one leaves danger or the domain open.
 public struct MessageEncoder: Sendable {
-    /// Calibrated by `train.py`, but for those weights and thresholds that it has as constants or options.
+    /// The weights and thresholds of the file. `train.py` calibrates them or has them as constants or options.
     struct Limits: Sendable, Equatable {
         /// Minimum probability of a crisis, by the previous model, at which danger is open in a message without a card.
         var lowestScore: Float
@@ -30,35 +30,37 @@ public struct MessageEncoder: Sendable {
         var peak: Range<Int>
     }
 
-    /// What was read of one form of a message.
+    /// The parts of one form of a message that were read.
     struct Passages: Sendable {
         /// At least one.
         var parts: [Passage]
-        /// No word of the message is in none of the parts.
+        /// Whether each word of the message is in one of the parts.
         var areComplete: Bool
 
-        /// The message, where it was read at once, so that no other passage tells more.
+        /// The only part, when it is the whole message; nil otherwise.
         var whole: Passage? { areComplete && parts.count == 1 ? parts[0] : nil }
     }
 
     /// The names of all outputs, in the order of the file.
     static let outputNames = CrisisClassifier.outputNames + DomainClassifier.outputNames
 
-    /// Words that are encoded together, how many of them two passages share where all of a message is read, and how many stand before the window
-    /// that the linear model found most dangerous.
+    /// Words that are encoded together.
     private static let passageLength = 80
+    /// Words that two neighbouring passages share when all of a message is read.
     private static let sharedWords = 32
+    /// Words of a passage before the window that the linear model found most dangerous.
     private static let wordsBefore = 24
-    /// Taken from the small encoder's scores of messages of more words, of which many harmless ones mention danger somewhere (`train.py` does the
-    /// same). The large one takes no more of them for danger than of short ones.
+    /// Subtracted from the small encoder's scores of long messages, because many harmless ones mention danger somewhere (`train.py` does the same). The
+    /// large encoder needs no such correction.
     private static let longHandicap: Float = 0.5
+    /// A long message has more words.
     private static let longMessage = 48
-    /// Most passages of a message.
+    /// The most passages of a message.
     private static let maximumPassages = 3
 
     let limits: Limits
     let outputs: [LinearClassifier.Output]
-    /// The end of the file.
+    /// The checksum at the end of the file.
     public let checksum: [UInt8]
     private let encoder: TextEncoder
     private let longHandicap: Float
@@ -82,8 +84,8 @@ public struct MessageEncoder: Sendable {
         longHandicap = previous == nil ? Self.longHandicap : 0
     }
 
-    /// A short message whole; all of one that fits into `maximumPassages`; of a longer one what surrounds its most dangerous windows of the linear
-    /// model. `linearWindows`: their first words, the most dangerous first.
+    /// Reads a message: as a whole when it is short, in up to `maximumPassages` that cover it when they suffice, else around the windows that the linear
+    /// model found most dangerous. `linearWindows` are the first words of these windows, the most dangerous first.
     func passages(_ words: TokenSequence, linearWindows: [Int]) -> Passages {
         let count = words.tokens.count
         guard count > MessageEncoder.passageLength else { return passages(words, [0..<count], areComplete: true) }
@@ -91,7 +93,7 @@ public struct MessageEncoder: Sendable {
         return passages(words, starts.map { $0..<($0 + MessageEncoder.passageLength) }, areComplete: areComplete)
     }
 
-    /// Those of the message's words in `ranges`.
+    /// Reads the words in `ranges`.
     func passages(_ words: TokenSequence, _ ranges: [Range<Int>], areComplete: Bool) -> Passages {
         let isLong = ranges.reduce(0) { $0 + $1.count } > MessageEncoder.longMessage
         return Passages(parts: ranges.flatMap { parts(words, $0, handicap: isLong ? longHandicap : 0) }, areComplete: areComplete)
@@ -111,7 +113,7 @@ public struct MessageEncoder: Sendable {
         return (starts, false)
     }
 
-    /// In parts where the words have more pieces than the encoder has positions. It encodes at least one word at a time.
+    /// Reads the words of `range`, in several parts when they have more pieces than the encoder has positions. A part has at least one word.
     private func parts(_ words: TokenSequence, _ range: Range<Int>, handicap: Float) -> [Passage] {
         var parts: [Passage] = []
         var rest = encoder.spelling(Array(words.words(range)))[...]
@@ -127,6 +129,6 @@ public struct MessageEncoder: Sendable {
 }
 
 extension TokenSequence {
-    /// The UTF-8 of folded words.
+    /// The folded words in a range, as UTF-8.
     func words(_ range: Range<Int>) -> some Sequence<ArraySlice<UInt8>> { tokens[range].lazy.map { bytes[$0.bytes] } }
 }
