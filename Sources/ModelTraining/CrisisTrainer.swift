@@ -118,13 +118,7 @@ public struct CrisisTrainer {
         let scores = trainer.outOfFold(folds(.briefs))
         let calibrated = calibrated(scores)
         let model = trainer.fit(Array(trainer.examples.indices))
-        let outputs = zip(model.outputs, calibrated).map { trained, calibrated in
-            var output = calibrated
-            output.scale = trained.scale
-            output.bias = trained.bias
-            return output
-        }
-        return (model.replacing(outputs), merged(scores, calibrated))
+        return (model.calibrated(by: calibrated), merged(scores, calibrated))
     }
 
     /// For each row the probability of a crisis by a model that has not seen its brief.

@@ -51,14 +51,7 @@ public struct DomainTrainer {
         let threshold = DomainTrainer.threshold(rows, decisions())
         outputs = outputs.map { $0.threshold(threshold) }
         let trained = trainer.fit(Array(trainer.examples.indices))
-        let model = trained.replacing(
-            zip(trained.outputs, outputs).map { trained, calibrated in
-                var output = calibrated
-                output.scale = trained.scale
-                output.bias = trained.bias
-                return output
-            })
-        return (model, DomainEvaluation(rows, decisions()))
+        return (trained.calibrated(by: outputs), DomainEvaluation(rows, decisions()))
     }
 
     /// What a message's first assessment finds, by a model that has not seen its fold: the linear model's calibrated scores and the terms'.

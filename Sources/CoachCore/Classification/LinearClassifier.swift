@@ -52,8 +52,16 @@ public struct LinearClassifier: Sendable, Equatable {
         self.rows = rows
     }
 
-    /// The same weights with other scales and thresholds.
-    public func replacing(_ outputs: [Output]) -> LinearClassifier { LinearClassifier(outputs: outputs, rows: rows) }
+    /// The same classifier with the calibration and the thresholds of `outputs`. Its scales and biases stay, because they belong to its weights.
+    public func calibrated(by outputs: [Output]) -> LinearClassifier {
+        let outputs = zip(self.outputs, outputs).map { trained, calibrated in
+            var output = calibrated
+            output.scale = trained.scale
+            output.bias = trained.bias
+            return output
+        }
+        return LinearClassifier(outputs: outputs, rows: rows)
+    }
 
     func weight(bucket: Int, output: Int) -> Int8 { rows[bucket][output] }
 

@@ -31,7 +31,7 @@ struct TrainCommand: ParsableCommand {
         if let domains { return try write(files.domainTrainer(own: own(domains), seed: options.seed), root) }
         let trainer = files.trainer(seed: options.seed)
         let (trained, risks) = trainer.train()
-        let model = inactive ? trained.replacing(trained.outputs.map(\.inactive)) : trained
+        let model = inactive ? trained.calibrated(by: trained.outputs.map(\.inactive)) : trained
         try Data(model.file).write(to: root.appendingPathComponent(TrainingFiles.model), options: .atomic)
         let evaluations = [true, false].map { isPlain in CrisisEvaluation(trainer.rows, risks) { $0.isPlain == isPlain } }
         Console.writeLine(

@@ -42,7 +42,7 @@ struct ClassifierTests {
         let model = try LinearClassifier(file: Checkout.data(file), named: file)
         var outputs = model.outputs
         outputs[0].name = "weather"
-        #expect(throws: ConfigurationRejected.self) { try CrisisClassifier(model.replacing(outputs), file: file) }
+        #expect(throws: ConfigurationRejected.self) { try CrisisClassifier(model.calibrated(by: outputs), file: file) }
     }
 
     @Test("danger keeps its score at the start, in the middle and at the end of a long message")
