@@ -24,7 +24,7 @@ public struct DomainTrainer {
         terms = analyses.map(\.domains)
         folds =
             own.isEmpty
-            ? product.map { TrainingRow.retold[$0.file] ?? $0.file } : product.map { _ in "" } + own.indices.map { "own \($0 % 5)" }
+            ? product.map { TrainingRow.brief(ofFile: $0.file) } : product.map { _ in "" } + own.indices.map { "own \($0 % 5)" }
         let names = DomainClassifier.outputNames
         let examples = all.indices.map { index -> ClassifierTrainer.Example in
             let label = all[index].domain?.rawValue ?? DomainClassifier.none

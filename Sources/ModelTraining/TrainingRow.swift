@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// A labelled message of `domains/safety/rows/`, with its cell of the grid that the rows were planned by.
+/// A labelled message of `domains/safety/rows/`. The rows were planned by a grid of categories, forms and languages.
 public struct TrainingRow: Sendable {
     public enum Label: String, Sendable {
         case crisis, distress
@@ -11,12 +11,14 @@ public struct TrainingRow: Sendable {
     public var text: String
     public var label: Label
     public var tier: Int
-    /// nil for "none".
+    /// nil for a row without danger, or without a category.
     public var category: RiskCategory?
+    /// The kind of message: `ordinary`, or one of the forms of danger or of resemblance to it.
     public var form: String
+    /// The kind of person who writes.
     public var voice: String
     public var language: String
-    /// Minimal pairs share it, within their file.
+    /// The rows of a minimal pair have the same value and file.
     public var pair: String?
     public var file: String
 
@@ -42,20 +44,23 @@ public struct TrainingRow: Sendable {
         self.file = file
     }
 
-    /// Whether people would put it so; in other rows the danger is in one odd detail.
+    /// False for rows in which the danger is in one unusual detail, as few people write it.
     public var isPlain: Bool { file.contains(TrainingRow.plain) }
 
     static let plain = "plain"
 
-    /// The files whose rows are left out together: some retell the ideas of others in other languages.
-    var brief: String { TrainingRow.retold[file] ?? file }
+    /// The brief by which the row was written. Its rows are left out together.
+    var brief: String { TrainingRow.brief(ofFile: file) }
 
-    static let retold = [
+    /// The name of the file, or of the file whose ideas it has in other languages.
+    static func brief(ofFile file: String) -> String { translations[file] ?? file }
+
+    private static let translations = [
         "05-spanish.jsonl": "06-short-and-messy.jsonl", "07-long-and-embedded.jsonl": "06-short-and-messy.jsonl",
         "08-german-french-portuguese.jsonl": "06-short-and-messy.jsonl", "d5-languages.jsonl": "d1-clear.jsonl",
     ]
 
-    /// Category, form and language.
+    /// The cell of the grid: category, form and language.
     public var cell: String { "\(category?.rawValue ?? "none") \(form) \(language)" }
 
     /// The rows of files in JSON Lines, in the order of file names. A line that is not a row is a finding "file:line".
@@ -63,7 +68,7 @@ public struct TrainingRow: Sendable {
         JSONLines.parse(files) { TrainingRow(json: $0, file: $1) }
     }
 
-    /// A message about a coaching domain is a calm, ordinary one. `line`: of its file, from 0; neighbours count as one voice.
+    /// A row of a domain, as a calm and ordinary message. `line` is its line in the file, from 0. Neighbouring lines count as one voice.
     public init(_ row: DomainRow, line: Int) {
         text = row.text
         label = .calm
@@ -78,6 +83,6 @@ public struct TrainingRow: Sendable {
 
     /// The form of messages that resemble no danger.
     public static let ordinary = "ordinary"
-    /// Rows of a domain file that are left out together where voices are.
+    /// The number of neighbouring lines of a domain file that count as one voice.
     private static let neighbours = 20
 }
