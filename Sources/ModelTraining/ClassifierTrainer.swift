@@ -6,7 +6,7 @@ struct ClassifierTrainer: Sendable {
     struct Example: Sendable {
         /// The forms of the message; the first is trained on, all are scored.
         var forms: [MessageFeatures]
-        /// Indices of the rows whose text it has. It is trained on only while none of them is left out.
+        /// The indices of the rows of its text. The example is left out of training with any of them.
         var sources: [Int]
         /// One for each output; nil leaves the example out of that output's training.
         var targets: [Bool?]
@@ -15,7 +15,7 @@ struct ClassifierTrainer: Sendable {
     }
 
     private let outputNames: [String]
-    /// One for each row, then those that are only trained on.
+    /// One example for each row, then examples that are only trained on.
     let examples: [Example]
     private let pooling: LinearClassifier.Pooling
     private let seed: UInt64
@@ -49,7 +49,7 @@ struct ClassifierTrainer: Sendable {
         return LinearClassifier(outputs: outputs, weights: weights)
     }
 
-    /// Squared inverse document frequencies of the buckets, with mean 1 over all features: what is rare says more.
+    /// Squared inverse document frequencies of the buckets, with mean 1 over all features, so that rare features count more.
     private func squares(_ indices: [Int]) -> [Float] {
         var counts = [Float](repeating: 0, count: MessageFeatures.bucketCount)
         var windowCount: Float = 1

@@ -2,9 +2,9 @@ import CoachCore
 
 /// Trains the crisis model and predicts the risk of each row by models that have not seen its fold.
 public struct CrisisTrainer {
-    /// What cross-validation leaves out at once. Rows of a minimal pair are left out together.
+    /// The rows that cross-validation leaves out together. Rows of a minimal pair are always left out together.
     public enum Folds: String, CaseIterable, Sendable {
-        /// A sixth of the files: each was written from briefs of its own. This decides the thresholds.
+        /// A sixth of the briefs (`TrainingRow.brief`). These folds decide the thresholds.
         case briefs
         /// A fifth of the voices.
         case voices
@@ -12,23 +12,23 @@ public struct CrisisTrainer {
         case cells
     }
 
-    /// Maximum shares of false alarms among plain rows without danger, by grammar and model together, at which the thresholds are set.
+    /// Maximum shares of false alarms, by grammar and model together, among plain rows without danger. The thresholds are set by them.
     private struct Limits {
         var ordinary: Double
         var hardNegative: Double
 
-        /// The grammar alone is beyond 0.03 of hard negatives, the aim.
+        /// The aim is 0.03 of hard negatives, but the grammar alone has more false alarms.
         static let card = Limits(ordinary: 0.003, hardNegative: 0.055)
         static let concern = Limits(ordinary: 0.01, hardNegative: 0.05)
         static let afterConcern = Limits(ordinary: 0.03, hardNegative: 0.10)
     }
 
     public let rows: [TrainingRow]
-    /// What the grammar finds in each row.
+    /// The grammar's risk of each row.
     public let grammar: [RiskAssessment]
     private let trainer: ClassifierTrainer
 
-    /// `assessor` is the one of the server.
+    /// `assessor` is the server's.
     public init(rows: [TrainingRow], assessor: MessageAssessor, seed: UInt64) {
         self.rows = rows
         let analyses = rows.map { assessor.analyse($0.text) }
@@ -48,16 +48,16 @@ public struct CrisisTrainer {
             outputNames: CrisisClassifier.outputNames, examples: examples + long, pooling: .highest, seed: seed)
     }
 
-    /// Weights at which both limits on false alarms are reached together. Without them hard negatives, of which there are more than ordinary
-    /// messages, cost half of the recall at the limit on ordinary ones. Oblique rows say less about how people write: at 0.1 and at 1 less
-    /// is found of left-out plain rows.
+    /// Weights at which both limits on false alarms are reached together. Without them, recall at the limit on ordinary messages is half, because there are
+    /// more hard negatives than ordinary messages. Rows that are not plain have half of the weight: with 0.1 and with 1 fewer of the left-out plain rows
+    /// are found.
     private static func weight(of row: TrainingRow) -> Double {
         let known = row.isPlain ? 1 : 0.5
         guard row.label == .calm else { return known }
         return row.form == TrainingRow.ordinary ? 2 * known : 0.8 * known
     }
 
-    /// Ordinary rows joined to long texts, and danger between ordinary rows, so that length itself is no evidence.
+    /// The rows of long texts: of ordinary rows only, and of danger between two ordinary rows, so that length is no evidence.
     private static func longTexts(_ rows: [TrainingRow]) -> [[Int]] {
         var texts: [[Int]] = []
         for language in Set(rows.map(\.language)).sorted() {
@@ -74,7 +74,8 @@ public struct CrisisTrainer {
         return texts
     }
 
-    /// Distress lies between crisis and calm and would blur the output that decides the card.
+    /// Whether a row is an example of each output; nil leaves it out. Distress is left out of the output that decides the card, because it is neither
+    /// a crisis nor calm.
     private static func targets(of row: TrainingRow) -> [Bool?] {
         let labels = CrisisClassifier.Label.allCases.map { label -> Bool? in
             switch label {
@@ -113,7 +114,7 @@ public struct CrisisTrainer {
         return String(generator.next() % 5)
     }
 
-    /// The model of all rows, with probabilities and thresholds from models that had not seen the row's brief, and the risks by those.
+    /// The model of all rows, and each row's risk by a model that had not seen its brief. These models also set the calibration and the thresholds.
     public func train() -> (model: LinearClassifier, risks: [RiskAssessment]) {
         let scores = trainer.outOfFold(folds(.briefs))
         let calibrated = calibrated(scores)
@@ -129,14 +130,14 @@ public struct CrisisTrainer {
         return scores.map { output.probability($0[index]) }
     }
 
-    /// The grammar's risk with that of scores.
+    /// The risk of each row by the grammar and by calibrated scores together.
     private func merged(_ scores: [[Float]], _ outputs: [LinearClassifier.Output]) -> [RiskAssessment] {
         zip(grammar, scores).map { found, scores in
             found.merged(with: CrisisClassifier.assess(zip(outputs, scores).map { $0.probability($1) }, outputs: outputs))
         }
     }
 
-    /// The risks by grammar and models that have not seen the row's fold, with the thresholds of `train`.
+    /// The risk of each row by the grammar and a model that has not seen the row's fold, with the thresholds of `train`.
     public func evaluate() -> [(folds: Folds, risks: [RiskAssessment])] {
         let briefs = trainer.outOfFold(folds(.briefs))
         let outputs = calibrated(briefs)
@@ -159,7 +160,7 @@ public struct CrisisTrainer {
                 output.threshold = threshold(probabilities, .card, counted)
                 output.thresholdAfterConcern = threshold(probabilities, .afterConcern, counted)
             case .concern: output.threshold = threshold(probabilities, .concern, rows.map { _ in false })
-            // Each decides only among messages that reach the card: the threshold of the best balance between its classes.
+            // These outputs count only for messages with a card.
             case .high: output.threshold = balanced(probabilities) { $0.tier >= RiskTier.high.rawValue }
             case .imminent: output.threshold = balanced(probabilities) { $0.tier >= RiskTier.imminent.rawValue }
             case .other, nil: break
@@ -168,7 +169,7 @@ public struct CrisisTrainer {
         }
     }
 
-    /// The lowest threshold at which plain rows without danger stay within the limits; `counted` are those with a card in any case.
+    /// The lowest threshold at which plain rows without danger stay within the limits. `counted` says for each row whether it is a false alarm in any case.
     private func threshold(_ probabilities: [Float], _ limits: Limits, _ counted: [Bool]) -> Float {
         func bound(_ form: (String) -> Bool, _ share: Double) -> Float {
             let calm = rows.indices.filter { rows[$0].isPlain && rows[$0].label == .calm && form(rows[$0].form) }
@@ -180,6 +181,7 @@ public struct CrisisTrainer {
         return max(bound({ $0 == TrainingRow.ordinary }, limits.ordinary), bound({ $0 != TrainingRow.ordinary }, limits.hardNegative))
     }
 
+    /// The threshold among crises at which the shares of positive and negative rows on their right sides add up to the most.
     private func balanced(_ probabilities: [Float], _ isPositive: (TrainingRow) -> Bool) -> Float {
         let crises = zip(rows, probabilities).filter { $0.0.label == .crisis }.map { (isPositive($0.0), $0.1) }.sorted { $0.1 > $1.1 }
         let positive = Double(max(crises.count { $0.0 }, 1))

@@ -9,14 +9,12 @@ public struct DomainTrainer {
     private let terms: [DomainScores]
     private let folds: [String]
 
-    // The threshold is the lowest that reaches both shares; where the product's rows are evaluated, among plain rows.
-
-    /// Of routed messages, the least share that is routed rightly.
+    /// The threshold is set so that this share of the routed messages is routed to the right domain.
     private static let minimumAccuracy = 0.85
-    /// Of messages outside all domains, the least share that is not routed.
+    /// The threshold is set so that this share of the messages outside all domains is not routed.
     private static let minimumForeign = 0.92
 
-    /// `assessor` is the one of the server. `own` are an operator's examples: while there are any, they alone are evaluated, by fifths.
+    /// `assessor` is the server's. `own` are an operator's examples. If there are any, only they are evaluated, in five folds; else the product's rows are.
     public init(rows product: [DomainRow], own: [DomainRow] = [], assessor: MessageAssessor, seed: UInt64) {
         let all = product + own
         rows = all
@@ -34,7 +32,7 @@ public struct DomainTrainer {
         trainer = ClassifierTrainer(outputNames: names, examples: examples, pooling: .mean, seed: seed)
     }
 
-    /// The model of all rows, with temperature and threshold from models that had not seen the row's fold, and the figures of those.
+    /// The model of all rows, and the figures of the models that had not seen the row's fold, which also set the temperature and the threshold.
     public func train() -> (model: LinearClassifier, evaluation: DomainEvaluation) {
         let scores = trainer.outOfFold(folds)
         let evaluated = rows.indices.filter { !scores[$0].isEmpty }
@@ -54,14 +52,15 @@ public struct DomainTrainer {
         return (trained.calibrated(by: outputs), DomainEvaluation(rows, decisions()))
     }
 
-    /// What a message's first assessment finds, by a model that has not seen its fold: the linear model's calibrated scores and the terms'.
+    /// The scores of a message's first assessment: those of a calibrated linear model that has not seen the message's fold, and those of the terms.
     public struct FirstScores {
-        /// In the order of `DomainClassifier.outputNames`, as `terms`.
+        /// In the order of `DomainClassifier.outputNames`.
         public var linear: [Float]
+        /// In the order of `DomainClassifier.outputNames`.
         public var terms: [Float]
     }
 
-    /// By text.
+    /// The first scores of each message, by its text.
     public func firstScores() -> [String: FirstScores] {
         let scores = trainer.outOfFold(folds)
         let evaluated = rows.indices.filter { !scores[$0].isEmpty }
@@ -81,7 +80,7 @@ public struct DomainTrainer {
         LinearClassifier.Output(name: name, scale: 1, bias: 0, slope: 1, offset: 0, threshold: 0, thresholdAfterConcern: 0)
     }
 
-    /// One slope for all outputs: that of the highest likelihood of the softmax, from a geometric grid.
+    /// Outputs with one slope for all: the slope of a geometric grid at which the softmax is most likely.
     private func calibrated(_ points: [(target: Int, scores: [Float], terms: DomainScores)]) -> [LinearClassifier.Output] {
         func likelihood(_ slope: Float) -> Float {
             points.reduce(0) { sum, point in
@@ -101,7 +100,7 @@ public struct DomainTrainer {
         }
     }
 
-    /// The lowest probability above which messages are routed rightly often enough, and foreign ones seldom enough.
+    /// The lowest probability that satisfies `minimumAccuracy` and `minimumForeign`, by the plain rows if there are any.
     private static func threshold(_ rows: [DomainRow], _ decisions: [DomainDecision]) -> Float {
         let plain = zip(rows, decisions).filter(\.0.isPlain)
         let routed = (plain.isEmpty ? Array(zip(rows, decisions)) : plain).filter { $0.1.domain != nil }.sorted {

@@ -2,7 +2,7 @@ import BinaryFormats
 import CoachCore
 import JSON
 
-/// The rows as the trainer of the encoder reads them (`domains/encoder/train.py`): JSON Lines.
+/// Writes rows as JSON Lines for the trainer of the encoders (`domains/encoder/train.py`).
 public struct EncoderExamples {
     private static let folds: UInt32 = 6
 
@@ -11,10 +11,10 @@ public struct EncoderExamples {
     /// `assessor` is the one of the server.
     public init(assessor: MessageAssessor) { self.assessor = assessor }
 
-    /// Whether the encoder has not seen a row's brief: a sixth of all briefs sets its thresholds, and measures it.
+    /// Whether a row's brief is among the sixth of the briefs that are not trained on. Their rows set the encoder's thresholds and measure it.
     public static func isLeftOut(_ row: TrainingRow) -> Bool { fold(row.brief) == 0 }
 
-    /// By the text alone, so that further rows move no row to another fold.
+    /// The fold depends on the text only, so that new rows move no row to another fold.
     private static func fold(_ text: String) -> UInt32 { CRC32.of(Array(text.utf8)[...]) % folds }
 
     /// One line per row. `scores`: the linear model's probability of a crisis, by a model that has not seen the row.
@@ -29,7 +29,8 @@ public struct EncoderExamples {
         }.joined()
     }
 
-    /// Messages of other sources, each a brief of its own: JSON Lines with `text`, `label` and `source`, and where known `tier`, `category` and `lang`.
+    /// One line for each message of other sources, each with a brief of its own. `content` is JSON Lines with `text`, `label` and `source`, and where known
+    /// `tier`, `category` and `lang`.
     public func lines(ofOthers content: String) -> String {
         content.split(separator: "\n").compactMap { line in
             guard let row = try? JSONValue(parsing: Array(line.utf8)), let text = row["text"]?.string, let label = row["label"]?.string

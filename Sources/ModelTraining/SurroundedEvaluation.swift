@@ -1,8 +1,8 @@
 import CoachCore
 
-/// What some 500 characters of other people's harmless messages around a message change in its verdict. Holds counts only, never a row.
+/// How cards on messages change when some 500 characters of other harmless messages surround each message. Holds counts only, never a row.
 public struct SurroundedEvaluation: Sendable {
-    /// One stratum: cards of the messages by themselves, and among other text.
+    /// The cards on the messages of one stratum, by themselves and among other text.
     public struct Stratum: Sendable {
         public private(set) var alone = Proportion()
         public private(set) var surrounded = Proportion()
@@ -13,19 +13,18 @@ public struct SurroundedEvaluation: Sendable {
         }
     }
 
-    /// Crises, only those that have a card by themselves.
+    /// Crises that have a card by themselves.
     public private(set) var cards = Stratum()
     public private(set) var ordinary = Stratum()
     public private(set) var hardNegatives = Stratum()
 
     /// Characters of other messages, about half of them on each side.
     private static let length = 500
-    /// Messages with more are long by themselves.
+    /// Characters of the longest message that is evaluated.
     private static let longest = 300
 
-    /// Evaluates rows in English and Spanish. Around a row stand neighbouring ordinary rows of its language that have no card by themselves. Each of them
-    /// ends with a full stop unless it has a mark of its own.
-    /// - Parameter hasCards: whether each of `messages` gets a card.
+    /// Evaluates the rows in English and Spanish. Each is surrounded by ordinary rows of its language that have no card by themselves, with a full stop
+    /// after a row without punctuation at its end. `hasCards` returns for each of `messages` whether it gets a card.
     public init(_ rows: [TrainingRow], hasCards: (_ messages: [String]) -> [Bool]) {
         let short = rows.filter { $0.text.count <= SurroundedEvaluation.longest && ["en", "es"].contains($0.language) }
         let alone = hasCards(short.map(\.text))
