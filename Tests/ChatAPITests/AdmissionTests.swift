@@ -29,7 +29,7 @@ struct AdmissionTests {
         await #expect(throws: StoreFault.self) {
             try await admission.admitting { _ -> Void in throw StoreFault.unavailable(retryAfter: 1) }
         }
-        let isAdmitted = try await admission.admitting { refusal in refusal == nil }
+        let isAdmitted = try await admission.admitting { overload in overload == nil }
         #expect(isAdmitted)
     }
 
@@ -37,7 +37,7 @@ struct AdmissionTests {
     func shutdown() async throws {
         let admission = Admission(registry: TurnRegistry(), maximumTurns: 1)
         admission.close()
-        let isAdmitted = try await admission.admitting { refusal in refusal == nil }
+        let isAdmitted = try await admission.admitting { overload in overload == nil }
         #expect(!isAdmitted)
     }
 }

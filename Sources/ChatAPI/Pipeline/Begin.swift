@@ -2,16 +2,16 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`, in one round trip. It calls it once more when a message was rejected that is a crisis by the encoder, or by the stored safety
-    /// level that the rejection names. When the result is `begun`, the user's message is saved, with `savedTier`. Throws `failure`.
-    /// - Parameter refusal: of `Admission.admitting`.
+    /// Calls `begin_turn` in one round trip. Calls it again when it rejects a message that is a crisis by the encoder or by the stored safety level, which
+    /// comes with the rejection. When the result is `begun`, the user's message is saved with `savedTier`. Throws `failure`.
+    /// `overload` is the argument of `Admission.admitting`.
     func begin(
-        _ request: TurnRequest, _ assessment: PendingAssessment, unless refusal: GatewayError?, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: PendingAssessment, unless overload: GatewayError?, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> (result: BeginTurnResult, savedTier: RiskTier) {
         do {
             var savedTier = assessment.first.risk.tier
             let result: BeginTurnResult = try await admitted(
-                unless: refusal, orRepeated: { try await repository.repeated(http.caller, request) }
+                unless: overload, orRepeated: { try await repository.repeated(http.caller, request) }
             ) {
                 let first = try await repository.begin(http.caller, request, assessment.first)
                 guard case .rejected(let rejection, _) = first, assessment.first.risk.tier < .crisis else { return first }
@@ -31,10 +31,10 @@ extension TurnPipeline {
 
     /// The result of `begin`; when no new turn is admitted, the existing turn of a repeated request, which `repeated` looks up.
     func admitted<Result>(
-        unless refusal: GatewayError?, orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result
+        unless overload: GatewayError?, orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result
     ) async throws -> Result {
-        guard let refusal else { return try await begin() }
-        guard let known = try? await repeated() else { throw refusal }
+        guard let overload else { return try await begin() }
+        guard let known = try? await repeated() else { throw overload }
         return known
     }
 }

@@ -9,16 +9,16 @@ extension TurnPipeline {
         /// The crisis resources that are sent before the first token; nil below risk tier 2.
         var card: SafetyCard?
         var model: LanguageModel
-        /// False: the model is not called, and a fixed text is the answer.
+        /// False when a fixed text is the answer.
         var callsModel: Bool
     }
 
     /// Combines the message's assessment with the stored safety level, the conversation's domain and the user's tier. Pure, except that it
-    /// reads the current tiers. `now`: when the answer begins.
+    /// reads the current tiers. `now` is when the answer begins.
     func decide(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest, now: Date
     ) -> Decision {
-        // Read only where it matters, because it takes as long as to assess a message.
+        // The question is read only if it matters, because this takes as long as to assess a message.
         let question = coaching.fusion.hasFollowUp(assessment.risk) ? context.history.last { $0.role == .assistant }?.content : nil
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk,

@@ -72,8 +72,8 @@ extension TurnPipeline {
 
     /// As `start` of a new message, for a retry.
     private func start(_ retry: RetryRequest, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        try await admission.admitting { refusal in
-            switch try await http.trace.step("begin", { try await beginRetry(retry, unless: refusal, http) }) {
+        try await admission.admitting { overload in
+            switch try await http.trace.step("begin", { try await beginRetry(retry, unless: overload, http) }) {
             case .known(let known, _):
                 http.trace.end()
                 return TurnSubscription(turn: await attach(known), request: .repeats)
@@ -90,11 +90,11 @@ extension TurnPipeline {
 
     /// As `begin`, for a retry.
     private func beginRetry(
-        _ request: RetryRequest, unless refusal: GatewayError?, _ http: TurnHTTPRequest
+        _ request: RetryRequest, unless overload: GatewayError?, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> RetryTurnResult {
         do {
             let result: RetryTurnResult = try await admitted(
-                unless: refusal, orRepeated: { try await recovery.repeatedRetry(http.caller, request) }
+                unless: overload, orRepeated: { try await recovery.repeatedRetry(http.caller, request) }
             ) {
                 try await recovery.retry(http.caller, request)
             }

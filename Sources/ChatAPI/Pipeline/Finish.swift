@@ -2,7 +2,7 @@ import CoachCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost. `raising`: of
+    /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost. `raising` is the result of
     /// `raiseRisk`.
     func finish(
         _ turn: LiveTurn, _ reservation: BudgetReservation?, _ recorder: CallRecorder, after raising: Task<Void, Never>?,

@@ -16,7 +16,7 @@ struct TurnHTTPRequest: Sendable {
     /// The persona of the path, whose draft answers; nil for a turn that is kept.
     var previewedPersona: PersonaID?
 
-    /// - Parameter trace: of the turn that the request begins.
+    /// - Parameter trace: the trace of the turn that the request begins.
     init(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = [], trace: TurnTrace = .none) {
         self.context = context
         idempotencyKey = request.headers[.idempotencyKey]
@@ -26,7 +26,7 @@ struct TurnHTTPRequest: Sendable {
         self.trace = trace
     }
 
-    /// A request that begins a turn: whoever handles it must end its trace.
+    /// A request that begins a turn. Its handler must end its trace.
     static func beginning(_ request: Request, _ context: AuthenticatedContext, body: [UInt8] = []) -> Self {
         Self(request, context, body: body, trace: TurnTrace(request.headers, arrivedAt: context.arrivedAt))
     }
@@ -45,11 +45,11 @@ struct TurnSubscription: Sendable {
     var request = Request.resumes
 
     enum Request {
-        /// It began the turn.
+        /// The request that began the turn.
         case began
-        /// It repeats the one that began the turn, by its idempotency key.
+        /// A request with the idempotency key of the one that began the turn.
         case repeats
-        /// It asks for the rest of the turn.
+        /// A request for the rest of the turn.
         case resumes
     }
 }

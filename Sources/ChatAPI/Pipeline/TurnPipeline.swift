@@ -15,7 +15,7 @@ struct TurnPipeline: Sendable {
     let models: TierModels
     let encoderQueue: EncoderQueue
     let recentDanger: RecentDanger
-    /// nil: messages in the grey zone are not judged.
+    /// nil when messages in the grey zone are not judged.
     let judge: SafetyJudge?
     let budgets: SharedBudgets
     let finalizer: TurnFinalizer
@@ -39,8 +39,8 @@ struct TurnPipeline: Sendable {
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        try await admission.admitting { refusal in
-            let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: refusal, http) }
+        try await admission.admitting { overload in
+            let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: overload, http) }
             switch result {
             case .begun(let context, _):
                 return try await continueBegun(request, pending, savedTier: savedTier, context, http)
@@ -53,7 +53,7 @@ struct TurnPipeline: Sendable {
         }
     }
 
-    /// Continues a turn that has begun in the database: a new one, or a retry.
+    /// Continues a new turn, or a retry, that has begun in the database.
     func continueBegun(
         _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
@@ -65,8 +65,8 @@ struct TurnPipeline: Sendable {
         return TurnSubscription(turn: turn, request: .began)
     }
 
-    /// Runs a turn that has begun and is announced to the registry: the result is generating and will be saved. `savedTier`: at most that of the
-    /// message in the database.
+    /// Runs a turn that has begun and is announced to the registry. The returned turn is generating and will be saved. `savedTier` is at most the tier with
+    /// which the message was saved.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
         _ reservation: BudgetReservation?, _ http: TurnHTTPRequest

@@ -22,17 +22,17 @@ public final class Admission: Sendable {
     /// Whether new turns are accepted.
     public var isOpen: Bool { !draining.load(ordering: .acquiring) }
 
-    /// Runs `body`, which begins a turn and inserts it into the registry. The turn counts meanwhile, or requests at the same time would exceed the
-    /// limit. `refusal`: why no new turn may begin (`SYS_5001`); nil: it may.
-    func admitting<Result>(_ body: (_ refusal: GatewayError?) async throws -> Result) async throws -> Result {
-        let refusal = countBeginning()
+    /// Runs `body`, which begins a turn and inserts it into the registry. The turn counts meanwhile, so that concurrent requests do not exceed the limit.
+    /// `overload` is the error for a request that needs a new turn (`SYS_5001`); nil when one may begin.
+    func admitting<Result>(_ body: (_ overload: GatewayError?) async throws -> Result) async throws -> Result {
+        let overload = countBeginning()
         defer {
-            if refusal == nil { beginning.withLock { $0 -= 1 } }
+            if overload == nil { beginning.withLock { $0 -= 1 } }
         }
-        return try await body(refusal)
+        return try await body(overload)
     }
 
-    /// Why no new turn may begin; nil: one may, and is counted.
+    /// Counts a turn that begins. Returns an error when no new turn may begin.
     private func countBeginning() -> GatewayError? {
         guard isOpen else { return GatewayError(.overloaded, "this instance is draining", retryAfter: 1) }
         let isAdmitted = beginning.withLock { beginning in

@@ -1,10 +1,10 @@
 import CoachCore
 import Synchronization
 
-/// The safety levels of users in danger whose turns this instance has begun lately. The database has them, too: this is for the refusals while it is
-/// away, which carry the resources for such users all the same (CONTRACT §4).
+/// The safety levels of users in danger whose turns this instance has begun lately. They are for errors while the database, which has them too, is
+/// away: these errors must have crisis resources for such users (CONTRACT §4).
 public final class RecentDanger: Sendable {
-    /// After that a stored level is calm (`gateway.level_at`).
+    /// After this time a stored level is calm (`gateway.level_at`).
     private static let lifetime = Duration.seconds(48 * 3600)
     private static let mostUsers = 10_000
 
@@ -18,8 +18,8 @@ public final class RecentDanger: Sendable {
 
     public init() {}
 
-    /// Notes the level after a message. A higher one that was noted before stays, because it may be that of another persona's conversations. When there
-    /// are too many users, the one noted longest ago is forgotten.
+    /// Notes the level after a message. Keeps a higher level that was noted before, because it may belong to another persona. When there are too many users,
+    /// forgets the one noted longest ago.
     func note(_ user: UserID, _ level: SafetyLevel, in region: Region, at now: ContinuousClock.Instant = .now) {
         guard level > .calm else { return }
         users.withLock { users in
@@ -31,7 +31,7 @@ public final class RecentDanger: Sendable {
         }
     }
 
-    /// Forgets removed users, and levels that are calm by now. `removed`: those of some users who were removed.
+    /// Forgets removed users, and levels that are calm by now. `removed` returns which of the given users were removed.
     public func forget(removed: ([UserID]) async throws -> [UserID], at now: ContinuousClock.Instant = .now) async throws {
         let known = users.withLock { users in
             users = users.filter { $0.value.notedAt + Self.lifetime > now }
@@ -42,7 +42,7 @@ public final class RecentDanger: Sendable {
         users.withLock { users in for user in removed { users[user] = nil } }
     }
 
-    /// `calm` when nothing is known.
+    /// The user's level and region; `calm` and `unknown` when nothing is known.
     public func state(of user: UserID, at now: ContinuousClock.Instant = .now) -> (level: SafetyLevel, region: Region) {
         guard let danger = users.withLock({ $0[user] }), danger.notedAt + Self.lifetime > now else { return (.calm, .unknown) }
         return (danger.level, danger.region)
