@@ -1,6 +1,6 @@
 /// The audit of a turn in which danger was found or sentences were replaced: a row of `gateway.crisis_events` for each event. No text.
 public struct CrisisRecord: Sendable, Equatable {
-    /// What found it. Raw values are those of the database.
+    /// The part that found the danger. Raw values are those of the database.
     public enum Stage: String, Sendable, CaseIterable {
         case grammar
         case model
@@ -10,7 +10,7 @@ public struct CrisisRecord: Sendable, Equatable {
         case outputGuard = "output_guard"
     }
 
-    /// What was done. Raw values are those of the database.
+    /// The reaction to the danger. Raw values are those of the database.
     public enum Action: String, Sendable, CaseIterable {
         case card
         /// The card, and the fixed opening before the model's text.
@@ -26,7 +26,7 @@ public struct CrisisRecord: Sendable, Equatable {
     public struct Event: Sendable, Equatable {
         public var stage: Stage
         public var tier: RiskTier
-        /// The leading one.
+        /// The first category of the risk.
         public var category: RiskCategory?
         /// Ids of patterns, or the kinds of the replaced sentences.
         public var patterns: [String]
@@ -44,7 +44,7 @@ public struct CrisisRecord: Sendable, Equatable {
         }
     }
 
-    /// Versions of what decided.
+    /// The versions of the data by which the danger was found and answered.
     public struct Versions: Sendable, Equatable {
         /// Checksum of the model's file; nil without a model.
         public var model: String?
@@ -61,7 +61,7 @@ public struct CrisisRecord: Sendable, Equatable {
     }
 
     public var events: [Event]
-    /// ISO 3166-1; nil: unknown.
+    /// ISO 3166-1 alpha-2; nil when it is not known.
     public var jurisdiction: String?
     /// nil when the instance that decided died.
     public var versions: Versions?
@@ -80,7 +80,7 @@ extension CrisisRecord {
         risk: RiskAssessment, region: Region, hasFixedText: Bool, replaced: [OutputRules.Kind] = [], versions: Versions?
     ) {
         var events: [Event] = []
-        if let shown = risk.ofCard {
+        if let shown = risk.cardRisk {
             let action: Action =
                 risk.isReminder
                 ? .reminder : hasFixedText ? .fixedText : risk.tier >= .high ? .opening : .card

@@ -33,10 +33,15 @@ public struct SafetyFusion: Sendable {
             (grammar.followUps + CrisisClassifier.followUps).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// `question`: what the coach's last message asks (`MessageAssessor.question`). "Yes" counts at level 0, too, when it names danger: the model
-    /// may have seen what was not found in the message before. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more
-    /// the first and every tenth turn show a card although their message shows no danger. `earlier`: what an earlier attempt has decided about the
-    /// same message. A stored level that is not above it comes from that message itself, and makes no further follow-up count.
+    /// Combines the risk of a message with the stored level.
+    ///
+    /// - Parameters:
+    ///   - earlier: the risk that an earlier attempt decided on for the same message. A stored level that is not above it comes from the message itself,
+    ///     and makes no further follow-up count.
+    ///   - question: the question of the coach's last message (`MessageAssessor.question`). "Yes" to a question that names danger counts at level 0, too:
+    ///     the coach's model may have seen danger that the assessment missed.
+    ///   - turnNumber: the number of the turn in its conversation, from 1. At a stored level of 2 or more, the first and every tenth turn have a card
+    ///     although their message shows no danger.
     public func fuse(
         _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, question: CoachQuestion = CoachQuestion(),
         turnNumber: Int? = nil
@@ -56,10 +61,10 @@ public struct SafetyFusion: Sendable {
         return SafetyDecision(risk: risk, level: level)
     }
 
-    /// Whether a message has follow-ups, for which the coach's last message matters.
+    /// Whether a message has follow-ups, so that the coach's last message may change its risk.
     public func hasFollowUp(_ message: RiskAssessment) -> Bool { message.patterns.contains { followUps[$0] != nil } }
 
-    /// The risk of a message with the follow-ups that the stored level, or the coach's question, makes count.
+    /// The risk of a message with the follow-ups that count at the stored level or after the coach's question.
     private func raised(_ message: RiskAssessment, stored: SafetyLevel, _ question: CoachQuestion) -> RiskAssessment {
         var risk = message
         var used: Set<String> = []
@@ -78,7 +83,7 @@ public struct SafetyFusion: Sendable {
         return risk
     }
 
-    /// The risk of a message that is answered again: with the follow-ups that counted then, and never lower than it was.
+    /// The risk of a message that is answered again: with the follow-ups that counted before, and at least the tier decided on before.
     private func repeated(_ message: RiskAssessment, decided earlier: RiskAssessment) -> RiskAssessment {
         var risk = message
         risk.patterns = message.patterns.filter { followUps[$0] == nil || earlier.patterns.contains($0) }
@@ -103,8 +108,8 @@ extension RiskAssessment {
     /// Whether the card is shown for the stored level alone.
     public var isReminder: Bool { tier < .crisis && patterns.contains(SafetyFusion.reminderID) }
 
-    /// The risk that the card is made for; nil when there is none.
-    public var ofCard: RiskAssessment? {
+    /// The risk for which the card is made; nil without a card.
+    public var cardRisk: RiskAssessment? {
         if tier >= .crisis { return self }
         return isReminder ? RiskAssessment(tier: .crisis, categories: [], subject: .unclear, patterns: []) : nil
     }
