@@ -13,9 +13,8 @@ public struct TrainingRow: Sendable {
     public var tier: Int
     /// nil for a row without danger, or without a category.
     public var category: RiskCategory?
-    /// The kind of message: `ordinary`, or one of the forms of danger or of resemblance to it.
+    /// `explicit`, `embedded`, `hard_negative`, `ordinary`, and others; see `domains/safety/rows/README.md`.
     public var form: String
-    /// The kind of person who writes.
     public var voice: String
     public var language: String
     /// The rows of a minimal pair have the same value and file.

@@ -2,13 +2,13 @@
 public struct CrisisResources: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var resource: CrisisResource
-        /// By language, where it differs.
+        /// The names in other languages, where they differ.
         var names: [String: String]
-        /// ISO 639-1 language that it serves, when it serves one only: Spanish lines in the United States.
+        /// The only language that it serves (ISO 639-1), such as Spanish for some lines in the United States.
         var language: String?
         /// Empty for general lines.
         var categories: Set<RiskCategory>
-        /// Never on a card for a message; only in the list of `all(in:)`.
+        /// Only in the list of `all(in:)`, never on a card for a message.
         var listedOnly: Bool
         /// The day of the last verification; nil: the file has none.
         var verifiedOn: CalendarDay?
@@ -16,7 +16,7 @@ public struct CrisisResources: Sendable, Equatable {
 
     struct Country: Sendable, Equatable {
         var emergencyNumber: String
-        /// The emergency number for abuse and violence, where it is another one.
+        /// The emergency number for abuse and violence, where it differs.
         var policeNumber: String?
         var language: String
         var entries: [Entry]
@@ -77,7 +77,7 @@ public struct CrisisResources: Sendable, Equatable {
             fixedAnswer: ([fixed] + lines).joined(separator: "\n"))
     }
 
-    /// At tier 4 with the emergency number, which is the first resource.
+    /// The opening of an answer. At tier 4 it includes the emergency number, which is the first resource.
     private func opening(for risk: RiskAssessment, _ resources: [CrisisResource], _ texts: Texts) -> String? {
         switch risk.tier {
         case .none, .concern, .crisis: nil
@@ -163,8 +163,8 @@ public struct CrisisResources: Sendable, Equatable {
             country: home == nil ? nil : region.countryCode)
     }
 
-    /// That of the grammar's patterns when all that matched are of one other than English, else the locale's (English when there are no texts in
-    /// it), else the country's. The model's findings have no language.
+    /// The language of a card's texts. The language of the grammar's patterns when all that matched are of one language, and not English; else the locale's
+    /// language (English when the file has no texts in it); else the country's. The model's patterns have no language.
     private func language(of risk: RiskAssessment, region: Region, home: Country?) -> String {
         let patterns = risk.patterns.filter { !$0.hasPrefix(CrisisClassifier.patternPrefix) }
         let languages = Set(patterns.map { $0.prefix { $0 != "." } })

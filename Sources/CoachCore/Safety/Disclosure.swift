@@ -1,9 +1,9 @@
 import JSON
 
-/// Which notice of talking to a machine a turn's `start` event has. Raw values are those of the database.
+/// The kind of the notice in a turn's `start` event that the coach is a machine. Raw values are those of the database.
 public enum DisclosureKind: String, Sendable, CaseIterable {
     case standard
-    /// With a reminder to take a break (California B&P § 22602).
+    /// For minors: with a reminder to take a break (California B&P § 22602).
     case minor
 }
 

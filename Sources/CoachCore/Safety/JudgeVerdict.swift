@@ -1,7 +1,7 @@
 import JSON
 
 extension RiskAssessment {
-    /// Reads a judge's answer: the first JSON object in it, `{"tier", "category", "subject"}`. nil when there is none, or it makes no sense.
+    /// Reads a judge's answer: the first JSON object in it, `{"tier", "category", "subject"}`. nil when there is none or it is not valid.
     public init?(verdict answer: some Collection<UInt8>) {
         guard let start = answer.firstIndex(of: UInt8(ascii: "{")), let end = answer[start...].firstIndex(of: UInt8(ascii: "}")),
             let document = try? JSONDocument(parsing: Array(answer[start...end])),
@@ -19,6 +19,6 @@ extension RiskAssessment {
             patterns: [SafetyJudge.patternPrefix + (category?.rawValue ?? "tier")])
     }
 
-    /// This assessment, or the judge's when that has a higher tier: a judge lowers nothing.
+    /// The assessment together with the judge's verdict, if the verdict has a higher tier. A judge lowers nothing.
     public func raised(by verdict: RiskAssessment) -> RiskAssessment { verdict.tier > tier ? merged(with: verdict) : self }
 }

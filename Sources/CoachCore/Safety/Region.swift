@@ -2,12 +2,12 @@
 public struct Region: Sendable, Hashable {
     /// ISO 3166-1 alpha-2, upper case; GB for UK.
     public let country: String?
-    /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header, of which only the first tag is read. Has a language or a country.
+    /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header. Only its first tag is read, which has a language or a country.
     public let locale: String?
 
     public static let unknown = Region()
 
-    /// Ignores a text that is no country or locale, so that it is neither stored nor hides what another source has.
+    /// Ignores a text that is no country or locale, so that it is not stored and does not hide the value of another source.
     public init(country: String? = nil, locale: String? = nil) {
         self.country = country.flatMap(Self.code)
         self.locale = locale.flatMap { Self.language(of: $0) != nil || Self.country(of: $0) != nil ? $0 : nil }
@@ -35,7 +35,7 @@ public struct Region: Sendable, Hashable {
 
     private static func code(_ text: String) -> String? {
         let code = text.uppercased()
-        // ISO 3166-1 reserves it for GB, under which figures and resources are.
+        // ISO 3166-1 reserves it for GB.
         if code == "UK" { return "GB" }
         return RegionCodes.countries.contains(code) ? code : nil
     }

@@ -1,4 +1,4 @@
-/// The codes that a `Region` accepts. Any other one says nothing of a place, and must not hide one that does.
+/// The codes that a `Region` accepts.
 enum RegionCodes {
     /// ISO 3166-1 alpha-2, and one that it does not assign: XK, in use for Kosovo.
     static let countries = codes(

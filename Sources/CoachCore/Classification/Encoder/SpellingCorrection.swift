@@ -1,20 +1,20 @@
 /// Corrects typing errors before words are split into pieces: the pieces of a mistyped word say nothing about its meaning. An unknown word
 /// becomes the most frequent known one from which it differs by one letter that is missing, added, replaced, or swapped with its neighbour.
 struct SpellingCorrection: Sendable {
-    /// In letters. A shorter word has too many neighbours, a longer one too many candidates.
+    /// The lengths of corrected words, in letters. A shorter word has too many neighbours, a longer one too many candidates.
     private static let lengths = 4...20
-    /// A text with fewer words of that length tells too little of its language.
+    /// The number of words of such lengths from which on the language of a text is recognised.
     private static let fewestWords = 6
     private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
     /// Each letter as a text of its own.
     private static let alphabet = letters.map { [$0] }
-    /// Of a word that is known, and too rare to be what a mistyped one means.
+    /// The rank of a known word that is too rare to replace a mistyped one.
     private static let rare = Int32.max
 
-    /// By `WordHash`; 0 is the most frequent word.
+    /// The rank of each known word, by `WordHash`; 0 is the most frequent word.
     private let ranks: [UInt64: Int32]
 
-    /// UTF-8 of folded words. Mistyped words become `frequent` ones, of which the most frequent is the first; `rare` ones are known, and stay.
+    /// The words are folded and in UTF-8. Mistyped words become `frequent` ones, of which the most frequent is first. `rare` words are not corrected.
     init(frequent: some Sequence<[UInt8]>, rare: some Sequence<[UInt8]>) {
         var ranks: [UInt64: Int32] = [:]
         for word in rare { ranks[WordHash(word).value] = SpellingCorrection.rare }
@@ -22,7 +22,7 @@ struct SpellingCorrection: Sendable {
         self.ranks = ranks
     }
 
-    /// The words in their order, the mistyped ones corrected. A text of which most words are unknown is in another language, and stays.
+    /// The words with the mistyped ones corrected. A text in another language, of which most words are unknown, does not change.
     func callAsFunction(_ words: [ArraySlice<UInt8>]) -> [ArraySlice<UInt8>] {
         let long = words.indices.filter { SpellingCorrection.isLongEnough(words[$0]) }
         let unknown = long.filter { ranks[WordHash(words[$0]).value] == nil }
@@ -36,7 +36,7 @@ struct SpellingCorrection: Sendable {
         lengths.contains(word.count) && word.allSatisfy(letters.contains)
     }
 
-    /// The neighbour of the lowest rank.
+    /// The most frequent word that differs by one letter; nil when there is none.
     private func nearest(to word: [UInt8]) -> [UInt8]? {
         var lowest = SpellingCorrection.rare
         var nearest: [UInt8]?

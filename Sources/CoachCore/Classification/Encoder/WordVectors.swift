@@ -1,12 +1,12 @@
-/// A word of another language that is read as what it means in that of the base.
+/// A word of another language, with its meanings in the language of the vocabulary.
 struct GlossedWord: Sendable {
     var name: [UInt8]
-    /// The numbers of the pieces of each gloss.
+    /// The meanings, each as the numbers of its pieces.
     var glosses: [[Int]]
 }
 
-/// The vectors of a vocabulary: a table's rows, and behind them words that have glosses in place of a row, a twentieth of the file's bytes. The
-/// vectors of these are made when a text has the word: all at once took half of the time of a start, and some 50 MB.
+/// The vectors of a vocabulary: the rows of a table, and after them the words with glosses, which have no row. A gloss takes a twentieth of a row's bytes in
+/// the file. The vector of such a word is made when a text has the word: to make all at the start took half of its time, and some 50 MB.
 struct WordVectors: Sendable {
     private let table: TextEncoder.Table
     private let glossed: [GlossedWord]
@@ -21,7 +21,7 @@ struct WordVectors: Sendable {
         (self.table, self.glossed) = (table, glossed)
     }
 
-    /// `number`: of a row, or behind the last row of a word.
+    /// Adds the vector of a piece or word. `number` is a row's, or after the last row that of a word with glosses.
     func add(_ number: Int, to sums: inout ArraySlice<Float>) {
         guard number >= table.scales.count else { return table.add(row: number, to: &sums) }
         let word = glossed[number - table.scales.count]
