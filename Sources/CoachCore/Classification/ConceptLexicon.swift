@@ -1,7 +1,7 @@
-/// Classes of words that are one feature for the classifiers: "pills", "tablets" and "pastillas". What is learned of one word then counts
-/// for the others. A word may be in several.
+/// Classes of words that are one feature for the classifiers: "pills", "tablets" and "pastillas". Training on one word then counts for the others. A word
+/// may have several concepts.
 struct ConceptLexicon: Sendable {
-    /// Numbers of concepts, in the order of their names.
+    /// The concepts of a word, and of all words that begin with it. Concepts are numbered in the order of their names.
     private struct Entry: Sendable {
         var ofWord: [UInt8] = []
         var ofPrefix: [UInt8] = []
@@ -9,7 +9,7 @@ struct ConceptLexicon: Sendable {
 
     private var entries: [UInt64: Entry] = [:]
     private var longest = 0
-    /// A bit for each hash of `entries`, by its lowest bits: most beginnings of words are none, and need no look into the table.
+    /// A bit for each hash of `entries`, by its lowest bits. Most beginnings of words have no entry, and this is faster than a look into `entries`.
     private var present = [UInt64](repeating: 0, count: 1024)
 
     static let maximumCount = 255

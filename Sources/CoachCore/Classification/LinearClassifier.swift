@@ -65,11 +65,11 @@ public struct LinearClassifier: Sendable, Equatable {
 
     func weight(bucket: Int, output: Int) -> Int8 { rows[bucket][output] }
 
-    /// How the scores of a message's windows become one.
+    /// How the scores of a message's windows are combined.
     public enum Pooling: Sendable {
-        /// For what may stand anywhere in a message.
+        /// For labels that one window may decide, such as danger.
         case highest
-        /// For what a whole message is about.
+        /// For labels of the whole message, such as its domain.
         case mean
     }
 
@@ -91,7 +91,7 @@ public struct LinearClassifier: Sendable, Equatable {
         return pooled
     }
 
-    /// The indices of a message's windows, by one output, the highest first. Its scale and bias, the same for all, are left out.
+    /// The indices of a message's windows, sorted by one output, the highest first. Leaves out the output's scale and bias, which do not change the order.
     func ranked(_ features: MessageFeatures, by output: Int) -> [Int] {
         let scores = features.ends.indices.map { index in
             let window = features.window(index)

@@ -1,5 +1,5 @@
-/// The linear model of domains. Its scores are added to the sums of `DomainScorer`, so that terms which an operator adds or removes keep their
-/// effect; `MessageEncoder` adds both to its own. The terms' findings are among its features, too.
+/// The linear model of domains. The sums of `DomainScorer` are added to its scores, so that terms that an operator adds or removes have an effect.
+/// `MessageEncoder` adds both to its own scores. The terms' findings are also features of the model.
 public struct DomainClassifier: Sendable {
     /// The names of all outputs, in the order of the file. The last is "no domain".
     public static let outputNames = Domain.allCases.map(\.rawValue) + [none]
@@ -35,6 +35,6 @@ public struct DomainClassifier: Sendable {
             minimumProbability: Double(outputs.first?.threshold ?? 1))
     }
 
-    /// The factor of a term's weight. The same as where terms alone decide, so that an edited term has the effect that its editor expects.
+    /// The factor of a term's weight. It is 1, as without a model, so that an edited term has the effect that its editor expects.
     public static let termWeight: Float = 1
 }

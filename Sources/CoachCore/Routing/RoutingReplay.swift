@@ -1,6 +1,6 @@
-/// What an edited configuration of domains would change: messages that were routed, routed again by the current and by the edited configuration.
+/// The effect of an edited configuration of domains: past messages, routed again by the current and by the edited configuration.
 public struct RoutingReplay: Sendable, Equatable {
-    /// A message goes elsewhere; nil is the generic answer.
+    /// The domain of a message by the current and by the edited configuration; nil is the generic answer.
     public struct Change: Sendable, Hashable {
         public var from: Domain?
         public var to: Domain?
@@ -11,9 +11,9 @@ public struct RoutingReplay: Sendable, Equatable {
         }
     }
 
-    /// How many messages were tried.
+    /// The number of messages.
     public var messages: Int
-    /// Authors of messages that would be routed differently.
+    /// For each change, the authors of the messages that it affects.
     public var changes: [Change: Set<Int>]
 
     public init(messages: Int = 0, changes: [Change: Set<Int>] = [:]) {
@@ -21,7 +21,7 @@ public struct RoutingReplay: Sendable, Equatable {
         self.changes = changes
     }
 
-    /// Routes a message by both configurations, as one without a pin and a persona: these decide before any message. Takes some milliseconds.
+    /// Routes a message by both configurations, without a pin and a persona, which the configuration does not affect. Takes some milliseconds.
     public mutating func add(_ message: RoutedMessage, current: MessageAssessor, edited: MessageAssessor) {
         let domains = MessageAssessor.domains(message.text, by: [current, edited]).map { scores in
             DomainRouter().decide(scores, pinned: nil, persona: nil, conversationDomain: message.conversationDomain).domain
@@ -30,13 +30,12 @@ public struct RoutingReplay: Sendable, Equatable {
         if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: []].insert(message.author) }
     }
 
-    /// Operators read multiples of this. With exact numbers, or if a user counted more than once, they could try one word after another and learn what
-    /// one user wrote.
+    /// Operators read multiples of this, and each user counts once. Otherwise they could try one word after another and learn what one user wrote.
     public static let step = FigureValue.smallestCount
 
-    /// How many messages would go elsewhere, one of each user at most, rounded down to steps; nil below the first, also when there is none.
+    /// The number of users with a message that would be routed differently, rounded down to a multiple of `step`; nil below `step`, and for none.
     public var roundedTotal: Int? { Self.rounded(changes.values.reduce(into: []) { $0.formUnion($1) }) }
-    /// The changes of a step of messages or more.
+    /// The same for each change. Changes below `step` are left out.
     public var roundedChanges: [Change: Int] { changes.compactMapValues(Self.rounded) }
 
     private static func rounded(_ authors: Set<Int>) -> Int? { authors.count < step ? nil : authors.count / step * step }

@@ -1,18 +1,33 @@
-/// The file format, little-endian: magic, format version; number of outputs, per output its name and six floats; floats for the caller; the checksum
-/// of the encoder's file behind which this one was calibrated (8 bytes, zeros without one); six sizes (2 bytes each: width, inner width, heads,
-/// positions, length and stride of windows), number of layers; number of pieces (4 bytes), per piece its length and UTF-8; in the same form the words
-/// that mistyped ones are corrected to, most frequent first, and those that are only known; then the network: table of pieces, words with glosses,
-/// table of positions, the largest distance of the relative position bias (2 bytes, 0 without one) and its floats, head after head, normalisation,
-/// the layers (attention, attended, normalisation, up, down, normalisation), head; FNV-1a (64 bits) of all bytes before it. A table is a float scale
-/// per row and its signed bytes; a projection a float scale per output, its signed bytes (input after input) and a float bias per output; a
-/// normalisation its weights and its biases. Words with glosses: their number (4 bytes), per word its length and UTF-8 and the number of its glosses,
-/// per gloss the number of its pieces, per piece its number (4 bytes).
+/// The file format. Numbers are little-endian, and a byte long where no size is given. In this order:
+///
+/// | part | content |
+/// |---|---|
+/// | start | magic, format version |
+/// | outputs | their number; for each its name and six floats |
+/// | settings | floats for the caller |
+/// | previous encoder | the checksum of the file behind which this one was calibrated, 8 bytes; zeros without one |
+/// | sizes | width, inner width, heads, positions, length and stride of windows, 2 bytes each; number of layers |
+/// | pieces | a list of texts |
+/// | frequent words | a list of texts: the words that mistyped ones are corrected to, most frequent first |
+/// | rare words | a list of texts: words that are known, but not corrected to |
+/// | vectors | the table of pieces |
+/// | words with glosses | their number (4 bytes); for each a text, the number of its glosses, and the glosses |
+/// | positions | the table of positions |
+/// | relative position bias | the largest distance (2 bytes, 0 without a bias), and its floats, head after head |
+/// | network | normalisation; for each layer attention, attended, normalisation, up, down, normalisation; head |
+/// | end | FNV-1a (64 bits) of all bytes before it |
+///
+/// - A text is its length and its UTF-8. A list of texts begins with its number (4 bytes).
+/// - A gloss is the number of its pieces, and the number of each piece (4 bytes each).
+/// - A table is a float scale for each row, and the signed bytes of the rows.
+/// - A projection is a float scale for each output, its signed bytes, input after input, and a float bias for each output.
+/// - A normalisation is its weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
     private static let formatVersion = 7
     private static let checksumLength = ModelFileReader.checksumLength
 
-    /// What a file holds.
+    /// The content of a file.
     struct Content {
         var outputs: [LinearClassifier.Output]
         var settings: [Float]
@@ -90,7 +105,7 @@ extension ModelFileReader {
         }
     }
 
-    /// Not possible: with fewer distances than the positions have, or more than the rest of the file has room for.
+    /// The bias is not possible when it has fewer distances than the positions, or more than the rest of the file has room for.
     private mutating func positionBias(_ shape: TextEncoder.Shape) -> (TextEncoder.RelativePositionBias?, isPossible: Bool) {
         let distance = number(2)
         guard distance > 0 else { return (nil, true) }

@@ -5,15 +5,16 @@ import CVectorMath
 struct TextEncoder: Sendable {
     /// The sizes of the network.
     struct Shape: Sendable, Equatable {
-        /// Values a piece is described by; a multiple of `VECTOR_COLUMNS`.
+        /// Values of the vector of a piece; a multiple of `VECTOR_COLUMNS`.
         var width: Int
         /// Values between the two halves of a layer's feed-forward part; a multiple of `VECTOR_COLUMNS`.
         var innerWidth: Int
         var heads: Int
-        /// Maximum number of pieces in a text; what comes later is not read.
+        /// Maximum number of pieces in a text. Later pieces are not read.
         var positions: Int
-        /// Pieces in a window, and how many pieces one begins after another.
+        /// Pieces of a window.
         var windowLength: Int
+        /// Pieces from the start of a window to the start of the next.
         var windowStride: Int
 
         var isPossible: Bool {
@@ -21,7 +22,7 @@ struct TextEncoder: Sendable {
                 && [width, innerWidth].allSatisfy { $0.isMultiple(of: TextEncoder.columnUnit) }
         }
 
-        /// The window of `values`, of which there is one for each piece, with the highest mean.
+        /// The window with the highest mean of `values`, one for each piece.
         func highestWindow(of values: [Float]) -> (mean: Float, pieces: Range<Int>) {
             Self.highestWindow(of: values[...], length: windowLength, stride: windowStride)
         }
@@ -42,7 +43,7 @@ struct TextEncoder: Sendable {
     static let columnUnit = Int(VECTOR_COLUMNS)
     private static let innerUnit = Int(VECTOR_INNER)
     private static let rowUnit = Int(VECTOR_ROWS)
-    /// Those that this processor has, the fastest last.
+    /// The kernels that this processor has, the fastest last.
     static let kernels = (0..<VECTOR_KERNELS.rawValue).map { vector_kernel_t(rawValue: $0) }.filter { vector_has_kernel($0) }
     private static let fastestKernel = kernels.last ?? VECTOR_KERNEL_PORTABLE
 
@@ -107,9 +108,9 @@ struct TextEncoder: Sendable {
         }
     }
 
-    /// What attention adds for the distance of two tokens. MPNet has it, BERT does not.
+    /// The value that attention adds for the distance of two tokens. MPNet has it, BERT does not.
     struct RelativePositionBias: Sendable {
-        /// For each head those of the distances from `-distance` to `distance - 1`.
+        /// For each head the values of the distances from `-distance` to `distance - 1`.
         private var values: [Float]
         private var distance: Int
 
@@ -127,7 +128,7 @@ struct TextEncoder: Sendable {
         }
     }
 
-    /// What each token takes from all of them. `qkv`: queries, keys and values side by side, for each token and for the rows that fill them up.
+    /// Attention: for each token a mixture of all tokens. `qkv` has the queries, keys and values side by side, in `rows(for: tokens)` rows.
     static func attend(_ qkv: [Float], tokens: Int, heads: Int, bias: RelativePositionBias? = nil) -> [Float] {
         let width = qkv.count / 3 / rows(for: tokens)
         precondition(qkv.count == rows(for: tokens) * width * 3 && width.isMultiple(of: heads))
@@ -142,7 +143,7 @@ struct TextEncoder: Sendable {
         return attended
     }
 
-    /// The number of tokens, filled up.
+    /// The number of rows for this many tokens: a multiple of `VECTOR_ROWS`.
     static func rows(for tokens: Int) -> Int { (tokens + rowUnit - 1) / rowUnit * rowUnit }
 
     struct Layer: Sendable {
@@ -207,7 +208,7 @@ struct TextEncoder: Sendable {
         return Encoded(scores: scores, words: last + 1, peak: wordOfPiece[peak.lowerBound]..<(wordOfPiece[peak.upperBound - 1] + 1))
     }
 
-    /// The numbers of the pieces, and of each the word that it is of. The pieces at the ends count as of the words beside them.
+    /// The numbers of the pieces, and for each piece the index of its word. The pieces at the ends belong to the words beside them.
     private func numbers(_ words: some Sequence<ArraySlice<UInt8>>) -> (pieces: [Int], words: [Int]) {
         var numbers = [vocabulary.first]
         var wordOfPiece = [0]
