@@ -47,7 +47,7 @@ public struct CallRecordStore: Sendable {
             }
             group.addTask { [timeouts] in
                 try? await Task.sleep(for: timeouts.ledger)
-                return .failure(StoreFault.unavailable(retryAfter: 1))
+                return .failure(StoreFault.unavailable(retryAfter: 1, reason: "no answer within \(timeouts.ledger)"))
             }
             defer { group.cancelAll() }
             return await group.next() ?? .failure(CancellationError())

@@ -8,13 +8,13 @@ extension PostgresError {
 
 extension StoreFault {
     /// Maps a database error to the error of a port: `unavailable` when the server refuses, hangs, is overloaded or shuts down; otherwise
-    /// `unexpected`, with a description without user data.
+    /// `unexpected`. Both have a description without user data.
     init(_ error: PostgresError) {
         switch error.kind {
         case .unavailable, .deadline, .poolExhausted, .cancelled:
-            self = .unavailable(retryAfter: 1)
+            self = .unavailable(retryAfter: 1, reason: error.description)
         case .server where error.isStatementTimeout || error.isContention || Self.isServerTrouble(error.sqlState):
-            self = .unavailable(retryAfter: 1)
+            self = .unavailable(retryAfter: 1, reason: error.description)
         case .server, .protocolViolation:
             self = .unexpected(error.description)
         }

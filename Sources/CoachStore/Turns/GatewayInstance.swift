@@ -36,7 +36,9 @@ public final class GatewayInstance: Sendable {
 
     /// The owner of turns that begin here. Throws `StoreFault.unavailable` before the registration.
     public func owner() throws -> TurnOwner {
-        guard let owner = registration.withLock({ $0 }) else { throw StoreFault.unavailable(retryAfter: 1) }
+        guard let owner = registration.withLock({ $0 }) else {
+            throw StoreFault.unavailable(retryAfter: 1, reason: "this instance is not registered yet")
+        }
         return owner
     }
 

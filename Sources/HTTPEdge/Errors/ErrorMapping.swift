@@ -183,7 +183,7 @@ extension GatewayError {
     /// A fault of the database. Its reason is logged, never sent.
     init(_ fault: StoreFault) {
         switch fault {
-        case .unavailable(let retryAfter): self = .databaseAway(retryAfter: retryAfter)
+        case .unavailable(let retryAfter, _): self = .databaseAway(retryAfter: retryAfter)
         case .unexpected: self.init(.unforeseen, "unforeseen error")
         }
     }

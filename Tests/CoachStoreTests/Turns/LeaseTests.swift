@@ -105,10 +105,11 @@ struct LeaseTests {
         let store = try await StoreFixture.shared()
         let instance = GatewayInstance(id: UUID(), client: store.gateway)
         let turns = TurnPorts(client: store.gateway, owner: { try instance.owner() })
-        await #expect(throws: StoreFault.unavailable(retryAfter: 1)) {
+        let fault = StoreFault.unavailable(retryAfter: 1, reason: "this instance is not registered yet")
+        await #expect(throws: fault) {
             try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm)
         }
-        await #expect(throws: StoreFault.unavailable(retryAfter: 1)) { try await turns.renewLease() }
+        await #expect(throws: fault) { try await turns.renewLease() }
         try await instance.registerWhenReachable()
         _ = try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm).begun
     }
