@@ -52,7 +52,9 @@ public struct OrphanCollector: Service {
     private func finalize(_ orphan: OrphanedTurn) async {
         let receipt = Self.receipt(for: orphan, prices: prices.current, ratios: ratios)
         do {
-            _ = try await repository.finish(receipt)
+            // With another outcome the turn was ended by another instance, or by its owner after all, which has counted it.
+            guard try await repository.finish(receipt) == .finalized else { return }
+            TurnMetrics.record(receipt)
             logger.notice(
                 "a turn of a crashed instance was finalized",
                 metadata: [

@@ -6,7 +6,7 @@ import Testing
 struct CrashTests {
     @Test("of the owner: remote subscribers get the kept text and its end within 10 s, at most 500 ms are lost, retry works")
     func ownerDies() async throws {
-        let pair = try await Pair.fresh()
+        let pair = try await Pair.fresh(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
         let testUser = pair.one.testUser()
         let first = try await testUser.openStream("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
         let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
@@ -32,6 +32,11 @@ struct CrashTests {
         let bills = try await pair.database.usage(of: testUser.id)
         #expect(bills.count == 1 && bills[0].flag("estimated") == true)
         #expect(try await pair.database.isBalanced())
+        let metricsPort = try await pair.other.metricsPort()
+        try await eventually("the survivor's count of the turn that it ended") {
+            let page = try await MetricsPage(port: metricsPort)
+            return page.sum("coach_turns_total", #"status="interrupted""#) == 1 && page.sum("coach_cost_nanodollars_total") > 0
+        }
 
         // A client with more text than was kept gets the kept length.
         let ahead = try await testUser.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
