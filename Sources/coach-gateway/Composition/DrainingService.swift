@@ -13,13 +13,14 @@ struct DrainingService: Service {
     private let streamLoop: StreamLoop
     private let gracePeriod: Duration
     private let notice: Duration
+    private let isReady: @Sendable () -> Bool
     private let logger: Logger
 
     /// `gracePeriod`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
-    /// before connections are refused.
+    /// before connections are refused. `isReady`: whether turns can begin; connections are accepted then, or after `longestStart`.
     init(
         _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, streamLoop: StreamLoop, gracePeriod: Duration,
-        notice: Duration, logger: Logger
+        notice: Duration, isReady: @escaping @Sendable () -> Bool = { true }, logger: Logger
     ) {
         self.application = application
         self.admission = admission
@@ -27,10 +28,15 @@ struct DrainingService: Service {
         self.streamLoop = streamLoop
         self.gracePeriod = gracePeriod
         self.notice = notice
+        self.isReady = isReady
         self.logger = logger
     }
 
+    /// Then the database is away, or receipts of the last process still wait for it, and clients are told so.
+    private static let longestStart = Duration.seconds(3)
+
     func run() async throws {
+        await waitUntilReady()
         let server = ServiceGroup(configuration: .init(services: [application], logger: logger))
         // Detached, so that `drain` shuts it down and no one else; cancelled with this task.
         let serving = Task.detached { try await server.run() }
@@ -49,6 +55,13 @@ struct DrainingService: Service {
             serving.cancel()
         }
         logger.notice("drained")
+    }
+
+    /// Suspends until turns can begin, for `longestStart` at most. A turn that came before would be rejected as if the database were away.
+    private func waitUntilReady() async {
+        let end = ContinuousClock.now + Self.longestStart
+        // Polled, because readiness has several causes. Ends early when the task is cancelled.
+        while !isReady(), ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(10))) != nil {}
     }
 
     private func drain(_ server: ServiceGroup) async {

@@ -65,7 +65,8 @@ struct Gateway {
         let serving: [any Service] = [
             DrainingService(
                 http.application, admission: turns.admission, registry: turns.registry, streamLoop: turns.streamLoop,
-                gracePeriod: configuration.drain, notice: configuration.drainNotice, logger: logger)
+                gracePeriod: configuration.drain, notice: configuration.drainNotice, isReady: { readiness.current.database },
+                logger: logger)
         ]
         let periodic: [any Service] = [models.keyReloading(logger: logger), http.figureEventJob(logger: logger)]
         // Started in this order, stopped in the reverse one.
