@@ -7,17 +7,24 @@ extension Rollups {
     /// Figures of billing events that one statement folds at most: some 25 ms, because it computes their purchases from all their events.
     private static let billingFiguresAtOnce = 100
 
+    /// Seconds; NULL: not known yet.
+    private static let behind: Query = "extract(epoch from clock_timestamp() - gateway.figures_as_of())::double precision"
+
     /// Rollups in PostgreSQL.
     public static func postgres(client: PostgresClient) -> Rollups {
-        Rollups {
-            let behind: Query = "extract(epoch from clock_timestamp() - gateway.figures_as_of())::double precision"
-            let lag = try await client.repeatingWhileMore(
-                "gateway.fold_rollups(\(rowsAtOnce)::integer) > \(rowsAtOnce)::integer", returning: behind)
-            _ = try await client.repeatingWhileMore(
-                "gateway.fold_subscription_figures(\(billingFiguresAtOnce)::integer) = \(billingFiguresAtOnce)::integer",
-                returning: "null::double precision")
-            return lag.map { .seconds($0) }
-        }
+        Rollups(
+            fold: {
+                let lag = try await client.repeatingWhileMore(
+                    "gateway.fold_rollups(\(rowsAtOnce)::integer) > \(rowsAtOnce)::integer", returning: behind)
+                _ = try await client.repeatingWhileMore(
+                    "gateway.fold_subscription_figures(\(billingFiguresAtOnce)::integer) = \(billingFiguresAtOnce)::integer",
+                    returning: "null::double precision")
+                return lag.map { .seconds($0) }
+            },
+            lag: {
+                let lag = try await StoreFault.translating { try await client.value(of: "select \(behind)", as: Double?.self) }
+                return lag.map { .seconds($0) }
+            })
     }
 }
 

@@ -16,7 +16,7 @@ struct FigureUpdates: Service {
         let folding = PeriodicJob(
             "rollups of the ledger", PeriodicSchedule(every: .seconds(2), firstAfter: .seconds(1), jitter: 0.2), logger: logger
         ) {
-            if let lag = try await rollups.fold() { Gauge(label: "coach_figures_lag_seconds").record(lag / .seconds(1)) }
+            try await Self.fold(rollups) { lag in Gauge(label: "coach_figures_lag_seconds").record(lag / .seconds(1)) }
         }
         let evaluation = PeriodicJob("alerts", PeriodicSchedule(every: .seconds(10), firstAfter: .seconds(3), jitter: 0.2), logger: logger)
         {
@@ -28,6 +28,17 @@ struct FigureUpdates: Service {
             group.addTask { try await folding.run() }
             group.addTask { try await evaluation.run() }
             try await group.waitForAll()
+        }
+    }
+
+    /// Folds, and notes how far the figures are behind: also when that fails, because they become older meanwhile.
+    static func fold(_ rollups: Rollups, noting note: (Duration) -> Void) async throws {
+        do {
+            if let lag = try await rollups.fold() { note(lag) }
+        } catch {
+            // A database that is away does not answer this either.
+            if let lag = try? await rollups.lag() { note(lag) }
+            throw error
         }
     }
 }

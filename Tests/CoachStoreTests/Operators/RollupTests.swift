@@ -289,5 +289,7 @@ struct RollupTests {
         #expect(try await store.count(folded) == 2)
         #expect(try await store.value("select sum(cost_nanodollars) > 500000000 from gateway.usage_days") == "t")
         #expect(try await store.value("select as_of <= clock_timestamp() from gateway.rollup_state") == "t")
+        let lag = try await Rollups.postgres(client: store.gateway).lag()
+        #expect(try #require(lag) >= .zero)
     }
 }
