@@ -47,7 +47,7 @@ struct SettingKey: Sendable {
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
         meaning:
-            "shared connections of turns, a user's statements on one; 16 more: checkpoints 2, resources 4, figures and search 4, others' text 2, webhooks 4"
+            "shared connections of turns, a user's statements on one; 19 more: checkpoints 2, resources 4, figures 6, others' text 2, webhooks 4, LISTEN 1"
     )
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
