@@ -40,6 +40,24 @@ struct SummaryTests: SummaryBench {
         #expect(context.history.count == 12 - task.through && context.history.first?.role == .user && !context.needsSummary)
     }
 
+    @Test("a failed message asks for no summary, and brings no summarised message into the history")
+    func failedMessage() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries, turns) = (Caller.someone(), summaries(store), store.turns())
+        let request = try await conversation(store, caller)
+        try await turns.talk(caller, "Unanswered", in: request.conversationID, status: .failed)
+        let next = TurnRequest(message: "And now?", conversationID: request.conversationID)
+        let before = try await turns.begin(caller, next, risk: .calm).begun
+        #expect(before.unsummarised == 12 && before.history.count == 12 && !before.needsSummary)
+        try await turns.finish(.failed(before.identity, of: caller))
+
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")))
+        let after = try await turns.begin(caller, next, risk: .calm).begun
+        #expect(after.summary == "They want to run." && after.unsummarised == 12 - task.through)
+        #expect(after.history.count == 12 - task.through && !after.needsSummary)
+    }
+
     @Test("an empty summary replaces nothing, and is billed")
     func empty() async throws {
         let store = try await StoreFixture.shared()
