@@ -81,4 +81,36 @@ struct PreviewTests {
         }
         #expect(try await store.count("select count(*) from public.usage_logs where purpose = 'preview' and finalized_by is not null") == 1)
     }
+
+    @Test("those of a creator with many turns are removed without reading these")
+    func manyTurns() async throws {
+        let store = try await StoreFixture()
+        let creator = Caller.someone(role: .creator)
+        let kept = try await store.turns().talk(creator, "Kept").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
+            select \(creator.userID.uuid), \(kept.uuid), gen_random_uuid(), 2 + n, 'complete', '', false, 'free', current_date
+            from generate_series(1, 5000) n
+            """)
+        try await store.admin.execute(
+            """
+            with preview as (
+                insert into public.conversations (user_id, source, ephemeral, last_seq, last_message_at)
+                select \(creator.userID.uuid), 'preview', true, 2, now() - interval '1 hour' from generate_series(1, 200)
+                returning user_id, id
+            ), turn as (
+                insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
+                select p.user_id, p.id, gen_random_uuid(), 1, 'complete', '', false, 'free', current_date from preview p
+                returning user_id, conversation_id, id
+            )
+            insert into public.messages (user_id, conversation_id, turn_id, seq, role, content, token_count)
+            select t.user_id, t.conversation_id, t.id, 1, 'user', 'x', 1 from turn t
+            """)
+        let pages = try await store.pages(of: "gateway.purge_previews(interval '10 minutes', 20)")
+        #expect(pages < 2_000, "\(pages)")
+        _ = try await Housekeeping.postgres(client: store.gateway, daysKept: 30).purgePreviews()
+        #expect(try await store.count("select count(*) from public.turns") == 5_001)
+        #expect(try await store.count("select count(*) from public.messages where content = 'x'") == 0)
+    }
 }

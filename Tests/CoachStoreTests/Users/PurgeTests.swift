@@ -108,6 +108,29 @@ struct PurgeTests {
         #expect(try await store.count("select count(*) from public.messages") == 0)
     }
 
+    @Test("of a user with many turns is removed without reading these for each conversation")
+    func manyTurns() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let kept = try await store.turns().talk(caller, "Kept").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
+            select \(caller.userID.uuid), \(kept.uuid), gen_random_uuid(), 2 + n, 'complete', '', false, 'free', current_date
+            from generate_series(1, 5000) n
+            """)
+        try await store.admin.execute(
+            """
+            insert into public.conversations (user_id, title, last_seq, deleted_at)
+            select \(caller.userID.uuid), 'Old', 2, now() - interval '31 days' from generate_series(1, 200)
+            """)
+        // The turns once, not 20 times.
+        let pages = try await store.pages(of: "gateway.purge_content(interval '30 days', 1000)")
+        #expect(pages < 2_000, "\(pages)")
+        #expect(try await store.count("select count(*) from public.conversations where purged_at is not null") >= 20)
+        #expect(try await store.count("select count(*) from public.turns") == 5_001)
+    }
+
     @Test("cannot be removed by a statement that is bound to a user")
     func bound() async throws {
         let store = try await StoreFixture.shared()
