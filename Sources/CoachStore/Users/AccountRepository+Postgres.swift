@@ -24,7 +24,7 @@ extension AccountRepository {
             },
             usage: { caller in
                 guard
-                    let usage = try await client.userRows(
+                    let usage = try await client.gatewayRows(
                         AccountUsage.query(for: caller), for: caller, decode: { try AccountUsage(row: $0) }
                     ).first
                 else { throw Rejection(reason: .notFound) }
@@ -61,25 +61,12 @@ extension AccountRecord {
 }
 
 extension AccountUsage {
-    /// Returns one row: today's messages and this month's sums of the ledger, in which corrections are separate rows.
+    /// Returns one row; none when the user's row does not exist.
     fileprivate static func query(for caller: Caller) -> Query {
         """
-        select (today.day - date '1970-01-01')::bigint, coalesce(case when r.day = today.day then r.messages end, 0), l.turns,
-            coalesce(l.input_tokens, 0)::bigint, coalesce(l.cached_input_tokens, 0)::bigint, coalesce(l.cache_write_tokens, 0)::bigint,
-            coalesce(l.output_tokens, 0)::bigint, coalesce(l.reasoning_tokens, 0)::bigint,
-            (coalesce(l.cost_usd, 0) * 1000000000)::bigint, coalesce(l.unpriced, 0)::bigint
-        from public.users u
-        cross join (select (now() at time zone 'UTC')::date as day) today
-        left join public.rate_limits r on r.user_id = u.id
-        cross join lateral (
-            -- A summary may be made in the month after its turn.
-            select count(distinct l.turn_id) filter (where l.finalized_by is not null and l.purpose <> 'summary') as turns, sum(l.input_tokens) as input_tokens,
-                sum(l.cached_input_tokens) as cached_input_tokens, sum(l.cache_write_tokens) as cache_write_tokens,
-                sum(l.output_tokens) as output_tokens, sum(l.reasoning_tokens) as reasoning_tokens, sum(l.cost_usd) as cost_usd,
-                sum(l.unpriced) as unpriced
-            from public.usage_logs l
-            where l.account_id = u.account_id and l.day >= date_trunc('month', today.day)::date and l.day <= today.day) l
-        where u.id = \(caller.userID)
+        select (day - date '1970-01-01')::bigint, messages_today, turns, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens,
+            reasoning_tokens, cost_nanodollars, unpriced_calls
+        from gateway.account_usage(\(caller.userID))
         """
     }
 

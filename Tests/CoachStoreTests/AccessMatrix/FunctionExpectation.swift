@@ -140,7 +140,7 @@ enum FunctionExpectation {
         "gateway.index_messages(uuid, integer, integer)", "gateway.index_messages_2(uuid, integer, integer)",
         "gateway.index_messages_3(uuid, integer, integer, integer)",
         "gateway.unspaced_letters()", "gateway.searchable_text(text)", "gateway.searchable_query(text)",
-        "gateway.request_indexing(uuid)",
+        "gateway.request_indexing(uuid)", "gateway.account_usage(uuid)",
         "gateway.record_consent(uuid, public.consent_kind, text, boolean)",
         "gateway.prepare_removal(uuid)",
         "gateway.confirm_removal(uuid, text)",

@@ -54,6 +54,26 @@ struct AccountTests {
         #expect(later.turns == 2 && later.cost == Nanodollars(247_912))
     }
 
+    @Test("usage reads the days of this month alone, however many the ledger has")
+    func partitions() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = try await newcomer(store)
+        _ = try await Housekeeping.postgres(client: store.gateway, daysKept: 30).makePartitions()
+        let later: Query = """
+            c.relkind = 'r' and c.relname ~ '^usage_logs_2' and right(c.relname, 8) > to_char(now() at time zone 'UTC', 'YYYYMMDD')
+            """
+        #expect(try await store.count("select count(*) from pg_class c where \(later)") > 0)
+        let locked = try await store.gateway.batch([
+            """
+            select set_config('request.jwt.claims', \(caller.claims), true), \
+            set_config('request.jwt.claim.sub', \(caller.userID.description), true)
+            """,
+            "select turns from gateway.account_usage(\(caller.userID.uuid))",
+            "select count(*) from pg_locks l join pg_class c on c.oid = l.relation where l.pid = pg_backend_pid() and \(later)",
+        ]) { rows in try rows.only { row in try row.value(0, as: Int.self) } }
+        #expect(locked == 0)
+    }
+
     @Test("a removal needs the latest confirmation, which can be used once")
     func removal() async throws {
         let store = try await StoreFixture()
