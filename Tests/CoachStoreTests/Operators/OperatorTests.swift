@@ -103,6 +103,26 @@ struct OperatorTests {
         #expect(authors.keys.sorted() == ["a", "b", "c"] && authors["a"] == authors["b"] && authors["a"] != authors["c"])
     }
 
+    @Test("messages to route again are found without reading all turns of their authors")
+    func routedMessagesOfLongHistories() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let conversation = try await store.turns().talk(caller, "0").conversationID
+        for number in 1...9 { try await store.turns().talk(caller, "\(number)", in: conversation) }
+        try await store.admin.execute(
+            """
+            insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
+            select \(caller.userID.uuid), gen_random_uuid(), gen_random_uuid(), 1, 'complete', '', false, 'free', current_date
+            from generate_series(1, 5000) n
+            """)
+        let rows = try await store.operatorRows("routed_messages_2(5000)")
+        #expect(rows.compactMap { $0[0] } == (0...9).reversed().map { "\($0)" })
+        // The domain of the turn before: none for the first.
+        #expect(rows.map { $0[1] != nil } == (0...9).reversed().map { $0 > 0 })
+        let pages = try await store.operatorPages("routed_messages_2(5000)")
+        #expect(pages < 1_000, "\(pages)")
+    }
+
     @Test("the list of functions above is complete")
     func complete() async throws {
         let store = try await StoreFixture.shared()
