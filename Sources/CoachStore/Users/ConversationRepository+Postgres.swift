@@ -108,14 +108,16 @@ extension PostgresClient {
                     where last.user_id = \(caller.userID) and last.id = \(cursor.id)), '-infinity'), \(cursor.id))
                 """)
         }
-        // Answers of retries have the place of the first one, and come in the order of their turns.
-        page.append(" order by m.seq, m.created_at, m.id limit \(request.limit + 1)")
+        // Answers of retries have the place of the first one, and come in the order of their turns. Read in the order of the index, with all of the last
+        // place: to sort by more columns, all messages of the conversation would be read.
+        page.append(" order by m.seq fetch first (\(request.limit + 1)) rows with ties")
         // The result is one row of NULLs for a conversation without messages, and empty when the conversation does not exist.
         let query: Query = """
             select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             cross join public.conversations c
-            left join lateral (\(page)) m on true
-            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+            left join lateral (
+                select * from (\(page)) found order by found.seq, found.created_at, found.id limit \(request.limit + 1)) m on true
+            left join lateral (\(Self.turnOfMessage)) t on true
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by m.seq, m.created_at, m.id
             """
@@ -157,8 +159,8 @@ extension PostgresClient {
                         select t.change from public.turns t where t.user_id = c.user_id and t.id = m.turn_id limit 1) t on true) k
                 where (k.change, k.id) > (\(token.number), \(token.lastRow))
                 order by k.change, k.id limit \(limit + 1)) page on true
-            left join public.messages m on m.user_id = c.user_id and m.id = page.id
-            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+            left join lateral (select * from public.messages where user_id = c.user_id and id = page.id limit 1) m on true
+            left join lateral (\(Self.turnOfMessage)) t on true
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by page.change, page.id
             """
@@ -171,6 +173,9 @@ extension PostgresClient {
         guard !found.isEmpty else { throw Rejection(reason: .notFound) }
         return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
+
+    /// The turn of message `m`. With a limit, because all of the user's turns are otherwise read to be joined with a page.
+    private static let turnOfMessage: Query = "select domain from public.turns where user_id = m.user_id and id = m.turn_id limit 1"
 
     // MARK: One conversation
 

@@ -1,0 +1,74 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+import Testing
+
+@Suite("Users with a long history")
+struct LongHistoryTests {
+    /// Turns and messages that the server read for 15 runs, most of them: a connection reports its counts at most once a second. Nobody else reads in the
+    /// database.
+    private func rowsRead(_ store: StoreFixture, _ body: () async throws -> Void) async throws -> Int {
+        let read: Query = """
+            select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables
+            where relname in ('turns', 'messages')
+            """
+        let before = try await store.count(read)
+        for _ in 0..<15 {
+            try await body()
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return try await store.count(read) - before
+    }
+
+    @Test("pages of a conversation, and of its changes, do not read the turns and messages of others")
+    func pages() async throws {
+        let store = try await StoreFixture()
+        let (caller, conversations) = (Caller.someone(), store.conversations)
+        let id = try await store.turns().talk(caller, "q", answer: "a").conversationID
+        let token = try #require(try await conversations.messages(caller, id, limit: 20).position).next
+        try await store.turns().talk(caller, "r", in: id, answer: "b")
+        let other = try await store.turns().talk(caller, "Other").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
+            select \(caller.userID.uuid), \(other.uuid), gen_random_uuid(), 2 + n, 'complete', '', false, 'free', current_date
+            from generate_series(1, 40000) n
+            """)
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
+            select \(caller.userID.uuid), \(other.uuid), 2 + n, 'user', 'x', 1, 1 from generate_series(1, 40000) n
+            """)
+        // A run that joins the page with all of the user's turns or messages reads 40,000.
+        let page = try await rowsRead(store) {
+            let items = try await conversations.messages(caller, id, limit: 20).items
+            #expect(items.map(\.content) == ["q", "a", "r", "b"])
+        }
+        let changes = try await rowsRead(store) {
+            let items = try await conversations.messages(caller, id, limit: 20, updatedSince: token).items
+            #expect(Set(items.map(\.content)) == ["r", "b"])
+        }
+        #expect(page > 0 && page < 20_000 && changes < 20_000, "\(page), \(changes)")
+    }
+
+    @Test("a page ends between answers that have one place, and the next one goes on behind it")
+    func places() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let id = try await store.turns().talk(caller, "q", answer: "a").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, status, token_count, created_at)
+            select \(caller.userID.uuid), \(id.uuid), 2, 'assistant', 'a' || n, 'superseded', 1, now() + n * interval '1 second'
+            from generate_series(1, 5) n
+            """)
+        var (contents, cursor): ([String], String?) = ([], nil)
+        repeat {
+            let page = try await store.conversations.messages(caller, id, limit: 2, cursor: cursor)
+            #expect(page.items.count <= 2)
+            contents += page.items.map(\.content)
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(contents == ["q", "a", "a1", "a2", "a3", "a4", "a5"])
+    }
+}
