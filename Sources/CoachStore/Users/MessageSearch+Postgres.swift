@@ -34,22 +34,30 @@ extension PostgresClient {
     }
 
     fileprivate func search(_ text: String, of caller: Caller, _ request: PageRequest) async throws -> Page<ExportedMessage> {
-        var query: Query = """
-            select m.conversation_id, \(MessageRecord.columns)
-            from public.message_words w
-            join public.messages m on m.user_id = w.user_id and m.id = w.message_id
+        // The query is parsed in a subquery, once: as a part of the condition it is parsed again for each message. Messages are looked up when their words
+        // match, and turns when the page is known.
+        var page: Query = """
+            select m.* from found f
+            cross join lateral (select * from public.messages where user_id = \(caller.userID) and id = f.message_id limit 1) m
             join public.conversations c on c.user_id = m.user_id and c.id = m.conversation_id and c.deleted_at is null
                 and c.source <> 'preview'
-            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
-            where w.user_id = \(caller.userID) and m.status <> 'superseded'
-                and w.words @@ websearch_to_tsquery(
-                    gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig,
-                    gateway.searchable_query(\(text)))
+            where m.status <> 'superseded'
             """
         if let cursor = try request.pageCursor {
-            query.append(" and (m.created_at, m.id) < (\(try cursor.timestamp), \(cursor.id))")
+            page.append(" and (m.created_at, m.id) < (\(try cursor.timestamp), \(cursor.id))")
         }
-        query.append(" order by m.created_at desc, m.id desc limit \(request.limit + 1)")
+        page.append(" order by m.created_at desc, m.id desc limit \(request.limit + 1)")
+        let query: Query = """
+            with found as materialized (
+                select w.message_id from public.message_words w
+                where w.user_id = \(caller.userID) and w.words @@ (select websearch_to_tsquery(
+                    gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig,
+                    gateway.searchable_query(\(text))))
+            ), page as materialized (\(page))
+            select m.conversation_id, \(MessageRecord.columns) from page m
+            left join lateral (select domain from public.turns where user_id = m.user_id and id = m.turn_id limit 1) t on true
+            order by m.created_at desc, m.id desc
+            """
         let found = try await gatewayRows(query, for: caller) { row in
             ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
         }
