@@ -63,5 +63,9 @@ begin
     return is_behind;
 end $$;
 
+-- Gateways of the release before call this one: with the limit, too.
+create or replace function gateway.index_messages_2(user_id uuid, at_most integer, newest integer) returns boolean
+    language sql set search_path = '' as $$ select gateway.index_messages_3($1, $2, 150000, $3) $$;
+
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function gateway.index_messages_3(uuid, integer, integer, integer) to coach_gateway;

@@ -4,8 +4,8 @@ import PostgresClient
 extension MessageIndexer {
     /// Messages of a part, which is one transaction: a search of the user may wait for it.
     private static let messagesAtOnce = 250
-    /// Text of a part in bytes: 200 messages of usual length. Han characters take the longest, 1 µs a byte. A search indexes two parts, and a statement
-    /// may take 2 s, also on a busy machine.
+    /// Text of a part in bytes: 200 messages of usual length. A byte takes at most 3 µs, where a text has no spaces (`gateway.searchable_text`). A search
+    /// indexes two parts, and a statement may take 2 s, also on a busy machine.
     static let bytesAtOnce = 150_000
 
     /// The index in PostgreSQL.
