@@ -69,18 +69,18 @@ const dayLength = 86_400_000;
 /** Days since the Monday of a day's week; day 4 since 1970 was a Monday. */
 const daysSinceMonday = (time) => (Math.floor(time / dayLength) + 3) % 7;
 
+const lengths = { hour: dayLength / 24, day: dayLength, week: 7 * dayLength };
+
 /**
- * The beginnings of the buckets of a period that has rows in some of them: a day, or a week from Monday, in which nothing happened has its place, too.
- * Some figures have days in a period whose others have weeks.
+ * The beginnings of the buckets of a query that has rows in some of them: an hour, a day, or a week from Monday, in which nothing happened has its
+ * place, too.
  */
-export function buckets(rows, { from, to, grain }) {
-  const present = [...new Set(rows.map((row) => Date.parse(row.day)))].sort((a, b) => a - b);
-  if (present.length === 0) return present;
-  const areDays = present.every((time) => time % dayLength === 0);
-  const areWeeks = grain === "week" && areDays && present.every((time) => daysSinceMonday(time) === 0);
-  const step = areWeeks ? 7 * dayLength : areDays ? dayLength : dayLength / 24;
-  const begin = Date.parse(from) - (areWeeks ? daysSinceMonday(Date.parse(from)) * dayLength : 0);
-  const end = Math.min(Date.parse(to) + dayLength, Math.max(Date.now(), present.at(-1) + 1));
+export function buckets(rows, { from, to, grain = "day" }) {
+  if (rows.length === 0) return [];
+  const step = lengths[grain];
+  const begin = Date.parse(from) - (grain === "week" ? daysSinceMonday(Date.parse(from)) * dayLength : 0);
+  const latest = Math.max(...rows.map((row) => Date.parse(row.day)));
+  const end = Math.min(Date.parse(to) + dayLength, Math.max(Date.now(), latest + 1));
   const all = [];
   for (let time = begin; time < end; time += step) all.push(time);
   return all;
@@ -89,8 +89,8 @@ export function buckets(rows, { from, to, grain }) {
 export const bucketLabels = (times) => times.map((time) => format.shortDay(new Date(time).toISOString()));
 
 /** Rows of (day, group, figure) as what `chart` takes: the group with the largest sum first, the smallest ones together. */
-export function pivot(rows, { by, y, period, name }) {
-  const times = buckets(rows, period);
+export function pivot(rows, { by, y, query, name }) {
+  const times = buckets(rows, query);
   const sums = new Map();
   for (const row of rows) sums.set(row[by], (sums.get(row[by]) ?? 0) + Math.abs(Number(row[y] ?? 0)));
   const keys = [...sums.keys()].filter((key) => sums.get(key) > 0).sort((a, b) => sums.get(b) - sums.get(a));

@@ -99,7 +99,7 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
   const { hide, only, first, titles } = spec;
   const action = spec.action?.(rows, answer.meta?.trace, query) ?? traceLink(answer.meta?.trace, query);
   return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
-    wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, period),
+    wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, chartQuery ?? query),
     table(rows, { caption, hide, only, first, titles, totals: whole ?? spec.totals, action, actionLabel: "Rows" }));
 }
 
@@ -144,7 +144,8 @@ function sums(rows, key) {
 
 const mostBars = 12;
 
-function draw(spec, wanted, rows, period) {
+/** `query`: that of the rows. */
+function draw(spec, wanted, rows, query) {
   const { by } = wanted;
   const options = { type: wanted.type, unit: wanted.unit, title: spec.title, stacked: wanted.stacked };
   if (wanted.x) {
@@ -154,8 +155,8 @@ function draw(spec, wanted, rows, period) {
       series: [{ label: spec.titles?.[wanted.y] ?? label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],
     });
   }
-  if (by) return chart({ ...options, ...pivot(rows, { by, y: wanted.y, period, name: nameOf(by) }) });
-  const times = buckets(rows, period);
+  if (by) return chart({ ...options, ...pivot(rows, { by, y: wanted.y, query, name: nameOf(by) }) });
+  const times = buckets(rows, query);
   const at = new Map(rows.map((row) => [Date.parse(row.day), row]));
   const present = columns(rows).map((column) => column.key);
   const keys = wanted.keys.filter((key) => present.includes(key));
