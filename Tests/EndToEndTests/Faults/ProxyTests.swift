@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("Behind a proxy with the file that is shipped", .paced, .enabled(if: Proxy.Kind.haproxy.program != nil, "HAProxy is not installed"))
+@Suite("Behind a proxy with the file that is shipped", .paced)
 struct ProxyTests {
-    @Test("every token is forwarded at once, and a lost connection can be resumed, also on the other instance")
+    @Test("every token is forwarded at once, and a lost connection can be resumed, also on the other instance", .haproxy)
     func streams() async throws {
         let pair = try await Pair.shared()
         let proxy = try await Proxy(.haproxy, before: pair)
@@ -26,7 +26,7 @@ struct ProxyTests {
         try await proxy.end()
     }
 
-    @Test("requests without a token are limited by the client's address, which the client cannot choose")
+    @Test("requests without a token are limited by the client's address, which the client cannot choose", .haproxy)
     func addresses() async throws {
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { $0["unauthenticated_requests_per_minute"] = 3 }
@@ -63,7 +63,7 @@ struct ProxyTests {
         try await proxy.end()
     }
 
-    @Test("the pages of development are not shown, because the request may come from another machine")
+    @Test("the pages of development are not shown, because the request may come from another machine", .haproxy)
     func development() async throws {
         let pair = try await Pair.shared()
         let proxy = try await Proxy(.haproxy, before: pair)
@@ -71,4 +71,8 @@ struct ProxyTests {
         #expect(try await Browser(port: proxy.port).send("GET", "/try").status == 404)
         try await proxy.end()
     }
+}
+
+extension Trait where Self == ConditionTrait {
+    fileprivate static var haproxy: Self { .enabled(if: Proxy.Kind.haproxy.program != nil, "HAProxy is not installed") }
 }
