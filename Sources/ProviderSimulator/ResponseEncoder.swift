@@ -19,7 +19,7 @@ struct ScriptedResponse: Sendable {
 }
 
 extension ScriptedResponse {
-    /// The response to a request that no script is used for.
+    /// The dialect's error for an invalid request.
     static func rejected(_ response: FixedResponse, exchange: Exchange) -> Self {
         Self(frames: FixedResponse.frames(after: 0), encoder: response, chunkBytes: nil, exchange: exchange, outcome: .rejected)
     }

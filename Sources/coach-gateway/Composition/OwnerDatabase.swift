@@ -4,7 +4,7 @@ import Reactor
 
 /// A database client for one command, mostly with the rights of the schema's owner.
 enum OwnerDatabase {
-    /// - Parameter statements: unnamed when the connection may lead through a transaction pooler, which those of the owner never do.
+    /// - Parameter statements: by default prepared, so `COACH_MIGRATION_URL` must not lead through a transaction pooler.
     static func with<Value>(
         _ url: String, statements: StatementNaming = .prepared, _ body: (PostgresClient) async throws -> Value
     ) async throws -> Value {
