@@ -33,13 +33,13 @@ public struct CoachQuestion: Sendable, Equatable {
     /// Whether a short answer shows danger of a user with this stored level.
     func counts(_ answer: CrisisGrammar.FollowUp.Answer, stored: SafetyLevel) -> Bool {
         if stored == .calm { return topics.contains(.namedDanger) && [.yes, .somewhat].contains(answer) }
-        guard stored > .concern || isAboutSafety else { return false }
+        // A question that names no topic may be about danger: "When?", "Do you still feel that way?"
+        guard other != .everyday else { return false }
+        guard answer == .when || stored > .concern || isAboutSafety else { return false }
         return switch answer {
-        case .yes: other == nil && (topics.contains(.danger) || !topics.contains(.safety))
-        case .no: other == nil && (topics.contains(.safety) || !topics.contains(.danger))
-        case .somewhat, .unsure: other == nil
-        // Also after a question that names no topic: "When?" may ask for the time of a suicide.
-        case .when: other != .everyday
+        case .yes: topics.contains(.danger) || !topics.contains(.safety)
+        case .no: topics.contains(.safety) || !topics.contains(.danger)
+        case .somewhat, .unsure, .when: true
         }
     }
 }

@@ -51,9 +51,10 @@ extension MessageAssessor {
     /// The assessment of a message that only says that its user is safe, by the grammar alone; nil for other messages. The models take the persons and
     /// places of such a message for danger while the stored level is raised. `coachMessage` is the one that the message answers.
     public func assurance(_ message: String, _ assessment: MessageAssessment, after coachMessage: String?) -> MessageAssessment? {
-        guard let (risk, words) = searchShort(message) else { return nil }
-        let answersWhetherSafe = coachMessage.map { question(in: $0).asksOnlyForSafety } ?? false
-        return words.isAssurance(answersWhetherSafe: answersWhetherSafe) ? assessment.replacing(risk) : nil
+        guard let (risk, words) = searchShort(message), words.isAssurance(answersWhetherSafe: true) else { return nil }
+        // Reading the coach's message takes as long as assessing one, so only when it decides.
+        let isAssurance = words.isAssurance(answersWhetherSafe: false) || coachMessage.map { question(in: $0).asksOnlyForSafety } ?? false
+        return isAssurance ? assessment.replacing(risk) : nil
     }
 
     /// The grammar's risk and the words of a short message without obfuscated words; nil for other messages, and when the grammar finds a crisis.

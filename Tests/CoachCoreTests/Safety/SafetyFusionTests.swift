@@ -115,8 +115,29 @@ struct SafetyFusionTests {
         }
         let both = Shipped.assessor.question(in: "Are you thinking about killing yourself? Are you safe?")
         #expect(tier(danger, .concern, both) == .crisis && tier(calm, .concern, both) == .crisis)
-        let other = Shipped.assessor.question(in: "Shall we look at your week?")
-        #expect(tier(danger, .crisis, other) < .crisis && tier(calm, .crisis, other) < .crisis)
+        let everyday = Shipped.assessor.question(in: "Shall we plan your workout?")
+        #expect(tier(danger, .crisis, everyday) < .crisis && tier(calm, .crisis, everyday) < .crisis)
+    }
+
+    @Test(
+        "an answer in danger counts after a crisis however the coach has asked",
+        arguments: [
+            ("Are you still having those thoughts?", "yes"), ("Do you still feel that way?", "sometimes"),
+            ("Are you going to act on it?", "yes"), ("Have you taken anything?", "yes"), ("Do you want to disappear?", "yes"),
+            ("Are you feeling unsafe right now?", "yes"),
+            ("Will you be safe tonight?", "no"), ("Can you keep yourself safe?", "i dont know"), ("Is anyone there with you?", "no"),
+            ("So you don't feel safe right now?", "yes"), ("You don't feel safe at home?", "yes"),
+            ("Do you need someone to call 911 for you?", "yes"), ("Shall we look at your week?", "not safe"),
+        ])
+    func however(coach: String, answer: String) {
+        let (risk, question) = (Shipped.grammarAlone.assess(answer).risk, Shipped.assessor.question(in: coach))
+        #expect(Shipped.fusion.fuse(risk, stored: .crisis, question: question).risk.tier >= .crisis)
+    }
+
+    @Test("tonight counts after a concern")
+    func whenAfterConcern() {
+        let question = Shipped.assessor.question(in: "When do you think about it?")
+        #expect(Shipped.fusion.fuse(Shipped.grammarAlone.assess("tonight").risk, stored: .concern, question: question).risk.tier == .crisis)
     }
 
     @Test("tonight counts after a crisis, but not as the time of a workout")

@@ -8,7 +8,7 @@ enum AssuranceWords {
     /// Words that an assurance may have besides.
     static let others = VagueWords.set(
         """
-        i im am is are was we my me with here now at home a in place and ok okay fine good totally completely right thanks thank you tonight today
+        i im am is are we my me with here now at home a in place and ok okay fine good totally completely right thanks thank you tonight today
         sister brother mom mum mother dad father parents friend friends roommate aunt grandma grandmother cousin neighbor neighbour family
         estoy estamos está están con mi mis mamá madre papá padre padres hermana hermano amiga amigo familia tía abuela aquí ahora en casa bien y
         conmigo gracias
