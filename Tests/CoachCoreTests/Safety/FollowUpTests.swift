@@ -91,6 +91,7 @@ struct FollowUpTests {
         arguments: [
             "I took them all", "ya me las tomé todas", "je les ai tous pris", "já tomei tudo", "I took 30 of them", "I have it in my hand",
             "he is outside", "already swallowed it", "doing it right now", "ich bin auf der Brücke", "took all my vitamins at once",
+            "i have my son with me", "I took my son", "i take my vitamins tonight and then i die", "hoje acabo comigo", "acabei comigo",
         ])
     func notVague(message: String) {
         let alone = Shipped.assessor.assessFully(message)
