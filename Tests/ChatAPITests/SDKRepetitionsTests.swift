@@ -26,9 +26,11 @@ struct SDKRepetitionsTests {
         let first = repetitions.key(of: 0, user, body, at: start)
         #expect(!repetitions.key(of: 1, UserID.random(), body, at: start).isRepetition)
         #expect(!repetitions.key(of: 1, user, body + [32], at: start).isRepetition)
-        #expect(repetitions.key(of: 1, user, body, at: start + .seconds(719)) == (first.key, true))
-        let late = repetitions.key(of: 1, user, body, at: start + .seconds(720))
+        for (count, seconds) in [(1, 719), (2, 1438)] {
+            #expect(repetitions.key(of: count, user, body, at: start + .seconds(seconds)) == (first.key, true))
+        }
+        let late = repetitions.key(of: 1, user, body, at: start + .seconds(1438 + 720))
         #expect(!late.isRepetition && late.key != first.key)
-        #expect(repetitions.key(of: 2, user, body, at: start + .seconds(721)) == (late.key, true))
+        #expect(repetitions.key(of: 2, user, body, at: start + .seconds(1438 + 721)) == (late.key, true))
     }
 }

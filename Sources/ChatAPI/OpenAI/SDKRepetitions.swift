@@ -8,13 +8,14 @@ import Synchronization
 /// counts the repetitions in `x-stainless-retry-count`. A repetition gets the key of the request that it repeats, so that it attaches to that turn
 /// instead of beginning, and billing, another one.
 ///
-/// In memory: a repetition that reaches another instance begins a turn of its own.
+/// In memory: a repetition that reaches another instance begins a turn of its own. Repetitions of two equal requests at the same time attach to the later
+/// one's turn.
 final class SDKRepetitions: Sendable {
     /// An SDK waits ten minutes for an answer, and then at most two before it repeats the request.
     private static let lifetime = Duration.seconds(12 * 60)
     private static let mostRequests = 10_000
 
-    /// Requests with the same body of one user, whatever the route.
+    /// Requests with the same body of one user.
     private struct RequestID: Hashable {
         let userID: UserID
         /// Of 64 bits, seeded for the process: two bodies of one user do not have the same by chance.
@@ -44,9 +45,14 @@ final class SDKRepetitions: Sendable {
     ) -> (key: String, isRepetition: Bool) {
         let id = RequestID(userID: userID, bodyHash: body.hashValue)
         return requests.withLock { requests in
-            if repetition > 0, let sent = requests[id], now < sent.receivedAt + Self.lifetime { return (sent.key, true) }
+            if repetition > 0, let sent = requests[id], now < sent.receivedAt + Self.lifetime {
+                requests[id] = SentRequest(key: sent.key, receivedAt: now)
+                return (sent.key, true)
+            }
             if requests.count >= Self.mostRequests { requests = requests.filter { now < $0.value.receivedAt + Self.lifetime } }
-            if requests.count >= Self.mostRequests { requests = [:] }
+            if requests.count >= Self.mostRequests, let oldest = requests.min(by: { $0.value.receivedAt < $1.value.receivedAt }) {
+                requests[oldest.key] = nil
+            }
             let sent = SentRequest(key: UUID.random().canonicalText, receivedAt: now)
             requests[id] = sent
             return (sent.key, false)
