@@ -72,20 +72,20 @@ extension TurnPipeline {
 
     /// As `start` of a new message, for a retry.
     private func start(_ retry: RetryRequest, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        try await admission.admitting { overload in
+        let started: StartedTurn = try await admission.admitting { overload in
             switch try await http.trace.step("begin", { try await beginRetry(retry, unless: overload, http) }) {
             case .known(let known, _):
-                http.trace.end()
-                return TurnSubscription(turn: await attach(known), request: .repeats)
+                return .known(known)
             case .rejected(let rejection, _):
                 throw rejected(rejection, TurnRequest(message: ""), .calm, http)
             case .begun(let context, let message, _):
                 let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
                 let pending = await http.trace.step("assess") { await assess(request, http) }
                 let savedTier = context.earlierRisk?.tier ?? .none
-                return try await continueBegun(request, pending, savedTier: savedTier, context, http)
+                return .new(try await continueBegun(request, pending, savedTier: savedTier, context, http))
             }
         }
+        return await subscription(to: started, http)
     }
 
     /// As `begin`, for a retry.

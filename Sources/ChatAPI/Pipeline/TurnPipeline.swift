@@ -39,17 +39,32 @@ struct TurnPipeline: Sendable {
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
-        try await admission.admitting { overload in
+        let started: StartedTurn = try await admission.admitting { overload in
             let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: overload, http) }
             switch result {
             case .begun(let context, _):
-                return try await continueBegun(request, pending, savedTier: savedTier, context, http)
+                return .new(try await continueBegun(request, pending, savedTier: savedTier, context, http))
             case .known(let known, _):
-                http.trace.end()
-                return TurnSubscription(turn: await attach(known), request: .repeats)
+                return .known(known)
             case .rejected(let rejection, _):
                 throw rejected(rejection, request, await pending.final, http)
             }
+        }
+        return await subscription(to: started, http)
+    }
+
+    /// A turn that a request began, or the one that it repeats, which takes no place in `Admission` while it is looked for.
+    enum StartedTurn {
+        case new(TurnSubscription)
+        case known(KnownTurn)
+    }
+
+    func subscription(to started: StartedTurn, _ http: TurnHTTPRequest) async -> TurnSubscription {
+        switch started {
+        case .new(let subscription): return subscription
+        case .known(let known):
+            http.trace.end()
+            return TurnSubscription(turn: await attach(known), request: .repeats)
         }
     }
 
