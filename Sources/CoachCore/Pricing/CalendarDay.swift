@@ -19,7 +19,7 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
     public init(unixSeconds: Int) { daysSinceEpoch = unixSeconds.floorDivided(by: Self.seconds) }
 
     /// The day that contains the date.
-    public init(containing date: Date) { self.init(unixSeconds: Int(date.timeIntervalSince1970)) }
+    public init(containing date: Date) { self.init(unixSeconds: Int(date.timeIntervalSince1970.rounded(.down))) }
 
     /// Parses `2026-03-01`; nil for any other text and for days that do not exist.
     public init?(_ text: String) {

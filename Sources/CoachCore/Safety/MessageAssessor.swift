@@ -38,7 +38,8 @@ public struct MessageAssessor: Sendable {
             domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
     }
 
-    /// The risk of the part of a message that `assess` leaves out; nil when it leaves out nothing. Only rejected requests have such messages.
+    /// The risk of the part of a message that `assess` leaves out, of 28,000 characters at most. nil when it leaves out nothing. Only rejected requests
+    /// have such messages.
     public func omittedRisk(of message: String) -> RiskAssessment? {
         let risks = NormalisedMessage.omittedParts(of: message).map { assess($0).risk }
         return risks.dropFirst().reduce(risks.first) { $0?.merged(with: $1) }

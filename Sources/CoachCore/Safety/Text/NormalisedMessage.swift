@@ -30,7 +30,7 @@ struct NormalisedMessage {
     }
 
     /// The middle of a text over the limit, which `fold` leaves out, in at most three parts within the limit. Each part shares some words with its
-    /// neighbours, so that each sentence is whole in one part.
+    /// neighbours, so that each sentence up to there is whole in one part.
     static func omittedParts(of text: String) -> [String] {
         let scalars = text.unicodeScalars
         guard text.utf8.count > scalarLimit, scalars.count > scalarLimit else { return [] }
