@@ -6,30 +6,34 @@ enum VagueWords {
     static let languages: [Set<UInt64>] = [
         set(
             """
-            i im ive we weve my me mine it its this that these those them they theyre some one ones had have has got get getting do did done take taking taken took
-            buy bought find found use used made try tried a an the to in on at of for with from here there yes yeah yep no ok okay just already now today tonight
-            yesterday tomorrow again earlier only too also then so and or but still ready right morning evening before after first thats was were is are be been am
+            i im ive we weve my me mine it its this that these those them they theyre some one ones had have has got get getting do did done
+            take taking taken took buy bought find found use used made try tried a an the to in on at of for with from here there yes yeah
+            yep no ok okay just already now today tonight yesterday tomorrow again earlier only too also then so and or but still ready
+            right morning evening before after first thats was were is are be been am
             """),
         set(
             """
-            yo me te se lo la los las le ya ha hemos mi mis un una uno el esto eso esta estos estas aquí hoy ayer noche tarde si no ahora tomé tomado tomo tengo
-            tuve compré comprado encontré hice hecho a de en con y o otra vez por para también tomar tomarlo comprar listo lista fue es son están conmigo
+            yo me te se lo la los las le ya ha hemos mi mis un una uno el esto eso esta estos estas aquí hoy ayer noche tarde si no ahora
+            tomé tomado tomo tengo tuve compré comprado encontré hice hecho a de en con y o otra vez por para también tomar tomarlo comprar
+            listo lista fue es son están conmigo
             """),
         set(
             """
-            ich hab habe haben habs hast mir mich sie es ihn das die der den dem ein eine einen mein meine meinen meins wir schon gerade eben jetzt heute gestern
-            morgen abend nacht früh nochmal wieder noch ja nein genommen gekauft gefunden gemacht getan geholt bekommen nehmen kaufen hier da dabei bei mit zu auf
-            im am und oder aber auch nur bin ist sind war
+            ich hab habe haben habs hast mir mich sie es ihn das die der den dem ein eine einen mein meine meinen meins wir schon gerade
+            eben jetzt heute gestern morgen abend nacht früh nochmal wieder noch ja nein genommen gekauft gefunden gemacht getan geholt
+            bekommen nehmen kaufen hier da dabei bei mit zu auf im am und oder aber auch nur bin ist sind war
             """),
         set(
             """
-            je jai tu les l en y lai lavais une des du d mon ma mes ça cela ce cet cette ici déjà maintenant aujourdhui hier demain soir matin pris prise prises
-            acheté achetés achetées acheter trouvé trouvés trouvées fait prendre oui non encore aussi et ou mais suis sont était avec pour moi
+            je jai tu le la les l en y lai lavais un une de des du d mon ma mes ça cela ce cet cette ici déjà maintenant aujourdhui hier
+            demain soir matin pris prise prises acheté achetés achetées acheter trouvé trouvés trouvées fait prendre oui non encore aussi et
+            ou mais suis sont était avec pour moi
             """),
         set(
             """
-            eu já o os as um uma uns umas isso isto esse essa esses essas este esta meu minha meus minhas agora hoje ontem amanhã manhã novo tomei tive comprei
-            achei encontrei fiz feito sim não com em na nos nas do da dos das pra tá estão acabei
+            eu já o os as um uma uns umas isso isto esse essa esses essas este esta meu minha meus minhas agora hoje ontem amanhã manhã novo
+            tomei tive comprei achei encontrei fiz feito sim não com em na nos nas do da dos das pra tá estão acabei de a e ou que para
+            tomar comprar fazer foi são
             """),
     ]
     /// Food supplements, of which an ordinary amount is harmless.
