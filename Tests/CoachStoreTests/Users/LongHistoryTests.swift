@@ -10,6 +10,7 @@ struct LongHistoryTests {
         for connection in 0..<2 {
             try await store.gateway.query("select pg_stat_force_next_flush()", affinity: UInt64(connection)) { _ in }
         }
+        try await store.admin.execute("select pg_stat_force_next_flush()")
         return try await store.count(
             """
             select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables
@@ -17,12 +18,11 @@ struct LongHistoryTests {
             """)
     }
 
-    @Test("pages of a conversation, and of its changes, do not read the turns and messages of others")
+    @Test("a page of a conversation does not read the turns and messages of others")
     func pages() async throws {
         let store = try await StoreFixture()
         let (caller, conversations) = (Caller.someone(), store.conversations)
         let id = try await store.turns().talk(caller, "q", answer: "a").conversationID
-        let token = try #require(try await conversations.messages(caller, id, limit: 20).position).next
         try await store.turns().talk(caller, "r", in: id, answer: "b")
         let other = try await store.turns().talk(caller, "Other").conversationID
         try await store.admin.execute(
@@ -37,12 +37,12 @@ struct LongHistoryTests {
             select \(caller.userID.uuid), \(other.uuid), 2 + n, 'user', 'x', 1, 1 from generate_series(1, 40000) n
             """)
         try await store.admin.execute("analyze public.turns, public.messages")
+        // A first reading reports what other connections have read before.
+        _ = try await conversations.messages(caller, id, limit: 20)
         let before = try await rowsRead(store)
         let page = try await conversations.messages(caller, id, limit: 20).items
         #expect(page.map(\.content) == ["q", "a", "r", "b"])
-        let changes = try await conversations.messages(caller, id, limit: 20, updatedSince: token).items
-        #expect(Set(changes.map(\.content)) == ["r", "b"])
-        // Joined with all of the user's turns or messages, each would read 40,000.
+        // Joined with all of the user's turns or messages, it would read 40,000.
         let read = try await rowsRead(store) - before
         #expect((1..<10_000).contains(read), "\(read)")
     }
