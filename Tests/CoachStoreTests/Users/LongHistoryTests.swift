@@ -38,13 +38,21 @@ struct LongHistoryTests {
             """)
         try await store.admin.execute("analyze public.turns, public.messages")
         // A first reading reports what other connections have read before.
-        _ = try await conversations.messages(caller, id, limit: 20)
-        let before = try await rowsRead(store)
-        let page = try await conversations.messages(caller, id, limit: 20).items
-        #expect(page.map(\.content) == ["q", "a", "r", "b"])
-        // Joined with all of the user's turns or messages, it would read 40,000.
-        let read = try await rowsRead(store) - before
-        #expect((1..<10_000).contains(read), "\(read)")
+        let token = try #require(try await conversations.messages(caller, id, limit: 20).position?.next)
+        try await store.turns().talk(caller, "s", in: id, answer: "c")
+        let pages = [
+            (PageRequest(limit: 20), ["q", "a", "r", "b", "s", "c"]),
+            // Of all messages of the conversation, and of the user's changes alone.
+            (PageRequest(limit: 20, updatedSince: token.prefix(37) + "0"), ["q", "a", "r", "b", "s", "c"]),
+            (PageRequest(limit: 20, updatedSince: token), ["s", "c"]),
+        ]
+        for (request, contents) in pages {
+            let before = try await rowsRead(store)
+            #expect(try await conversations.messages(caller, id, request).items.map(\.content) == contents)
+            // Joined with all of the user's turns or messages, it would read 40,000.
+            let read = try await rowsRead(store) - before
+            #expect((1..<10_000).contains(read), "\(read)")
+        }
     }
 
     @Test("a page ends between answers that have one place, and the next one goes on behind it")
