@@ -117,10 +117,23 @@ void vector_normalise(
     }
 }
 
-uint64_t vector_checksum(const uint8_t *bytes, size_t count) {
-    uint64_t hash = 0xCBF29CE484222325;
-    for (size_t i = 0; i < count; i++) hash = (hash ^ bytes[i]) * 0x100000001B3;
+static const uint64_t FNV_START = 0xCBF29CE484222325, FNV_PRIME = 0x100000001B3;
+
+static uint64_t checksum(uint64_t hash, const uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) hash = (hash ^ bytes[i]) * FNV_PRIME;
     return hash;
+}
+
+uint64_t vector_checksum(const uint8_t *bytes, size_t count) { return checksum(FNV_START, bytes, count); }
+
+uint64_t vector_word_checksum(const uint8_t *bytes, size_t count) {
+    uint64_t hash = FNV_START, word;
+    const uint8_t *const end = bytes + count / sizeof word * sizeof word;
+    for (; bytes < end; bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = (hash ^ word) * FNV_PRIME;
+    }
+    return checksum(hash, bytes, count % sizeof word);
 }
 
 // Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26.

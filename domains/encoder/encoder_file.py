@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import torch
 
-MAGIC = b"COACHENC\x07"
+MAGIC = b"COACHENC\x08"
 POSITIONS = 128
 # In pieces: danger is looked for in windows of so many, which begin so many apart.
 WINDOW = 32
@@ -16,6 +16,14 @@ VECTOR_COLUMNS = 64
 LIMITS = 6
 # Bytes of a file's checksum, its last ones.
 CHECKSUM = 8
+
+
+def word_checksum(content):
+    """FNV-1a (64 bits) over words of 8 bytes, and the bytes behind the last whole word."""
+    whole, checksum = len(content) // 8 * 8, 0xCBF29CE484222325
+    for word in (*struct.unpack(f"<{whole // 8}Q", content[:whole]), *content[whole:]):
+        checksum = (checksum ^ word) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return struct.pack("<Q", checksum)
 
 
 def quantised(matrix, axis):
@@ -113,10 +121,7 @@ class Writer:
         self.floats(bias)
 
     def finish(self, path):
-        checksum = 0xCBF29CE484222325
-        for byte in self.bytes:
-            checksum = (checksum ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-        open(path, "wb").write(self.bytes + struct.pack("<Q", checksum))
+        open(path, "wb").write(self.bytes + word_checksum(self.bytes))
 
 
 def write(model, pieces, outputs, limits, path, previous=None):

@@ -46,6 +46,8 @@ void vector_gelu(float *x, size_t count);
 
 // FNV-1a (64 bits).
 uint64_t vector_checksum(const uint8_t *bytes, size_t count);
+// The same over little-endian words of 8 bytes, and the bytes behind the last whole word one by one: it takes an eighth of the time.
+uint64_t vector_word_checksum(const uint8_t *bytes, size_t count);
 
 // Self-attention. qkv: rows x (3 * width), queries, keys and values side by side; rows: tokens, filled up to a multiple of `VECTOR_ROWS`; scratch:
 // `vector_attend_scratch` values; out: tokens x width. bias: NULL, or a relative position bias: for each head 2 * distance values, of which the one at

@@ -40,9 +40,14 @@ struct ModelFileReader {
     static let checksumLength = 8
 
     /// FNV-1a (64 bits), little-endian.
-    static func checksum(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    static func checksum(_ bytes: ArraySlice<UInt8>) -> [UInt8] { checksum(bytes, vector_checksum) }
+
+    /// FNV-1a (64 bits) over words of 8 bytes, for files of many megabytes: over bytes it was a sixth of a start.
+    static func wordChecksum(_ bytes: ArraySlice<UInt8>) -> [UInt8] { checksum(bytes, vector_word_checksum) }
+
+    private static func checksum(_ bytes: ArraySlice<UInt8>, _ function: (UnsafePointer<UInt8>?, Int) -> UInt64) -> [UInt8] {
         // SAFETY: the function reads `count` bytes from the address, both of the buffer.
-        let checksum = bytes.withUnsafeBufferPointer { vector_checksum($0.baseAddress, $0.count) }
+        let checksum = bytes.withUnsafeBufferPointer { function($0.baseAddress, $0.count) }
         return withUnsafeBytes(of: checksum.littleEndian) { Array($0) }
     }
 

@@ -15,7 +15,7 @@
 /// | positions | the table of positions |
 /// | relative position bias | the largest distance (2 bytes, 0 without a bias), and its floats, head after head |
 /// | network | normalisation; for each layer attention, attended, normalisation, up, down, normalisation; head |
-/// | end | FNV-1a (64 bits) of all bytes before it |
+/// | end | FNV-1a (64 bits) of all bytes before it, over words of 8 bytes (`vector_word_checksum`) |
 ///
 /// - A text is its length and its UTF-8. A list of texts begins with its number (4 bytes).
 /// - A gloss is the number of its pieces, and the number of each piece (4 bytes each).
@@ -24,7 +24,7 @@
 /// - A normalisation is its weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 7
+    private static let formatVersion = 8
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The content of a file.
@@ -46,7 +46,7 @@ extension TextEncoder {
         guard reader.take(magic.count).elementsEqual(magic) else { throw rejected("is not an encoder's file") }
         guard reader.number() == formatVersion else { throw rejected("has an unknown format version") }
         guard reader.bytes.count > checksumLength,
-            ModelFileReader.checksum(reader.bytes.dropLast(checksumLength)).elementsEqual(bytes.suffix(checksumLength))
+            ModelFileReader.wordChecksum(reader.bytes.dropLast(checksumLength)).elementsEqual(bytes.suffix(checksumLength))
         else { throw rejected("does not match its checksum") }
         let outputs = (0..<reader.number()).map { _ in reader.output() }
         let settings = reader.floats(count)
