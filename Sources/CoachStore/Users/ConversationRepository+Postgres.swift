@@ -134,8 +134,7 @@ extension PostgresClient {
         let seen = token.row == nil ? token.number : token.number - 1
         // Of the user's changes and the conversation's messages the fewer are read: a client that asks often has missed few changes, one that
         // was away for long may have missed those of many conversations. The changes come by their index, which no other condition may
-        // replace (offset 0), with the user's message of each turn as in `SyncRepository`. Those of the conversation are found by its id itself: of `c.id` the
-        // planner does not know how many messages it has, and takes them for so many that it reads all of the user's.
+        // replace (offset 0), with the user's message of each turn as in `SyncRepository`.
         let query: Query = """
             with counter as (\(ChangeCounter.query(for: caller)))
             select \(ChangeCounter.columns), page.change, \(MessageRecord.columns) from counter
@@ -145,8 +144,7 @@ extension PostgresClient {
                     select greatest(m.change, t.change) as change, m.id from public.messages m
                     left join lateral (
                         select t.change from public.turns t where t.user_id = m.user_id and t.id = m.turn_id limit 1) t on true
-                    where m.user_id = \(caller.userID) and m.conversation_id = \(id)
-                        and counter.last_change - \(seen)::bigint >= c.last_seq
+                    where m.user_id = c.user_id and m.conversation_id = c.id and counter.last_change - \(seen)::bigint >= c.last_seq
                     union all
                     select greatest(m.change, t.change), m.id from (
                         select distinct unnest(array[m.id, t.user_message_id]) as id from (

@@ -24,23 +24,28 @@ struct LongHistoryTests {
         let (caller, conversations) = (Caller.someone(), store.conversations)
         let id = try await store.turns().talk(caller, "q", answer: "a").conversationID
         try await store.turns().talk(caller, "r", in: id, answer: "b")
-        let other = try await store.turns().talk(caller, "Other").conversationID
+        // Of 200 conversations, because plans that are made for any conversation read one of two best by reading all.
+        try await store.admin.execute(
+            """
+            insert into public.conversations (user_id, title, last_seq)
+            select \(caller.userID.uuid), 'other', 200 from generate_series(1, 200)
+            """)
         try await store.admin.execute(
             """
             insert into public.turns (user_id, conversation_id, user_message_id, seq, status, request_hash, conversation_named, tier, day)
-            select \(caller.userID.uuid), \(other.uuid), gen_random_uuid(), 2 + n, 'complete', '', false, 'free', current_date
-            from generate_series(1, 40000) n
+            select c.user_id, c.id, gen_random_uuid(), n, 'complete', '', false, 'free', current_date
+            from public.conversations c, generate_series(1, 200) n where c.title = 'other'
             """)
         try await store.admin.execute(
             """
             insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
-            select \(caller.userID.uuid), \(other.uuid), 2 + n, 'user', 'x', 1, 1 from generate_series(1, 40000) n
+            select c.user_id, c.id, n, 'user', 'x', 1, 1 from public.conversations c, generate_series(1, 200) n where c.title = 'other'
             """)
-        try await store.admin.execute("analyze public.turns, public.messages")
+        try await store.admin.execute("analyze")
         // A first reading reports what other connections have read before.
         let token = try #require(try await conversations.messages(caller, id, limit: 20).position?.next)
         try await store.turns().talk(caller, "s", in: id, answer: "c")
-        let pages = [
+        let pages: [(PageRequest, Set<String>)] = [
             (PageRequest(limit: 20), ["q", "a", "r", "b", "s", "c"]),
             // Of all messages of the conversation, and of the user's changes alone.
             (PageRequest(limit: 20, updatedSince: token.prefix(37) + "0"), ["q", "a", "r", "b", "s", "c"]),
@@ -48,7 +53,7 @@ struct LongHistoryTests {
         ]
         for (request, contents) in pages {
             let before = try await rowsRead(store)
-            #expect(try await conversations.messages(caller, id, request).items.map(\.content) == contents)
+            #expect(Set(try await conversations.messages(caller, id, request).items.map(\.content)) == contents)
             // Joined with all of the user's turns or messages, it would read 40,000.
             let read = try await rowsRead(store) - before
             #expect((1..<10_000).contains(read), "\(read)")
