@@ -1,12 +1,7 @@
 /// All configured prices, with past and future ones. Looks up prices and computes costs. A missing price is nil, never 0.
 public struct PriceBook: Sendable, Equatable {
-    private struct Key: Hashable {
-        let provider: String
-        let model: String
-    }
-
     /// By name; newest first.
-    private let exact: [Key: [Price]]
+    private let exact: [ModelName: [Price]]
     /// By provider; longest prefix first, then newest first.
     private let prefixes: [String: [Price]]
 
@@ -14,7 +9,7 @@ public struct PriceBook: Sendable, Equatable {
     public init(_ prices: [Price]) {
         let newestFirst = prices.enumerated().sorted { ($1.element.validFrom, $1.offset) < ($0.element.validFrom, $0.offset) }.map(
             \.element)
-        exact = Dictionary(grouping: newestFirst.filter { $0.match == .exact }) { Key(provider: $0.provider, model: $0.model) }
+        exact = Dictionary(grouping: newestFirst.filter { $0.match == .exact }) { ModelName(provider: $0.provider, model: $0.model) }
         prefixes = Dictionary(grouping: newestFirst.filter { $0.match == .prefix }, by: \.provider).mapValues { ofProvider in
             // The offset makes the sort stable: the newest price of a prefix stays first.
             ofProvider.enumerated().sorted {
@@ -26,7 +21,7 @@ public struct PriceBook: Sendable, Equatable {
     /// The newest price that began by the day: of the exact name, else of the longest prefix with one; nil without one, and when it has ended.
     public func price(of name: ModelName, on day: CalendarDay) -> Price? {
         let price =
-            exact[Key(provider: name.provider, model: name.model)]?.first { $0.validFrom <= day }
+            exact[name]?.first { $0.validFrom <= day }
             ?? prefixes[name.provider]?.first { $0.validFrom <= day && name.model.hasPrefix($0.model) }
         return price.flatMap { price in price.validTo.map { day <= $0 } ?? true ? price : nil }
     }
