@@ -79,7 +79,8 @@ struct FramingTests {
     }
 
     private let bill = TurnBill(
-        provider: "p", model: "m", usage: TokenUsage(input: 7, cachedInput: 3, output: 5, reasoning: 2), cost: Nanodollars(1234),
+        name: ModelName(provider: "p", model: "m"), usage: TokenUsage(input: 7, cachedInput: 3, output: 5, reasoning: 2),
+        cost: Nanodollars(1234),
         estimated: false)
 
     @Test("a complete turn ends with usage and done")

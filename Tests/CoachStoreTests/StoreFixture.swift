@@ -208,7 +208,7 @@ extension TurnReceipt {
         TurnReceipt(
             userID: caller.userID, identity: identity, status: .complete, finishReason: .stop, content: content,
             bill: TurnBill(
-                provider: "simulator", model: "coach-sim",
+                name: ModelName(provider: "simulator", model: "coach-sim"),
                 usage: TokenUsage(input: 90, cachedInput: 10, cacheWrite: 0, output: 20, reasoning: 5), cost: cost, estimated: false),
             domain: DomainDecision(domain: domain, confidence: domain == nil ? 0 : 0.75, source: domain == nil ? .abstained : .message),
             risk: risk, errorCode: nil, timeToFirstTokenMilliseconds: 120, durationMilliseconds: 900)

@@ -206,7 +206,7 @@ public struct TurnFinalizer: Sendable {
         var metadata: Logger.Metadata = [
             "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
             "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
-            "tier": .stringConvertible((receipt.risk?.tier ?? .none).rawValue), "model": "\(receipt.bill?.model ?? "none")",
+            "tier": .stringConvertible((receipt.risk?.tier ?? .none).rawValue), "model": "\(receipt.bill?.name.model ?? "none")",
             "bytes": .stringConvertible(receipt.content.utf8.count), "duration_ms": .stringConvertible(receipt.durationMilliseconds),
             "fault": "\(outcome.fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
         ]

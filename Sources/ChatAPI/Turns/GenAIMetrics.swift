@@ -13,29 +13,18 @@ enum GenAIMetrics {
 
     /// The times of the call that answered a turn.
     static func record(_ receipt: TurnReceipt, _ bill: TurnBill) {
-        let model = ModelDimensions(provider: bill.provider, model: bill.model)
         guard let first = receipt.timeToFirstTokenMilliseconds else { return }
-        timesToFirstToken[model].recordMilliseconds(first)
+        timesToFirstToken[bill.name].recordMilliseconds(first)
         // The definition of the rollups (db/migrations/00038_rollup_tables.sql).
         guard let output = bill.usage.totalOutput, output > 1, receipt.durationMilliseconds >= first else { return }
-        timesPerOutputToken[model].recordNanoseconds(Int64(receipt.durationMilliseconds - first) * 1_000_000 / Int64(output - 1))
+        timesPerOutputToken[bill.name].recordNanoseconds(Int64(receipt.durationMilliseconds - first) * 1_000_000 / Int64(output - 1))
     }
 
     /// The tokens of any call.
     static func recordTokens(_ bill: TurnBill) {
-        let counts = tokens[ModelDimensions(provider: bill.provider, model: bill.model)]
+        let counts = tokens[bill.name]
         if let input = bill.usage.totalInput { counts.input.record(input) }
         if let output = bill.usage.totalOutput { counts.output.record(output) }
-    }
-
-    /// The dimensions of a metric of one model.
-    private struct ModelDimensions: Hashable {
-        var provider: String
-        var model: String
-
-        var dimensions: [(String, String)] {
-            [("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", provider), ("gen_ai.response.model", model)]
-        }
     }
 
     /// The dimensions of requests, of which some get no response.
@@ -56,19 +45,27 @@ enum GenAIMetrics {
         var output: Recorder
     }
 
-    private static let tokens = MetricHandles { (model: ModelDimensions) in
+    private static let tokens = MetricHandles { (model: ModelName) in
         func recorder(_ type: String) -> Recorder {
-            Recorder(label: "gen_ai.client.token.usage", dimensions: model.dimensions + [("gen_ai.token.type", type)], aggregate: true)
+            Recorder(
+                label: "gen_ai.client.token.usage", dimensions: model.responseDimensions + [("gen_ai.token.type", type)], aggregate: true)
         }
         return Tokens(input: recorder("input"), output: recorder("output"))
     }
     private static let durations = MetricHandles { (request: RequestDimensions) in
         Timer(label: "gen_ai.client.operation.duration", dimensions: request.dimensions)
     }
-    private static let timesToFirstToken = MetricHandles { (model: ModelDimensions) in
-        Timer(label: "gen_ai.server.time_to_first_token", dimensions: model.dimensions)
+    private static let timesToFirstToken = MetricHandles { (model: ModelName) in
+        Timer(label: "gen_ai.server.time_to_first_token", dimensions: model.responseDimensions)
     }
-    private static let timesPerOutputToken = MetricHandles { (model: ModelDimensions) in
-        Timer(label: "gen_ai.server.time_per_output_token", dimensions: model.dimensions)
+    private static let timesPerOutputToken = MetricHandles { (model: ModelName) in
+        Timer(label: "gen_ai.server.time_per_output_token", dimensions: model.responseDimensions)
+    }
+}
+
+extension ModelName {
+    /// The dimensions of a metric of the model that answered.
+    fileprivate var responseDimensions: [(String, String)] {
+        [("gen_ai.operation.name", "chat"), ("gen_ai.provider.name", provider), ("gen_ai.response.model", model)]
     }
 }

@@ -48,9 +48,9 @@ struct TerminalEvents: Sendable {
 
     private func usage(_ bill: TurnBill) -> StreamUsage {
         StreamUsage(
-            model: bill.model, provider: bill.provider, inputTokens: bill.usage.totalInput, cachedInputTokens: bill.usage.cachedInput,
-            outputTokens: bill.usage.totalOutput, costUSD: bill.cost.map { MoneyText.format(nanodollars: $0.raw) },
-            estimated: bill.estimated)
+            model: bill.name.model, provider: bill.name.provider, inputTokens: bill.usage.totalInput,
+            cachedInputTokens: bill.usage.cachedInput, outputTokens: bill.usage.totalOutput,
+            costUSD: bill.cost.map { MoneyText.format(nanodollars: $0.raw) }, estimated: bill.estimated)
     }
 
     /// The usage of a turn without a bill, and so without a provider: zeros, or nulls when the bill is not known.

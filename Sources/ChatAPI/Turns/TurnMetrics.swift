@@ -20,12 +20,12 @@ enum TurnMetrics {
         let bills = bills.compactMap(\.self)
         for bill in bills {
             if let cost = bill.cost {
-                spending[Billing(provider: bill.provider, model: bill.model, isPriced: true)].increment(by: cost.raw)
+                spending[Billing(name: bill.name, isPriced: true)].increment(by: cost.raw)
             }
             GenAIMetrics.recordTokens(bill)
         }
         guard let unpriced = bills.first(where: { $0.cost == nil }) else { return }
-        spending[Billing(provider: unpriced.provider, model: unpriced.model, isPriced: false)].increment()
+        spending[Billing(name: unpriced.name, isPriced: false)].increment()
     }
 
     /// Counts a provider's report that was not billed, because it cannot be true.
@@ -85,8 +85,7 @@ enum TurnMetrics {
 
     /// The dimensions of `coach_cost_nanodollars` and `coach_unpriced_turns`.
     private struct Billing: Hashable {
-        var provider: String
-        var model: String
+        var name: ModelName
         var isPriced: Bool
     }
 
@@ -122,7 +121,7 @@ enum TurnMetrics {
     private static let spending = MetricHandles { (billing: Billing) in
         Counter(
             label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns",
-            dimensions: [("provider", billing.provider), ("model", billing.model)])
+            dimensions: [("provider", billing.name.provider), ("model", billing.name.model)])
     }
     private static let implausible = MetricHandles { (name: ModelName) in
         Counter(label: "coach_implausible_usage", dimensions: [("provider", name.provider), ("model", name.model)])

@@ -44,7 +44,6 @@ public struct PriceBook: Sendable, Equatable {
         // Where reasoning has no price of its own, the provider counts it as output.
         let hasReasoningPrice = price.map { ([$0.rates] + $0.contextTiers.map(\.rates)).allSatisfy { $0.reasoning != nil } }
         if !isReported, hasReasoningPrice == false { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }
-        return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: price?.cost(of: usage), estimated: !isReported)
+        return TurnBill(name: name, usage: usage, cost: price?.cost(of: usage), estimated: !isReported)
     }
 }

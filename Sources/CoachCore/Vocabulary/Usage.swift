@@ -61,19 +61,16 @@ public struct TokenUsage: Hashable, Sendable {
 
 /// The model, token usage and cost of one attempt of a turn.
 public struct TurnBill: Hashable, Sendable {
-    /// Provider name in `deploy/models.json`.
-    public var provider: String
-    /// Name of the model that answered, as in the price list.
-    public var model: String
+    /// The model that answered, as in the price list.
+    public var name: ModelName
     public var usage: TokenUsage
     /// nil when the usage has no price; see `Price.cost(of:)`.
     public var cost: Nanodollars?
     /// True when the provider reported no usage at the end of the answer, and `TokenEstimate` made it from the text.
     public var estimated: Bool
 
-    public init(provider: String, model: String, usage: TokenUsage, cost: Nanodollars?, estimated: Bool) {
-        self.provider = provider
-        self.model = model
+    public init(name: ModelName, usage: TokenUsage, cost: Nanodollars?, estimated: Bool) {
+        self.name = name
         self.usage = usage
         self.cost = cost
         self.estimated = estimated

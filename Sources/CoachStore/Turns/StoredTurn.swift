@@ -25,8 +25,8 @@ extension TurnIdentity: StoredWritable, JSONReadable {
 extension TurnBill: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.field("provider", provider)
-            json.field("model", model)
+            json.field("provider", name.provider)
+            json.field("model", name.model)
             usage.writeFields(to: &json)
             json.field("cost_nanodollars", cost)
             json.field("estimated", estimated)
@@ -35,8 +35,8 @@ extension TurnBill: StoredWritable, JSONReadable {
 
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            provider: try json.required("provider"), model: try json.required("model"), usage: try TokenUsage(stored: json),
-            cost: try json.optional("cost_nanodollars"), estimated: try json.required("estimated"))
+            name: ModelName(provider: try json.required("provider"), model: try json.required("model")),
+            usage: try TokenUsage(stored: json), cost: try json.optional("cost_nanodollars"), estimated: try json.required("estimated"))
     }
 }
 

@@ -155,7 +155,8 @@ struct CallListTests {
                 BilledCall(
                     number: BilledCall.judgeNumber, purpose: .judge, name: ModelName(provider: "second", model: "look"),
                     bill: TurnBill(
-                        provider: "second", model: "look", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(1_000),
+                        name: ModelName(provider: "second", model: "look"), usage: TokenUsage(input: 5, output: 1),
+                        cost: Nanodollars(1_000),
                         estimated: false))
             ]
             try await turns.finish(receipt)

@@ -168,7 +168,7 @@ struct FigureTests {
         try await turns.finish(receipt)
         try await store.foldRollups()
         receipt.finalizedBy = .owner
-        receipt.bill?.model = "coach-sim-2"
+        receipt.bill?.name.model = "coach-sim-2"
         receipt.timeToFirstTokenMilliseconds = 240
         try await turns.finish(receipt)
         try await store.foldRollups()

@@ -34,13 +34,14 @@ struct RepricingTests {
         let context = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun
         var receipt = TurnReceipt.complete(context.identity, of: caller)
         receipt.bill = TurnBill(
-            provider: "sim", model: "m", usage: TokenUsage(input: 100, cachedInput: 20, cacheWrite: 0, output: 30, reasoning: nil),
+            name: ModelName(provider: "sim", model: "m"),
+            usage: TokenUsage(input: 100, cachedInput: 20, cacheWrite: 0, output: 30, reasoning: nil),
             cost: Nanodollars(5_000), estimated: false)
         try await turns.finish(receipt)
         let unpriced = try await turns.begin(caller, TurnRequest(message: "Hello again"), risk: .calm).begun
         var second = TurnReceipt.complete(unpriced.identity, of: caller)
         second.bill = TurnBill(
-            provider: "sim", model: "n", usage: TokenUsage(input: 10, output: 10), cost: nil, estimated: false)
+            name: ModelName(provider: "sim", model: "n"), usage: TokenUsage(input: 10, output: 10), cost: nil, estimated: false)
         // No provider accepted this call: it has a model and nothing to price.
         second.otherCalls = [BilledCall(number: 3, name: ModelName(provider: "sim", model: "down"), bill: nil)]
         try await turns.finish(second)

@@ -67,7 +67,7 @@ extension RollupTests {
                 try await turns.finish(receipt)
                 if Int.random(in: 0..<2, using: &random) == 0 { _ = try await store.value("select gateway.fold_rollups(3)::text") }
                 receipt.finalizedBy = .owner
-                receipt.bill?.model = "coach-sim-2"
+                receipt.bill?.name.model = "coach-sim-2"
                 receipt.bill?.cost = Nanodollars(.random(in: 0..<1_000_000, using: &random))
                 receipt.domain = DomainDecision(domain: .leadership, confidence: 0.9, source: .message)
             }

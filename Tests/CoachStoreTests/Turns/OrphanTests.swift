@@ -54,7 +54,9 @@ struct OrphanTests {
         let caller = Caller.someone()
         let judge = BilledCall(
             number: 2, purpose: .judge, name: ModelName(provider: "judge", model: "m"),
-            bill: TurnBill(provider: "judge", model: "m", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(3), estimated: false))
+            bill: TurnBill(
+                name: ModelName(provider: "judge", model: "m"), usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(3),
+                estimated: false))
         let others = [
             UnusedCall(
                 name: ModelName(provider: "slow", model: "m"), isAccepted: true, usage: TokenUsage(input: 9, output: 2, isPartial: true),

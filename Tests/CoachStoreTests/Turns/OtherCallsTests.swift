@@ -7,7 +7,8 @@ import Testing
 struct OtherCallsTests {
     private static func bill(output: Int, cost: Int64 = 1_000, estimated: Bool = true) -> TurnBill {
         TurnBill(
-            provider: "slow", model: "m", usage: TokenUsage(input: 90, cachedInput: 0, cacheWrite: 0, output: output, reasoning: 0),
+            name: ModelName(provider: "slow", model: "m"),
+            usage: TokenUsage(input: 90, cachedInput: 0, cacheWrite: 0, output: output, reasoning: 0),
             cost: Nanodollars(cost), estimated: estimated)
     }
 

@@ -31,7 +31,8 @@ struct StoredJSONTests {
                         messageID: MessageID(uuid), attempt: 3),
                     status: .stopped, finishReason: .stopped, content: "either/or \"ü\" 🚀\n",
                     bill: TurnBill(
-                        provider: "openai", model: "m", usage: TokenUsage(input: 7, output: 20), cost: Nanodollars(123_456_789_012),
+                        name: ModelName(provider: "openai", model: "m"), usage: TokenUsage(input: 7, output: 20),
+                        cost: Nanodollars(123_456_789_012),
                         estimated: true),
                     domain: DomainDecision(domain: .mindset, confidence: 0.3, source: .conversation),
                     risk: RiskAssessment(tier: .imminent, categories: [.selfHarm], subject: .user, patterns: ["a", "b"]), errorCode: nil,

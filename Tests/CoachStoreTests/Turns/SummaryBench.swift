@@ -28,12 +28,13 @@ extension SummaryBench {
 
     func receipt(_ request: SummaryRequest, _ task: SummaryTask, _ text: String) -> SummaryReceipt {
         let bill = TurnBill(
-            provider: "sim", model: "m", usage: TokenUsage(input: 10, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0),
+            name: ModelName(provider: "sim", model: "m"),
+            usage: TokenUsage(input: 10, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0),
             cost: Nanodollars(700), estimated: false)
         return SummaryReceipt(
             request: request, task: task, summary: text,
             calls: [
-                BilledCall(number: task.call, purpose: .summary, name: ModelName(provider: bill.provider, model: bill.model), bill: bill)
+                BilledCall(number: task.call, purpose: .summary, name: bill.name, bill: bill)
             ])
     }
 

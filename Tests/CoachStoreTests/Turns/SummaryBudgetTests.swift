@@ -28,7 +28,8 @@ struct SummaryBudgetTests: SummaryBench {
         let task = try #require(try await summaries.begin(caller.userID, request))
         #expect(try await budget(store, caller) == "0.000000000|0.000005000|0|300")
         let bill = TurnBill(
-            provider: "sim", model: "m", usage: TokenUsage(input: 9, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0),
+            name: ModelName(provider: "sim", model: "m"),
+            usage: TokenUsage(input: 9, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0),
             cost: Nanodollars(400), estimated: true)
         #expect(try await summaries.estimate(caller.userID, request, task, bill))
         for count in [1, 0] { #expect(try await housekeeping.endLostSummaries() == count) }
