@@ -141,10 +141,8 @@ private struct PastCall: JSONReadable, Sendable {
         attempt = try json.required("attempt")
         call = try json.required("call")
         revision = try json.required("revision")
-        name = ModelName(provider: try json.required("provider"), model: try json.required("model"))
-        usage = TokenUsage(
-            input: try json.optional("input"), cachedInput: try json.optional("cached_input"), cacheWrite: try json.optional("cache_write"),
-            output: try json.optional("output"), reasoning: try json.optional("reasoning"))
+        name = try ModelName(stored: json)
+        usage = try TokenUsage(stored: json)
         nanodollars = try json.required("nanodollars")
         isUnpriced = try json.required("unpriced", as: Int.self) != 0
     }

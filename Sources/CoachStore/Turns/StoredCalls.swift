@@ -7,8 +7,7 @@ extension BilledCall: StoredWritable, JSONReadable {
         json.object { json in
             json.field("call", number)
             if purpose != .answer { json.field("purpose", purpose.rawValue) }
-            json.field("provider", name?.provider)
-            json.field("model", name?.model)
+            name?.writeFields(to: &json)
             json.field("bill", bill)
         }
     }
@@ -24,8 +23,7 @@ extension BilledCall: StoredWritable, JSONReadable {
 extension UnusedCall: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.field("provider", name.provider)
-            json.field("model", name.model)
+            name.writeFields(to: &json)
             json.field("is_accepted", isAccepted)
             usage.writeFields(to: &json)
             if usage.isPartial { json.field("is_partial", true) }
@@ -36,14 +34,23 @@ extension UnusedCall: StoredWritable, JSONReadable {
 
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            name: ModelName(provider: try json.required("provider"), model: try json.required("model")),
-            isAccepted: try json.required("is_accepted"), usage: try TokenUsage(stored: json), textBytes: try json.required("text_bytes"),
-            reasoningBytes: try json.optional("reasoning_bytes") ?? 0)
+            name: try ModelName(stored: json), isAccepted: try json.required("is_accepted"), usage: try TokenUsage(stored: json),
+            textBytes: try json.required("text_bytes"), reasoningBytes: try json.optional("reasoning_bytes") ?? 0)
         usage.isPartial = try json.optional("is_partial") ?? false
     }
 }
 
 extension ModelName {
+    /// The name as members of the enclosing object.
+    func writeFields(to json: inout JSONWriter) {
+        json.field("provider", provider)
+        json.field("model", model)
+    }
+
+    init(stored json: JSONReader) throws(JSONFinding) {
+        self.init(provider: try json.required("provider"), model: try json.required("model"))
+    }
+
     /// The members `provider` and `model` of an object that may have neither.
     static func stored(_ json: JSONReader) throws(JSONFinding) -> ModelName? {
         guard let provider = try json.optional("provider", as: String.self), let model = try json.optional("model", as: String.self) else {

@@ -11,8 +11,7 @@ extension TurnStart: StoredWritable {
             json.field("attempt", facts.identity.attempt)
             json.field("facts", StoredFacts(facts, recordedCalls: recordedCalls))
             json.field("prompt_tokens", promptTokens)
-            json.field("provider", answeredBy?.provider)
-            json.field("model", answeredBy?.model)
+            answeredBy?.writeFields(to: &json)
             if !unusedCalls.isEmpty { json.field("calls", unusedCalls) }
         }
     }
@@ -43,8 +42,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
         json.object { json in
             json.field("domain", domain)
             json.field("persona_id", personaID)
-            json.field("provider", model.provider)
-            json.field("model", model.model)
+            model.writeFields(to: &json)
             json.field("risk", risk)
             region.writeFields(to: &json)
             if !earlierCalls.isEmpty { json.field("calls", earlierCalls) }
@@ -55,7 +53,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
     init(_ json: JSONReader) throws(JSONFinding) {
         domain = try json.required("domain")
         personaID = try json.optional("persona_id")
-        model = ModelName(provider: try json.required("provider"), model: try json.required("model"))
+        model = try ModelName(stored: json)
         risk = try json.required("risk")
         region = try Region(json)
         earlierCalls = try json.optional("calls") ?? []

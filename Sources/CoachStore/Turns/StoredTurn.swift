@@ -25,8 +25,7 @@ extension TurnIdentity: StoredWritable, JSONReadable {
 extension TurnBill: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.field("provider", name.provider)
-            json.field("model", name.model)
+            name.writeFields(to: &json)
             usage.writeFields(to: &json)
             json.field("cost_nanodollars", cost)
             json.field("estimated", estimated)
@@ -35,8 +34,8 @@ extension TurnBill: StoredWritable, JSONReadable {
 
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            name: ModelName(provider: try json.required("provider"), model: try json.required("model")),
-            usage: try TokenUsage(stored: json), cost: try json.optional("cost_nanodollars"), estimated: try json.required("estimated"))
+            name: try ModelName(stored: json), usage: try TokenUsage(stored: json), cost: try json.optional("cost_nanodollars"),
+            estimated: try json.required("estimated"))
     }
 }
 
