@@ -9,15 +9,13 @@ import TokenRelay
 public struct ResponseRoutes: Feature {
     private let chat: ChatRoutes
     private let names: ModelNames
-    private let inputs: ResponseInputs
-    private let removal: ResponseRemoval
+    private let responses: ResponseRepository
     private let repetitions = SDKRepetitions()
 
-    public init(chat: ChatRoutes, names: ModelNames, inputs: ResponseInputs, removal: ResponseRemoval) {
+    public init(chat: ChatRoutes, names: ModelNames, responses: ResponseRepository) {
         self.chat = chat
         self.names = names
-        self.inputs = inputs
-        self.removal = removal
+        self.responses = responses
     }
 
     public func register(on routes: RouteTable) {
@@ -108,7 +106,7 @@ public struct ResponseRoutes: Feature {
         _ previous: ResponseID, _ body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> Bool {
         do {
-            return try await inputs.input(http.caller, previous.turn)?.isLatest == false
+            return try await responses.input(http.caller, previous.turn)?.isLatest == false
         } catch {
             throw await failure(error, body, pipeline, http)
         }
@@ -154,7 +152,7 @@ public struct ResponseRoutes: Feature {
 
     /// The newest message alone: instructions and earlier items of a request are not stored.
     private func inputItems(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        guard let input = try await inputs.input(context.caller, try responseID(context).turn) else { throw GatewayError.notFound }
+        guard let input = try await responses.input(context.caller, try responseID(context).turn) else { throw GatewayError.notFound }
         let id = "msg_\(input.messageID)"
         let list = OpenAIList.encode { writer in
             writer.object { writer in
@@ -197,11 +195,11 @@ public struct ResponseRoutes: Feature {
     private func delete(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try responseID(context)
         // Before the stop, which another turn of the user's must not feel.
-        guard try await inputs.input(context.caller, id.turn)?.isOfResponse == true else { throw GatewayError.notFound }
+        guard try await responses.input(context.caller, id.turn)?.isOfResponse == true else { throw GatewayError.notFound }
         guard try await chat.pipeline.stop(id.turn, TurnHTTPRequest(request, context)).ending != nil else {
             throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
         }
-        guard try await removal.delete(context.caller, id.turn) else { throw GatewayError.notFound }
+        guard try await responses.delete(context.caller, id.turn) else { throw GatewayError.notFound }
         return .json(
             JSONWriter.encode { writer in
                 writer.object { writer in

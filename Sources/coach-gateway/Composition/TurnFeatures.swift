@@ -23,7 +23,7 @@ struct TurnFeatures {
         let names = ModelNames(personas: personas)
         return [
             chat, ChatCompletionRoutes(chat: chat, names: names),
-            ResponseRoutes(chat: chat, names: names, inputs: .postgres(client: database), removal: .postgres(client: database)),
+            ResponseRoutes(chat: chat, names: names, responses: .postgres(client: database)),
             ModelRoutes(personas: personas),
             SafetyRoutes(coaching: documents.coaching, safetyProtocol: coachingParts.safetyProtocol),
             ConversationRoutes(conversations: .postgres(client: database), registry: turns.registry, recovery: turns.recovery),

@@ -215,7 +215,7 @@ struct RetryTests {
         estimate.status = recovered
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        #expect(try await ResponseRemoval.postgres(client: store.gateway).delete(caller, first.turnID))
+        #expect(try await ResponseRepository.postgres(client: store.gateway).delete(caller, first.turnID))
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .superseded)
         #expect(
             try await store.count(
