@@ -39,9 +39,7 @@ public struct DomainTrainer {
         var outputs = DomainTrainer.uncalibrated
         func decisions() -> [DomainDecision] {
             evaluated.map { index in
-                DomainRouter().decide(
-                    DomainClassifier.scores(scores[index], outputs: outputs, terms: terms[index]), pinned: nil, persona: nil,
-                    conversationDomain: nil)
+                DomainRouter.decide(DomainClassifier.scores(scores[index], outputs: outputs, terms: terms[index]))
             }
         }
         outputs = calibrated(evaluated.map { (target: target($0), scores: scores[$0], terms: terms[$0]) })

@@ -24,7 +24,7 @@ extension TurnPipeline {
             assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk,
             question: question.map(coaching.assessor.question(in:)) ?? CoachQuestion(), turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)
-        let domain = coaching.router.decide(
+        let domain = DomainRouter.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
             conversationDomain: context.conversationDomain
         ).within(tier)

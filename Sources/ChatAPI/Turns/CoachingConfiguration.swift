@@ -7,7 +7,6 @@ import HTTPEdge
 public struct CoachingConfiguration: Sendable {
     let assessor: MessageAssessor
     let fusion: SafetyFusion
-    let router: DomainRouter
     let prompts: PromptBuilder
     public let resources: CrisisResources
     let outputGuard: OutputGuard
@@ -17,13 +16,12 @@ public struct CoachingConfiguration: Sendable {
     public let domains: DomainConfigurations
 
     public init(
-        assessor: MessageAssessor, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
+        assessor: MessageAssessor, fusion: SafetyFusion, prompts: PromptBuilder,
         resources: CrisisResources, outputGuard: OutputGuard, disclosures: Disclosures, versions: CrisisRecord.Versions,
         domains: DomainConfigurations
     ) {
         self.assessor = assessor
         self.fusion = fusion
-        self.router = router
         self.prompts = prompts
         self.resources = resources
         self.outputGuard = outputGuard

@@ -26,7 +26,7 @@ public struct DomainClassifier: Sendable {
     /// Calibrated scores with those of the terms; the terms' alone when they are clear and the model's best domain is the same. `raw` and `outputs`
     /// are in the order of `outputNames`.
     public static func scores(_ raw: [Float], outputs: [LinearClassifier.Output], terms: DomainScores) -> DomainScores {
-        let alone = DomainRouter().decide(terms, pinned: nil, persona: nil, conversationDomain: nil).domain
+        let alone = DomainRouter.decide(terms).domain
         let best = raw.dropLast().indices.max { raw[$0] < raw[$1] }.map { Domain.allCases[$0] }
         if let alone, alone == best { return terms }
         let logits = zip(zip(outputs, raw), terms.values + [terms.none]).map { $0.0.slope * $0.1 + $0.0.offset + termWeight * $1 }

@@ -3,7 +3,7 @@ import Foundation
 /// Selects the domain of a turn: the client's pin, else the persona's domain, else from the message and the conversation. Pure.
 ///
 /// `temperature`, `minimumProbability` and `minimumMargin` were fitted together on labelled development messages.
-public struct DomainRouter: Sendable {
+public enum DomainRouter {
     /// Score of "no domain", which a domain's score competes with.
     static let noneScore: Float = 1
     /// Divides the scores before the softmax.
@@ -21,11 +21,10 @@ public struct DomainRouter: Sendable {
     /// Messages with fewer words do not change the conversation's domain.
     static let minimumWordCount = 4
 
-    public init() {}
-
-    /// A short or undecided message keeps the conversation's domain; without one the router abstains.
-    public func decide(
-        _ scores: DomainScores, pinned: Domain?, persona: Domain?, conversationDomain: Domain?
+    /// A short or undecided message keeps the conversation's domain; without one the router abstains. By default as for a conversation's first message to
+    /// the plain coach.
+    public static func decide(
+        _ scores: DomainScores, pinned: Domain? = nil, persona: Domain? = nil, conversationDomain: Domain? = nil
     ) -> DomainDecision {
         if let pinned { return DomainDecision(domain: pinned, confidence: 1, source: .pinned) }
         if let persona { return DomainDecision(domain: persona, confidence: 1, source: .persona) }
@@ -34,12 +33,12 @@ public struct DomainRouter: Sendable {
         guard let best = ranked.first, ranked.count > 1 else { return DomainDecision(domain: nil, confidence: 0, source: .abstained) }
         let top = probabilities[best]
         let runnerUp = max(probabilities[ranked[1]], probabilities[Domain.allCases.count])
-        let decided = top >= scores.minimumProbability && top - runnerUp >= DomainRouter.minimumMargin
+        let decided = top >= scores.minimumProbability && top - runnerUp >= minimumMargin
         if let conversationDomain {
             let stays = Domain.allCases[best] == conversationDomain
-            let short = scores.wordCount < DomainRouter.minimumWordCount
+            let short = scores.wordCount < minimumWordCount
             if decided, stays { return DomainDecision(domain: conversationDomain, confidence: top, source: .message) }
-            if !short, decided, top >= max(DomainRouter.switchProbability, scores.minimumProbability) {
+            if !short, decided, top >= max(switchProbability, scores.minimumProbability) {
                 return DomainDecision(domain: Domain.allCases[best], confidence: top, source: .message)
             }
             let confidence = Domain.allCases.firstIndex(of: conversationDomain).map { probabilities[$0] } ?? 0
@@ -50,12 +49,12 @@ public struct DomainRouter: Sendable {
     }
 
     /// Softmax over the domains and "no domain" (last), with the conversation's domain as prior.
-    private func probabilities(_ scores: DomainScores, conversationDomain: Domain?) -> [Double] {
-        var logits = (scores.values + [scores.none]).map { Double($0) / DomainRouter.temperature }
+    private static func probabilities(_ scores: DomainScores, conversationDomain: Domain?) -> [Double] {
+        var logits = (scores.values + [scores.none]).map { Double($0) / temperature }
         if let conversationDomain, let index = Domain.allCases.firstIndex(of: conversationDomain) {
-            let rest = (1 - DomainRouter.conversationPrior) / Double(logits.count - 1)
+            let rest = (1 - conversationPrior) / Double(logits.count - 1)
             for other in logits.indices {
-                logits[other] += DomainRouter.priorWeight * log(other == index ? DomainRouter.conversationPrior : rest)
+                logits[other] += priorWeight * log(other == index ? conversationPrior : rest)
             }
         }
         let highest = logits.max() ?? 0

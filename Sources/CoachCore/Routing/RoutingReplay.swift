@@ -24,7 +24,7 @@ public struct RoutingReplay: Sendable, Equatable {
     /// Routes a message by both configurations, without a pin and a persona, which the configuration does not affect. Takes some milliseconds.
     public mutating func add(_ message: RoutedMessage, current: MessageAssessor, edited: MessageAssessor) {
         let domains = MessageAssessor.domains(message.text, by: [current, edited]).map { scores in
-            DomainRouter().decide(scores, pinned: nil, persona: nil, conversationDomain: message.conversationDomain).domain
+            DomainRouter.decide(scores, conversationDomain: message.conversationDomain).domain
         }
         messages += 1
         if domains[0] != domains[1] { changes[Change(from: domains[0], to: domains[1]), default: []].insert(message.author) }

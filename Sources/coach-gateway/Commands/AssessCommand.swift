@@ -28,7 +28,7 @@ struct AssessCommand: ParsableCommand {
         let first = assessor.assess(message)
         let last = assessor.reassess(message, assessor.assessFully(message), after: earlier)
         let inContext = assessor.crisisProbability(message, after: earlier)
-        let domain = DomainRouter().decide(last.domains, pinned: nil, persona: nil, conversationDomain: nil)
+        let domain = DomainRouter.decide(last.domains)
         let bytes = JSONWriter.encode { writer in
             writer.object { writer in
                 writer.member("tier", last.risk.tier.rawValue)

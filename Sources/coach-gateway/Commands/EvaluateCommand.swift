@@ -59,7 +59,8 @@ struct EvaluateCommand: ParsableCommand {
     private func measured(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
         let (names, columns) = looks(files.heldOut.danger, files, shipped)
         writeTable("held-out rows", zip(names, columns).map { ($0, $1) })
-        let routing = DomainEvaluation(files.heldOut.domains, files.heldOut.domains.map { DomainRouter().decide(shipped, $0.text) })
+        let decisions = files.heldOut.domains.map { DomainRouter.decide(shipped.assessFully($0.text).domains) }
+        let routing = DomainEvaluation(files.heldOut.domains, decisions)
         Console.writeLine("Routing, held-out rows\n\(routing.table)")
         return ["held-out": columns[2].cards.mapValues(\.share), "routing, held-out": routing.allShares]
     }
@@ -110,13 +111,6 @@ struct EvaluateCommand: ParsableCommand {
 
     private func writeTable(_ title: String, _ columns: [(String, CrisisEvaluation)]) {
         Console.writeLine("| \(title) | rows | \(columns.map(\.0).joined(separator: " | ")) |\n\(CrisisEvaluation.table(columns.map(\.1)))")
-    }
-}
-
-extension DomainRouter {
-    /// As for the first message of a conversation.
-    fileprivate func decide(_ assessor: MessageAssessor, _ text: String) -> DomainDecision {
-        decide(assessor.assessFully(text).domains, pinned: nil, persona: nil, conversationDomain: nil)
     }
 }
 

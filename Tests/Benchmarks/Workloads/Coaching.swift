@@ -7,20 +7,18 @@ extension Workload {
         // The target: together with routing at most 0.2 ms at p99 for 500 characters.
         Workload("detect-and-route-500-characters", .one) {
             let assessor = try Shipped.assessor()
-            let router = DomainRouter()
             return { count in
                 for _ in 0..<count {
                     let assessment = assessor.assess(Sample.message)
-                    blackHole(router.decide(assessment.domains, pinned: nil, persona: nil, conversationDomain: nil))
+                    blackHole(DomainRouter.decide(assessment.domains))
                 }
             }
         },
         Workload("route-1000-times", .one) {
             let scores = try Shipped.assessor().assess(Sample.message).domains
-            let router = DomainRouter()
             return { count in
                 for _ in 0..<count {
-                    for _ in 0..<1000 { blackHole(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .fitness)) }
+                    for _ in 0..<1000 { blackHole(DomainRouter.decide(scores, conversationDomain: .fitness)) }
                 }
             }
         },

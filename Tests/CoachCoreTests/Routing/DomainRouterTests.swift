@@ -4,12 +4,10 @@ import Testing
 
 @Suite("Domain routing")
 struct DomainRouterTests {
-    private let router = DomainRouter()
-
     private func decide(
         _ message: String, pinned: Domain? = nil, persona: Domain? = nil, conversation: Domain? = nil
     ) -> DomainDecision {
-        router.decide(
+        DomainRouter.decide(
             Shipped.assessor.assess(message).domains, pinned: pinned, persona: persona, conversationDomain: conversation)
     }
 
@@ -82,18 +80,18 @@ struct DomainRouterTests {
     @Test("a domain below the threshold of the scores' source does not decide")
     func threshold() {
         var scores = DomainScores(values: Domain.allCases.map { $0 == .fitness ? 4 : 0 }, none: 0, wordCount: 9)
-        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: nil).domain == .fitness)
-        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset).domain == .fitness)
+        #expect(DomainRouter.decide(scores).domain == .fitness)
+        #expect(DomainRouter.decide(scores, conversationDomain: .mindset).domain == .fitness)
         scores.minimumProbability = 0.95
-        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: nil).domain == nil)
-        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset).domain == .mindset)
+        #expect(DomainRouter.decide(scores).domain == nil)
+        #expect(DomainRouter.decide(scores, conversationDomain: .mindset).domain == .mindset)
     }
 
     @Test("the confidence is 0 to 1 for scores of any size")
     func extremes() {
         for value in [Float(-1_000), 0, 1_000, 1e30] {
             let scores = DomainScores(values: Domain.allCases.map { $0 == .fitness ? value : 0 }, none: 1, wordCount: 9)
-            let decision = router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset)
+            let decision = DomainRouter.decide(scores, conversationDomain: .mindset)
             #expect((0...1).contains(decision.confidence))
         }
     }

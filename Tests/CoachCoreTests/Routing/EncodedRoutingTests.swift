@@ -11,7 +11,7 @@ struct EncodedRoutingTests {
     }
 
     private func decide(_ scores: DomainScores) -> Domain? {
-        DomainRouter().decide(scores, pinned: nil, persona: nil, conversationDomain: nil).domain
+        DomainRouter.decide(scores).domain
     }
 
     @Test(
