@@ -64,8 +64,7 @@ public struct DomainTrainer {
         let evaluated = rows.indices.filter { !scores[$0].isEmpty }
         let slope = calibrated(evaluated.map { (target: target($0), scores: scores[$0], terms: terms[$0]) }).first?.slope ?? 1
         let pairs = evaluated.map { index in
-            let terms = terms[index]
-            return (rows[index].text, FirstScores(linear: scores[index].map { $0 * slope }, terms: terms.values + [terms.none]))
+            (rows[index].text, FirstScores(linear: scores[index].map { $0 * slope }, terms: terms[index].all))
         }
         return Dictionary(pairs) { first, _ in first }
     }
@@ -82,9 +81,7 @@ public struct DomainTrainer {
     private func calibrated(_ points: [(target: Int, scores: [Float], terms: DomainScores)]) -> [LinearClassifier.Output] {
         func likelihood(_ slope: Float) -> Float {
             points.reduce(0) { sum, point in
-                let logits = zip(point.scores, point.terms.values + [point.terms.none]).map {
-                    $0 * slope + DomainClassifier.termWeight * $1
-                }
+                let logits = zip(point.scores, point.terms.all).map { $0 * slope + DomainClassifier.termWeight * $1 }
                 let highest = logits.max() ?? 0
                 return sum + logits[point.target] - highest - log(logits.reduce(0) { $0 + exp($1 - highest) })
             }

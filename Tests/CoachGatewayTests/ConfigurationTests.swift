@@ -153,7 +153,7 @@ struct ConfigurationTests {
         identity: TurnIdentity(
             turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
         status: .complete, finishReason: .stop, content: "", bill: nil,
-        domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: .calm,
+        domain: .undecided, risk: .calm,
         errorCode: nil, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
 }
 

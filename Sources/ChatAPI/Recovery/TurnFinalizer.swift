@@ -95,7 +95,7 @@ public struct TurnFinalizer: Sendable {
     func reject(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
         let receipt = TurnReceipt(
             userID: userID, identity: context.identity, status: .failed, finishReason: nil, content: "", bill: nil,
-            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: nil, region: context.region,
+            domain: .undecided, risk: nil, region: context.region,
             errorCode: code.rawValue, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
         do {
             _ = try await repository.finish(receipt)

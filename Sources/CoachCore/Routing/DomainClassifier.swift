@@ -29,7 +29,7 @@ public struct DomainClassifier: Sendable {
         let alone = DomainRouter.decide(terms).domain
         let best = raw.dropLast().indices.max { raw[$0] < raw[$1] }.map { Domain.allCases[$0] }
         if let alone, alone == best { return terms }
-        let logits = zip(zip(outputs, raw), terms.values + [terms.none]).map { $0.0.slope * $0.1 + $0.0.offset + termWeight * $1 }
+        let logits = zip(zip(outputs, raw), terms.all).map { $0.0.slope * $0.1 + $0.0.offset + termWeight * $1 }
         return DomainScores(
             values: Array(logits.dropLast()), none: logits.last ?? 0, wordCount: terms.wordCount,
             minimumProbability: Double(outputs.first?.threshold ?? 1))

@@ -30,7 +30,7 @@ public enum DomainRouter {
         if let persona { return DomainDecision(domain: persona, confidence: 1, source: .persona) }
         let probabilities = probabilities(scores, conversationDomain: conversationDomain)
         let ranked = Domain.allCases.indices.sorted { probabilities[$0] > probabilities[$1] }
-        guard let best = ranked.first, ranked.count > 1 else { return DomainDecision(domain: nil, confidence: 0, source: .abstained) }
+        guard let best = ranked.first, ranked.count > 1 else { return .undecided }
         let top = probabilities[best]
         let runnerUp = max(probabilities[ranked[1]], probabilities[Domain.allCases.count])
         let decided = top >= scores.minimumProbability && top - runnerUp >= minimumMargin
@@ -50,7 +50,7 @@ public enum DomainRouter {
 
     /// Softmax over the domains and "no domain" (last), with the conversation's domain as prior.
     private static func probabilities(_ scores: DomainScores, conversationDomain: Domain?) -> [Double] {
-        var logits = (scores.values + [scores.none]).map { Double($0) / temperature }
+        var logits = scores.all.map { Double($0) / temperature }
         if let conversationDomain, let index = Domain.allCases.firstIndex(of: conversationDomain) {
             let rest = (1 - conversationPrior) / Double(logits.count - 1)
             for other in logits.indices {

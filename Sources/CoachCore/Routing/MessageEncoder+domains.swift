@@ -4,7 +4,7 @@ extension MessageEncoder {
     /// How well a message fits each domain and none, by the encoder with the previous model (`DomainClassifier.logits`, or, of the large encoder,
     /// these sums of the small one) and the terms, so that an operator's examples and terms keep an effect.
     func domainSums(_ passage: Passage, previous: [Float]?, terms: DomainScores) -> [Float] {
-        zip(domainLogits(passage), terms.values + [terms.none]).enumerated().map { index, scores in
+        zip(domainLogits(passage), terms.all).enumerated().map { index, scores in
             scores.0 + limits.previousDomainWeight * (previous?[index] ?? 0) + limits.termWeight * scores.1
         }
     }

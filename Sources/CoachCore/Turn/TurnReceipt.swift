@@ -89,7 +89,7 @@ extension TurnReceipt {
     private func failure(risk: RiskAssessment?, crisis: CrisisRecord?) -> TurnReceipt {
         TurnReceipt(
             userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
-            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",
+            domain: .undecided, risk: risk, errorCode: "SYS_5000",
             timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, finalizedBy: .recovery, crisis: crisis)
     }
 }

@@ -39,6 +39,9 @@ extension DomainScores {
         }
     }
 
+    /// One score per domain, then that of "no domain": in the order of `DomainClassifier.outputNames`.
+    public var all: [Float] { values + [none] }
+
     /// The scores of a message without words.
     public static let zero = DomainScores(values: Array(repeating: 0, count: Domain.allCases.count), none: 0, wordCount: 0)
 }
@@ -61,4 +64,7 @@ public struct DomainDecision: Sendable, Equatable {
         self.confidence = (confidence * 10_000).rounded() / 10_000
         self.source = source
     }
+
+    /// Without any evidence.
+    public static let undecided = DomainDecision(domain: nil, confidence: 0, source: .abstained)
 }

@@ -82,7 +82,7 @@ extension OrphanedTurn: JSONReadable {
         let (risk, region) = (try json.required("risk", as: RiskAssessment.self), try Region(json))
         var facts = TurnFacts(
             userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
-            domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
+            domain: decided?.domain ?? .undecided,
             personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
             risk: decided?.risk ?? risk, region: decided?.region ?? region)
         facts.earlierCalls = decided?.earlierCalls ?? []

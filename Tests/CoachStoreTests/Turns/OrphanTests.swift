@@ -94,7 +94,7 @@ struct OrphanTests {
         let (identity, peer) = try await orphaned(store, caller) { _ in [] }
         let orphan = try await orphan(of: identity, peer)
         #expect(orphan.content == "" && orphan.answeredBy == nil && orphan.promptTokens == 0 && orphan.durationMilliseconds == 0)
-        #expect(orphan.facts.domain == DomainDecision(domain: nil, confidence: 0, source: .abstained))
+        #expect(orphan.facts.domain == .undecided)
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
     }
 
