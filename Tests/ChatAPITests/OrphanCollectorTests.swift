@@ -17,7 +17,8 @@ struct OrphanCollectorTests {
 
         init(_ count: Int, _ repository: FakeRepository) {
             turns = (0..<count).map { _ in
-                OrphanedTurn(facts: .sample, content: "Kept", answeredBy: nil, promptTokens: 0, durationMilliseconds: 9)
+                OrphanedTurn(
+                    start: TurnStart(facts: .sample, promptTokens: 0, answeredBy: nil), content: "Kept", durationMilliseconds: 9)
             }
             self.repository = repository
         }

@@ -7,10 +7,15 @@ import Testing
 struct OrphanReceiptTests {
     private let sim = ModelName(provider: "simulator", model: "sim")
 
-    private func receipt(_ content: String, answeredBy: ModelName?) -> TurnReceipt {
-        OrphanCollector.receipt(
-            for: OrphanedTurn(facts: .sample, content: content, answeredBy: answeredBy, promptTokens: 40, durationMilliseconds: 9),
-            prices: PriceBook([]))
+    private func receipt(
+        _ content: String, answeredBy: ModelName?, facts: TurnFacts = .sample, unusedCalls: [UnusedCall] = [], recordedCalls: [Int] = [],
+        isStopRequested: Bool = false, prices: [Price] = []
+    ) -> TurnReceipt {
+        let start = TurnStart(
+            facts: facts, promptTokens: 40, answeredBy: answeredBy, unusedCalls: unusedCalls, recordedCalls: recordedCalls)
+        return OrphanCollector.receipt(
+            for: OrphanedTurn(start: start, content: content, durationMilliseconds: 9, isStopRequested: isStopRequested),
+            prices: PriceBook(prices))
     }
 
     @Test("text is kept as interrupted, and an estimate is billed")
@@ -31,10 +36,7 @@ struct OrphanReceiptTests {
                     provider: sim.provider, model: sim.model, validFrom: CalendarDay(daysSinceEpoch: first),
                     rates: .init(input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0)))
             }
-            return OrphanCollector.receipt(
-                for: OrphanedTurn(facts: facts, content: "four words", answeredBy: sim, promptTokens: 40, durationMilliseconds: 9),
-                prices: PriceBook(prices)
-            ).bill?.cost
+            return receipt("four words", answeredBy: sim, facts: facts, prices: prices).bill?.cost
         }
         #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
     }
@@ -43,8 +45,7 @@ struct OrphanReceiptTests {
     func danger() {
         var facts = TurnFacts.sample
         facts.risk = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: ["model.abuse"])
-        let receipt = OrphanCollector.receipt(
-            for: OrphanedTurn(facts: facts, content: "x", answeredBy: nil, promptTokens: 0, durationMilliseconds: 9), prices: PriceBook([]))
+        let receipt = receipt("x", answeredBy: nil, facts: facts)
         #expect(receipt.crisis?.events.map(\.action) == [.card] && receipt.crisis?.events.first?.stage == .model)
         #expect(receipt.crisis?.versions == nil && self.receipt("x", answeredBy: sim).crisis == nil)
     }
@@ -57,11 +58,7 @@ struct OrphanReceiptTests {
             let others = [
                 UnusedCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7, output: 3)), UnusedCall(name: sim, isAccepted: false),
             ]
-            return OrphanCollector.receipt(
-                for: OrphanedTurn(
-                    facts: facts, content: "", answeredBy: answeredBy, unusedCalls: others, recordedCalls: numbers, promptTokens: 40,
-                    durationMilliseconds: 9),
-                prices: PriceBook([]))
+            return self.receipt("", answeredBy: answeredBy, facts: facts, unusedCalls: others, recordedCalls: numbers)
         }
         // The number 4 was used for a record that failed.
         let answered = receipt(sim, recordedAs: [3, 5])
@@ -75,10 +72,7 @@ struct OrphanReceiptTests {
 
     @Test("a requested stop ends it as stopped, also without text", arguments: ["Half", ""])
     func stopRequested(content: String) {
-        let receipt = OrphanCollector.receipt(
-            for: OrphanedTurn(
-                facts: .sample, content: content, answeredBy: sim, promptTokens: 40, durationMilliseconds: 9, isStopRequested: true),
-            prices: PriceBook([]))
+        let receipt = receipt(content, answeredBy: sim, isStopRequested: true)
         #expect(receipt.status == .stopped && receipt.finishReason == .stopped && receipt.errorCode == nil)
         #expect(receipt.content == content && receipt.bill?.estimated == true && receipt.finalizedBy == .recovery)
     }

@@ -97,28 +97,29 @@ public struct OrphanCollector: Service {
 
     /// The receipt of an orphaned turn: its checkpointed text, and a bill by estimated tokens. Pure.
     static func receipt(for orphan: OrphanedTurn, prices: PriceBook, ratios: TokenRatios = TokenRatios()) -> TurnReceipt {
-        let (day, billing) = (orphan.facts.day, CallBilling(prices: LiveValue(prices), ratios: ratios))
-        var others = orphan.unusedCalls
+        let (start, facts) = (orphan.start, orphan.facts)
+        let billing = CallBilling(prices: LiveValue(prices), ratios: ratios)
+        var others = start.unusedCalls
         // As an owner would: without a later one the last accepted call is billed as the answer's.
-        let own = orphan.answeredBy.map { UnusedCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
+        let own = start.answeredBy.map { UnusedCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
         let bill = billing.bill(
-            own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0,
-            reasoningBytes: own?.reasoningBytes ?? 0, on: day)
+            own?.name, own?.usage ?? TokenUsage(), start.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0,
+            reasoningBytes: own?.reasoningBytes ?? 0, on: facts.day)
         // Under the owner's numbers. One without a number is the attempt's first call.
-        let numbered = Array(others.prefix(orphan.recordedCalls.count))
+        let numbered = Array(others.prefix(start.recordedCalls.count))
         let otherCalls =
-            orphan.facts.earlierCalls
+            facts.earlierCalls
             + billing.bills(
-                numbered, orphan.promptTokens, on: day, recordedAs: orphan.recordedCalls, numberedFrom: orphan.facts.nextCallNumber)
+                numbered, start.promptTokens, on: facts.day, recordedAs: start.recordedCalls, numberedFrom: facts.nextCallNumber)
         // The owner crashed before it saw the stop; the turn ends as if it had (CONTRACT §4).
         let isStopped = orphan.isStopRequested
         return TurnReceipt(
-            userID: orphan.facts.userID, identity: orphan.facts.identity,
+            userID: facts.userID, identity: facts.identity,
             status: isStopped ? .stopped : orphan.content.isEmpty ? .failed : .interrupted, finishReason: isStopped ? .stopped : nil,
-            content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk, region: orphan.facts.region,
+            content: orphan.content, bill: bill, domain: facts.domain, risk: facts.risk, region: facts.region,
             errorCode: isStopped ? nil : ErrorCode.providersUnavailable.rawValue, timeToFirstTokenMilliseconds: nil,
             durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery,
-            crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil),
+            crisis: CrisisRecord(risk: facts.risk, region: facts.region, hasFixedText: false, versions: nil),
             otherCalls: otherCalls)
     }
 }

@@ -160,32 +160,22 @@ public struct TurnTail: Sendable, Equatable {
 
 /// A turn of an expired owner, from its checkpoints.
 public struct OrphanedTurn: Sendable, Equatable {
-    /// Without a checkpoint the domain is abstained and the risk is that of the message alone.
-    public var facts: TurnFacts
+    /// As at the last checkpoint. Without one no calls are known, the prompt has 0 tokens, the domain is undecided and the risk is that of the
+    /// message alone.
+    public var start: TurnStart
     /// The text up to the last checkpoint.
     public var content: String
-    /// As at the last checkpoint, like `unusedCalls` and `recordedCalls`.
-    public var answeredBy: ModelName?
-    public var unusedCalls: [UnusedCall]
-    public var recordedCalls: [Int]
-    /// Estimated at the first checkpoint; 0 without one.
-    public var promptTokens: Int
     /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
     /// Whether `requestStop` was called while it ran.
     public var isStopRequested: Bool
 
-    public init(
-        facts: TurnFacts, content: String, answeredBy: ModelName?, unusedCalls: [UnusedCall] = [], recordedCalls: [Int] = [],
-        promptTokens: Int, durationMilliseconds: Int, isStopRequested: Bool = false
-    ) {
-        self.facts = facts
+    public init(start: TurnStart, content: String, durationMilliseconds: Int, isStopRequested: Bool = false) {
+        self.start = start
         self.content = content
-        self.answeredBy = answeredBy
-        self.unusedCalls = unusedCalls
-        self.recordedCalls = recordedCalls
-        self.promptTokens = promptTokens
         self.durationMilliseconds = durationMilliseconds
         self.isStopRequested = isStopRequested
     }
+
+    public var facts: TurnFacts { start.facts }
 }

@@ -87,9 +87,10 @@ extension OrphanedTurn: JSONReadable {
             risk: decided?.risk ?? risk, region: decided?.region ?? region)
         facts.earlierCalls = decided?.earlierCalls ?? []
         self.init(
-            facts: facts, content: try json.required("content"), answeredBy: try ModelName.stored(json),
-            unusedCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? [],
-            promptTokens: try json.required("prompt_tokens"),
-            durationMilliseconds: try json.required("duration_ms"), isStopRequested: try json.required("is_stop_requested"))
+            start: TurnStart(
+                facts: facts, promptTokens: try json.required("prompt_tokens"), answeredBy: try ModelName.stored(json),
+                unusedCalls: try json.optional("calls") ?? [], recordedCalls: decided?.recordedCalls ?? []),
+            content: try json.required("content"), durationMilliseconds: try json.required("duration_ms"),
+            isStopRequested: try json.required("is_stop_requested"))
     }
 }

@@ -43,9 +43,9 @@ struct OrphanTests {
         }
         let orphan = try await orphan(of: identity, peer)
         #expect(orphan.content == "Wie geht’s dir")
-        #expect(orphan.answeredBy == ModelName(provider: "second", model: "choice"))
-        #expect(orphan.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
-        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").start?.facts && orphan.unusedCalls.isEmpty)
+        #expect(orphan.start.answeredBy == ModelName(provider: "second", model: "choice"))
+        #expect(orphan.start.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
+        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").start?.facts && orphan.start.unusedCalls.isEmpty)
     }
 
     @Test("an orphan has the calls that came to nothing, and those of the judge")
@@ -71,8 +71,8 @@ struct OrphanTests {
             return [progress]
         }
         let orphan = try await orphan(of: identity, peer)
-        #expect(orphan.answeredBy == nil && orphan.unusedCalls == others && orphan.facts.earlierCalls == [judge])
-        #expect(orphan.recordedCalls == [3, 5])
+        #expect(orphan.start.answeredBy == nil && orphan.start.unusedCalls == others && orphan.facts.earlierCalls == [judge])
+        #expect(orphan.start.recordedCalls == [3, 5])
     }
 
     @Test("a lot has at most 64 orphans, the oldest first, and none that was tried")
@@ -93,7 +93,8 @@ struct OrphanTests {
         let caller = Caller.someone()
         let (identity, peer) = try await orphaned(store, caller) { _ in [] }
         let orphan = try await orphan(of: identity, peer)
-        #expect(orphan.content == "" && orphan.answeredBy == nil && orphan.promptTokens == 0 && orphan.durationMilliseconds == 0)
+        #expect(
+            orphan.content == "" && orphan.start.answeredBy == nil && orphan.start.promptTokens == 0 && orphan.durationMilliseconds == 0)
         #expect(orphan.facts.domain == .undecided)
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
     }
