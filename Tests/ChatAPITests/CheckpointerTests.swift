@@ -50,8 +50,7 @@ struct CheckpointerTests {
                         return state.id
                     }
                 },
-                load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { _ in [] },
-                retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeatedRetry: { _, _ in nil })
+                load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { _ in [] })
         }
     }
 

@@ -8,7 +8,6 @@ extension TurnRecovery {
         orphans: @escaping @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn] = { _ in [] }
     ) -> TurnRecovery {
         TurnRecovery(
-            renewLease: { [] }, checkpoint: { _, _ in nil }, load: load, tail: tail, requestStop: { _, _ in false }, orphans: orphans,
-            retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeatedRetry: { _, _ in nil })
+            renewLease: { [] }, checkpoint: { _, _ in nil }, load: load, tail: tail, requestStop: { _, _ in false }, orphans: orphans)
     }
 }

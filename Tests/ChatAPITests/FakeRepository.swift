@@ -66,7 +66,8 @@ final class FakeRepository: Sendable {
 
     var repository: TurnRepository {
         TurnRepository(
-            begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeated: { _, _ in nil }, raiseRisk: { _, _, _ in },
+            begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeated: { _, _ in nil },
+            retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) }, repeatedRetry: { _, _ in nil }, raiseRisk: { _, _, _ in },
             finish: { [self] receipt in
                 try state.withLock { state in
                     state.attempts += 1

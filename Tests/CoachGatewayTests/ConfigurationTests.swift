@@ -130,7 +130,8 @@ struct ConfigurationTests {
         let script = Script()
         let ledger = storage.watch(
             TurnRepository(
-                begin: { _, _, _ in throw Full() }, repeated: { _, _ in nil }, raiseRisk: { _, _, _ in },
+                begin: { _, _, _ in throw Full() }, repeated: { _, _ in nil }, retry: { _, _ in throw Full() },
+                repeatedRetry: { _, _ in nil }, raiseRisk: { _, _, _ in },
                 finish: { _ in
                     if let fault = script.fault { throw fault }
                     return .finalized

@@ -10,7 +10,7 @@ struct TurnPorts: Sendable {
 
     init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: TierBook = TierBook()) {
         repository = .postgres(client: client, owner: owner, tiers: { tiers })
-        recovery = .postgres(client: client, checkpointClient: client, textClient: client, owner: owner, tiers: { tiers })
+        recovery = .postgres(client: client, checkpointClient: client, textClient: client, owner: owner)
     }
 
     func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {
@@ -41,7 +41,7 @@ struct TurnPorts: Sendable {
     func orphans(without tried: [TurnID] = []) async throws -> [OrphanedTurn] { try await recovery.orphans(tried) }
 
     func retry(_ caller: Caller, _ turnID: TurnID, key: String? = nil) async throws -> RetryTurnResult {
-        try await recovery.retry(caller, RetryRequest(of: turnID, idempotencyKey: key))
+        try await repository.retry(caller, RetryRequest(of: turnID, idempotencyKey: key))
     }
 
     /// Runs one complete turn and returns its identity.

@@ -94,9 +94,9 @@ extension TurnPipeline {
     ) async throws(GatewayError) -> RetryTurnResult {
         do {
             let result: RetryTurnResult = try await admitted(
-                unless: overload, orRepeated: { try await recovery.repeatedRetry(http.caller, request) }
+                unless: overload, orRepeated: { try await repository.repeatedRetry(http.caller, request) }
             ) {
-                try await recovery.retry(http.caller, request)
+                try await repository.retry(http.caller, request)
             }
             http.context.rateLimit.record(result.rate)
             return result

@@ -21,12 +21,6 @@ public struct TurnRecovery: Sendable {
     /// shortly after an outage of the database, when running owners cannot have renewed their leases. The caller finalizes them; concurrent
     /// callers are safe. A lot of the oldest without those of `tried`, because each may have 64 KiB of text: call again until it is empty.
     public var orphans: @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
-    /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
-    /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
-    /// With an idempotency key a repeated retry gets the turn that it began.
-    public var retry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult
-    /// The result of `retry` for a repeated one that needs no new attempt; nil when it needs one. Writes nothing.
-    public var repeatedRetry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
 
     public init(
         renewLease: @escaping @Sendable () async throws -> [TurnID],
@@ -34,9 +28,7 @@ public struct TurnRecovery: Sendable {
         load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
         tail: @escaping @Sendable ([TurnCursor]) async throws -> [TurnTail],
         requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
-        orphans: @escaping @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn],
-        retry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult,
-        repeatedRetry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
+        orphans: @escaping @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
     ) {
         self.renewLease = renewLease
         self.checkpoint = checkpoint
@@ -44,43 +36,12 @@ public struct TurnRecovery: Sendable {
         self.tail = tail
         self.requestStop = requestStop
         self.orphans = orphans
-        self.retry = retry
-        self.repeatedRetry = repeatedRetry
     }
 }
 
 /// Another process took over this instance's identity and finalizes its turns. This process must exit.
 public struct LeaseLost: Error, Sendable, Equatable {
     public init() {}
-}
-
-/// A request to answer the user message of an ended turn again.
-public struct RetryRequest: Sendable, Equatable {
-    public var turnID: TurnID
-    /// `Idempotency-Key`: 1–128 printable ASCII characters, unique among the keys of the user's messages and retries.
-    public var idempotencyKey: String?
-
-    public init(of turnID: TurnID, idempotencyKey: String? = nil) {
-        self.turnID = turnID
-        self.idempotencyKey = idempotencyKey
-    }
-}
-
-/// The result of `retry`.
-public enum RetryTurnResult: Sendable, Equatable {
-    /// A new turn, or the next attempt of one that failed without text. The caller calls the model with this message.
-    case begun(TurnContext, message: String, RateLimit)
-    /// An earlier retry with the same idempotency key began this turn. The caller subscribes to it or replays it.
-    case known(KnownTurn, RateLimit)
-    /// The retry was rejected; nothing was written.
-    case rejected(Rejection, RateLimit)
-
-    /// The state of the caller's request limit.
-    public var rate: RateLimit {
-        switch self {
-        case .begun(_, _, let rate), .known(_, let rate), .rejected(_, let rate): rate
-        }
-    }
 }
 
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.

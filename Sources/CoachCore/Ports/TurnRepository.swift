@@ -6,6 +6,12 @@ public struct TurnRepository: Sendable {
     public var begin: @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult
     /// The result of `begin` for a repeated request that needs no new attempt; nil when it needs one. Writes nothing.
     public var repeated: @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult?
+    /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
+    /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
+    /// With an idempotency key a repeated retry gets the turn that it began. Throws as `begin`.
+    public var retry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult
+    /// The result of `retry` for a repeated one that needs no new attempt; nil when it needs one. Writes nothing.
+    public var repeatedRetry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
     /// Replaces the risk of a running attempt's message by a higher one that was found after `begin`, and raises the user's safety state. No effect
     /// on an attempt that does not run. Throws `StoreFault`.
     public var raiseRisk: @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void
@@ -19,12 +25,16 @@ public struct TurnRepository: Sendable {
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult?,
+        retry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult,
+        repeatedRetry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?,
         raiseRisk: @escaping @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void,
         finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome,
         abandon: @escaping @Sendable (UserID, TurnIdentity) async throws -> Void
     ) {
         self.begin = begin
         self.repeated = repeated
+        self.retry = retry
+        self.repeatedRetry = repeatedRetry
         self.raiseRisk = raiseRisk
         self.finish = finish
         self.abandon = abandon
@@ -56,6 +66,35 @@ public enum BeginTurnResult: Sendable, Equatable {
     public var rate: RateLimit {
         switch self {
         case .begun(_, let rate), .known(_, let rate), .rejected(_, let rate): rate
+        }
+    }
+}
+
+/// A request to answer the user message of an ended turn again.
+public struct RetryRequest: Sendable, Equatable {
+    public var turnID: TurnID
+    /// `Idempotency-Key`: 1–128 printable ASCII characters, unique among the keys of the user's messages and retries.
+    public var idempotencyKey: String?
+
+    public init(of turnID: TurnID, idempotencyKey: String? = nil) {
+        self.turnID = turnID
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
+/// The result of `retry`.
+public enum RetryTurnResult: Sendable, Equatable {
+    /// A new turn, or the next attempt of one that failed without text. The caller calls the model with this message.
+    case begun(TurnContext, message: String, RateLimit)
+    /// An earlier retry with the same idempotency key began this turn. The caller subscribes to it or replays it.
+    case known(KnownTurn, RateLimit)
+    /// The retry was rejected; nothing was written.
+    case rejected(Rejection, RateLimit)
+
+    /// The state of the caller's request limit.
+    public var rate: RateLimit {
+        switch self {
+        case .begun(_, _, let rate), .known(_, let rate), .rejected(_, let rate): rate
         }
     }
 }

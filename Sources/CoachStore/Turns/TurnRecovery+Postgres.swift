@@ -3,14 +3,13 @@ import Foundation
 import PostgresClient
 
 extension TurnRecovery {
-    /// Leases and checkpoints in PostgreSQL. `owner`, `tiers` and `exhausted` as for `TurnRepository.postgres`.
+    /// Leases and checkpoints in PostgreSQL. `owner` as for `TurnRepository.postgres`.
     /// - Parameters:
     ///   - checkpointClient: for leases and checkpoints, of two connections or more, so that a lease does not wait for a checkpoint.
     ///   - textClient: for the text of many turns at once, megabytes that are decoded on its reactor's thread.
     public static func postgres(
         client: PostgresClient, checkpointClient: PostgresClient, textClient: PostgresClient,
-        owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
-        consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }
+        owner: @escaping @Sendable () throws -> TurnOwner
     ) -> TurnRecovery {
         TurnRecovery(
             renewLease: { try await checkpointClient.renewLease(of: owner()) },
@@ -33,15 +32,6 @@ extension TurnRecovery {
                         of: "select gateway.orphans(\(owner.instance), \(owner.epoch), \(orphansAtOnce), \(tried))")
                     return try StoredJSON.decode([OrphanedTurn].self, from: text)
                 }
-            },
-            retry: { caller, request in
-                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
-                return try await client.beginTurn(caller, request).retryResult
-            },
-            repeatedRetry: { caller, request in
-                guard request.idempotencyKey != nil else { return nil }
-                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, owner: try owner())
-                return try await client.repeatedTurn(caller, request)?.retryResult
             })
     }
 }

@@ -23,6 +23,15 @@ extension TurnRepository {
                 let request = BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner())
                 return try await client.repeatedTurn(caller, request)?.beginResult
             },
+            retry: { caller, request in
+                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
+                return try await client.beginTurn(caller, request).retryResult
+            },
+            repeatedRetry: { caller, request in
+                guard request.idempotencyKey != nil else { return nil }
+                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, owner: try owner())
+                return try await client.repeatedTurn(caller, request)?.retryResult
+            },
             raiseRisk: { userID, turn, risk in
                 let risk = StoredJSON.encode(risk)
                 let _: String? = try await client.call(

@@ -16,19 +16,13 @@ public final class IntakePacer: Sendable {
         pace = Mutex(IntakePace(eventsPerSecond: eventsPerSecond, at: .now))
     }
 
-    /// The same repository, the time of whose `begin` is observed.
+    /// The same repository, the time of whose `begin` and `retry` is observed.
     public func watch(_ repository: TurnRepository) -> TurnRepository {
         var watched = repository
         watched.begin = { [self] caller, request, assessment in
             try await observing { try await repository.begin(caller, request, assessment) }
         }
-        return watched
-    }
-
-    /// The same for `retry`, which begins turns, too.
-    public func watch(_ recovery: TurnRecovery) -> TurnRecovery {
-        var watched = recovery
-        watched.retry = { [self] caller, request in try await observing { try await recovery.retry(caller, request) } }
+        watched.retry = { [self] caller, request in try await observing { try await repository.retry(caller, request) } }
         return watched
     }
 

@@ -88,11 +88,12 @@ private enum NullPorts {
                     identity: identity, day: CalendarDay(unixSeconds: 0), profile: nil, summary: nil, history: [], persona: nil,
                     safetyLevel: .calm, conversationDomain: nil, region: request.region), unlimited)
         },
-        repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in })
+        repeated: { _, _ in nil }, retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil },
+        raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in })
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
-        orphans: { _ in [] }, retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil })
+        orphans: { _ in [] })
 
     static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 

@@ -33,17 +33,14 @@ struct TurnParts {
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
         let budgets = SharedBudgets(store: .postgres(client: database))
         self.budgets = budgets
-        let exhausted: @Sendable () -> [SharedBudget] = { budgets.exhausted(on: CalendarDay(containing: Date())) }
         intakePacer = IntakePacer(eventsPerSecond: configuration.webhooks.eventsPerSecond)
         repository = local.storage.watch(
             intakePacer.watch(
                 .postgres(
                     client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
-                    exhausted: exhausted)))
-        recovery = intakePacer.watch(
-            .postgres(
-                client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner,
-                tiers: { tiers.current }, consents: configuration.requiredConsents, exhausted: exhausted))
+                    exhausted: { budgets.exhausted(on: CalendarDay(containing: Date())) })))
+        recovery = .postgres(
+            client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner)
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)

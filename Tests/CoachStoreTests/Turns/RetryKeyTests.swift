@@ -65,7 +65,7 @@ struct RetryKeyTests {
         let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
         #expect(try await turns.retry(caller, first.turnID, key: "retry").known.identity == second)
         try await turns.finish(.failed(second, of: caller))
-        #expect(try await turns.recovery.repeatedRetry(caller, RetryRequest(of: first.turnID, idempotencyKey: "retry")) == nil)
+        #expect(try await turns.repository.repeatedRetry(caller, RetryRequest(of: first.turnID, idempotencyKey: "retry")) == nil)
 
         let (context, message) = try await turns.retry(caller, first.turnID, key: "retry").begun
         #expect(message == "One?" && context.identity.turnID == second.turnID && context.identity.attempt == 2)
@@ -74,7 +74,7 @@ struct RetryKeyTests {
         try await turns.finish(.complete(third, of: caller, "Newer"))
         // Its own answer, which is superseded; the message's key has the latest one.
         #expect(try await turns.retry(caller, first.turnID, key: "retry").known.content == "New")
-        let closed = try #require(try await turns.recovery.repeatedRetry(caller, RetryRequest(of: first.turnID, idempotencyKey: "retry")))
+        let closed = try #require(try await turns.repository.repeatedRetry(caller, RetryRequest(of: first.turnID, idempotencyKey: "retry")))
         #expect(try closed.known.content == "New")
         #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Newer")
         #expect(try await turns.repeated(caller, request)?.known.content == "Newer")
@@ -92,7 +92,8 @@ struct RetryKeyTests {
         let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
         try await turns.finish(.complete(second, of: caller))
         #expect(try await turns.retry(caller, second.turnID, key: "retry").rejection.reason == .idempotencyMismatch)
-        let closed = try #require(try await turns.recovery.repeatedRetry(caller, RetryRequest(of: second.turnID, idempotencyKey: "retry")))
+        let closed = try #require(
+            try await turns.repository.repeatedRetry(caller, RetryRequest(of: second.turnID, idempotencyKey: "retry")))
         #expect(try closed.rejection.reason == .idempotencyMismatch)
         let message = TurnRequest(message: "Two?", idempotencyKey: "retry")
         #expect(try await turns.begin(caller, message, risk: .calm).rejection.reason == .idempotencyMismatch)

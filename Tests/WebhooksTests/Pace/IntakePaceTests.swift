@@ -104,7 +104,8 @@ struct IntakePaceTests {
         let turns = pacer.watch(
             TurnRepository(
                 begin: { _, _, _ in .rejected(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0)) },
-                repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
+                repeated: { _, _ in nil }, retry: { _, _ in throw CancellationError() },
+                repeatedRetry: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
         let caller = Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture)
         let start = ContinuousClock.now
         // Five do not wait. The next one waits for 200 ms, and the last one for 800 ms more, which would be 200 without turns.

@@ -72,7 +72,8 @@ struct TurnGateTests {
                     guard succeeds else { throw CancellationError() }
                     return .rejected(Rejection(reason: .quotaExhausted), RateLimit(limit: 1, remaining: 0, resetAt: 0))
                 },
-                repeated: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
+                repeated: { _, _ in nil }, retry: { _, _ in throw CancellationError() },
+                repeatedRetry: { _, _ in nil }, raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in }))
         let turn = Task {
             try await turns.begin(
                 Caller(userID: .random(), claims: "{}", expiresAt: .distantFuture), TurnRequest(message: "Hi"),
