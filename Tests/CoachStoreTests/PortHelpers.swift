@@ -40,7 +40,7 @@ struct TurnPorts: Sendable {
 
     func orphans(without tried: [TurnID] = []) async throws -> [OrphanedTurn] { try await recovery.orphans(tried) }
 
-    func retry(_ caller: Caller, _ turnID: TurnID, key: String? = nil) async throws -> RetryTurnResult {
+    func retry(_ caller: Caller, _ turnID: TurnID, key: String? = nil) async throws -> BeginTurnResult {
         try await repository.retry(caller, RetryRequest(of: turnID, idempotencyKey: key))
     }
 
@@ -55,32 +55,6 @@ struct TurnPorts: Sendable {
         receipt.status = status
         try await finish(receipt)
         return context.identity
-    }
-}
-
-/// The result was another one.
-private struct UnexpectedRetry: Error { var result: RetryTurnResult }
-
-extension RetryTurnResult {
-    var begun: (context: TurnContext, message: String) {
-        get throws {
-            guard case .begun(let context, let message, _) = self else { throw UnexpectedRetry(result: self) }
-            return (context, message)
-        }
-    }
-
-    var known: KnownTurn {
-        get throws {
-            guard case .known(let turn, _) = self else { throw UnexpectedRetry(result: self) }
-            return turn
-        }
-    }
-
-    var rejection: Rejection {
-        get throws {
-            guard case .rejected(let rejection, _) = self else { throw UnexpectedRetry(result: self) }
-            return rejection
-        }
     }
 }
 

@@ -179,8 +179,16 @@ extension BeginTurnResult {
 
     var begun: TurnContext {
         get throws {
-            guard case .begun(let context, _) = self else { throw Unexpected(opening: self) }
+            guard case .begun(let context, _, _) = self else { throw Unexpected(opening: self) }
             return context
+        }
+    }
+
+    /// The user's message of a turn that has begun.
+    var message: String {
+        get throws {
+            guard case .begun(_, let message, _) = self else { throw Unexpected(opening: self) }
+            return message
         }
     }
 

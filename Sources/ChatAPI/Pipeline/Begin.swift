@@ -10,7 +10,7 @@ extension TurnPipeline {
     ) async throws(GatewayError) -> (result: BeginTurnResult, savedTier: RiskTier) {
         do {
             var savedTier = assessment.first.risk.tier
-            let result: BeginTurnResult = try await admitted(
+            let result = try await admitted(
                 unless: overload, orRepeated: { try await repository.repeated(http.caller, request) }
             ) {
                 let first = try await repository.begin(http.caller, request, assessment.first)
@@ -30,9 +30,10 @@ extension TurnPipeline {
     }
 
     /// The result of `begin`; when no new turn is admitted, the existing turn of a repeated request, which `repeated` looks up.
-    func admitted<Result>(
-        unless overload: GatewayError?, orRepeated repeated: () async throws -> Result?, begin: () async throws -> Result
-    ) async throws -> Result {
+    func admitted(
+        unless overload: GatewayError?, orRepeated repeated: () async throws -> BeginTurnResult?,
+        begin: () async throws -> BeginTurnResult
+    ) async throws -> BeginTurnResult {
         guard let overload else { return try await begin() }
         guard let known = try? await repeated() else { throw overload }
         return known

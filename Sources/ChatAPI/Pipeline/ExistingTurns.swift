@@ -91,9 +91,9 @@ extension TurnPipeline {
     /// As `begin`, for a retry.
     private func beginRetry(
         _ request: RetryRequest, unless overload: GatewayError?, _ http: TurnHTTPRequest
-    ) async throws(GatewayError) -> RetryTurnResult {
+    ) async throws(GatewayError) -> BeginTurnResult {
         do {
-            let result: RetryTurnResult = try await admitted(
+            let result = try await admitted(
                 unless: overload, orRepeated: { try await repository.repeatedRetry(http.caller, request) }
             ) {
                 try await repository.retry(http.caller, request)

@@ -42,7 +42,7 @@ struct TurnPipeline: Sendable {
         let started: StartedTurn = try await admission.admitting { overload in
             let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: overload, http) }
             switch result {
-            case .begun(let context, _):
+            case .begun(let context, _, _):
                 return .new(try await continueBegun(request, pending, savedTier: savedTier, context, http))
             case .known(let known, _):
                 return .known(known)

@@ -9,9 +9,9 @@ public struct TurnRepository: Sendable {
     /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
     /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
     /// With an idempotency key a repeated retry gets the turn that it began. Throws as `begin`.
-    public var retry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult
+    public var retry: @Sendable (Caller, RetryRequest) async throws -> BeginTurnResult
     /// The result of `retry` for a repeated one that needs no new attempt; nil when it needs one. Writes nothing.
-    public var repeatedRetry: @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?
+    public var repeatedRetry: @Sendable (Caller, RetryRequest) async throws -> BeginTurnResult?
     /// Replaces the risk of a running attempt's message by a higher one that was found after `begin`, and raises the user's safety state. No effect
     /// on an attempt that does not run. Throws `StoreFault`.
     public var raiseRisk: @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void
@@ -25,8 +25,8 @@ public struct TurnRepository: Sendable {
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> BeginTurnResult,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> BeginTurnResult?,
-        retry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult,
-        repeatedRetry: @escaping @Sendable (Caller, RetryRequest) async throws -> RetryTurnResult?,
+        retry: @escaping @Sendable (Caller, RetryRequest) async throws -> BeginTurnResult,
+        repeatedRetry: @escaping @Sendable (Caller, RetryRequest) async throws -> BeginTurnResult?,
         raiseRisk: @escaping @Sendable (UserID, TurnIdentity, RiskAssessment) async throws -> Void,
         finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome,
         abandon: @escaping @Sendable (UserID, TurnIdentity) async throws -> Void
@@ -53,10 +53,10 @@ public enum ReceiptOutcome: String, Sendable, CaseIterable {
     case unknownTurn = "unknown_turn"
 }
 
-/// The result of `begin`.
+/// The result of `begin` and `retry`.
 public enum BeginTurnResult: Sendable, Equatable {
-    /// A new turn, or a new attempt of a turn that failed without text. The caller calls the model.
-    case begun(TurnContext, RateLimit)
+    /// A new turn, or a new attempt of a turn that failed without text. The caller calls the model with this message.
+    case begun(TurnContext, message: String, RateLimit)
     /// A turn with the same idempotency key exists. The caller subscribes to it or replays it; no model call, no charge.
     case known(KnownTurn, RateLimit)
     /// The request was rejected; only the user's row and the rate counter were written.
@@ -65,7 +65,7 @@ public enum BeginTurnResult: Sendable, Equatable {
     /// The state of the caller's request limit.
     public var rate: RateLimit {
         switch self {
-        case .begun(_, let rate), .known(_, let rate), .rejected(_, let rate): rate
+        case .begun(_, _, let rate), .known(_, let rate), .rejected(_, let rate): rate
         }
     }
 }
@@ -79,22 +79,5 @@ public struct RetryRequest: Sendable, Equatable {
     public init(of turnID: TurnID, idempotencyKey: String? = nil) {
         self.turnID = turnID
         self.idempotencyKey = idempotencyKey
-    }
-}
-
-/// The result of `retry`.
-public enum RetryTurnResult: Sendable, Equatable {
-    /// A new turn, or the next attempt of one that failed without text. The caller calls the model with this message.
-    case begun(TurnContext, message: String, RateLimit)
-    /// An earlier retry with the same idempotency key began this turn. The caller subscribes to it or replays it.
-    case known(KnownTurn, RateLimit)
-    /// The retry was rejected; nothing was written.
-    case rejected(Rejection, RateLimit)
-
-    /// The state of the caller's request limit.
-    public var rate: RateLimit {
-        switch self {
-        case .begun(_, _, let rate), .known(_, let rate), .rejected(_, let rate): rate
-        }
     }
 }

@@ -4,25 +4,26 @@ import PostgresClient
 
 extension PostgresClient {
     /// Calls `gateway.repeated_turn`: nil when the request begins a turn or its next attempt. Throws `StoreFault`, or `CancellationError`.
-    func repeatedTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer? {
+    func repeatedTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnResult? {
         let argument = StoredJSON.encode(request)
         let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
         return try await StoreFault.translating {
             let text = try await value(of: query, for: caller.userID, as: String?.self)
-            return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0) }
+            return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).result(of: request) }
         }
     }
 
     /// Calls `gateway.begin_turn`. Throws `StoreFault`, or `CancellationError`.
-    func beginTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
+    func beginTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnResult {
         let argument = StoredJSON.encode(request)
         let query = Claims.gateway(for: caller, calling: "gateway.begin_turn(\(caller.userID), \(argument)::jsonb)")
         return try await StoreFault.translating {
             do {
                 let text = try await repeatingContended { try await value(of: query, for: caller.userID, as: String.self) }
-                return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
+                return try StoredJSON.decode(BeginTurnAnswer.self, from: text).result(of: request)
             } catch let error as PostgresError where error.isOfRemovedUser {
-                return BeginTurnAnswer(suspended: RateLimit(limit: request.tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
+                let rate = RateLimit(limit: request.tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0)
+                return BeginTurnResult.rejected(Rejection(reason: .suspended), rate)
             }
         }
     }
@@ -32,12 +33,6 @@ extension PostgresClient {
 struct BeginTurnAnswer: JSONReadable {
     private let outcome: Outcome
     private let rate: RateLimit
-
-    /// The rejection of a user who was removed or suspended.
-    init(suspended rate: RateLimit) {
-        outcome = .rejected(Rejection(reason: .suspended))
-        self.rate = rate
-    }
 
     private enum Kind: String, CaseIterable {
         case begun
@@ -61,23 +56,15 @@ struct BeginTurnAnswer: JSONReadable {
         }
     }
 
-    var beginResult: BeginTurnResult {
+    func result(of request: BeginTurnRequest) throws -> BeginTurnResult {
         switch outcome {
-        case .begun(let context, _): .begun(context, rate)
-        case .known(let turn): .known(turn, rate)
-        case .rejected(let rejection): .rejected(rejection, rate)
-        }
-    }
-
-    /// The result when `retry_of` was given.
-    var retryResult: RetryTurnResult {
-        get throws {
-            switch outcome {
-            case .begun(let context, let message?): return .begun(context, message: message, rate)
-            case .begun: throw StoreFault.unexpected("begin_turn retried a turn without its message")
-            case .known(let turn): return .known(turn, rate)
-            case .rejected(let rejection): return .rejected(rejection, rate)
+        case .begun(let context, let stored):
+            guard let message = request.message ?? stored else {
+                throw StoreFault.unexpected("begin_turn retried a turn without its message")
             }
+            return .begun(context, message: message, rate)
+        case .known(let turn): return .known(turn, rate)
+        case .rejected(let rejection): return .rejected(rejection, rate)
         }
     }
 }

@@ -37,6 +37,9 @@ struct BeginTurnRequest: StoredWritable {
         self.owner = owner
     }
 
+    /// The new message; nil for a retry, whose message the database has.
+    var message: String? { if case .message(let request, _) = kind { request.message } else { nil } }
+
     func write(to json: inout JSONWriter) {
         json.object { json in
             switch kind {

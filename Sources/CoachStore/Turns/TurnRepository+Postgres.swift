@@ -16,21 +16,21 @@ extension TurnRepository {
             begin: { caller, request, assessment in
                 let request = BeginTurnRequest(
                     request, risk: assessment.risk, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
-                return try await client.beginTurn(caller, request).beginResult
+                return try await client.beginTurn(caller, request)
             },
             repeated: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
                 let request = BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner())
-                return try await client.repeatedTurn(caller, request)?.beginResult
+                return try await client.repeatedTurn(caller, request)
             },
             retry: { caller, request in
                 let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
-                return try await client.beginTurn(caller, request).retryResult
+                return try await client.beginTurn(caller, request)
             },
             repeatedRetry: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
                 let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, owner: try owner())
-                return try await client.repeatedTurn(caller, request)?.retryResult
+                return try await client.repeatedTurn(caller, request)
             },
             raiseRisk: { userID, turn, risk in
                 let risk = StoredJSON.encode(risk)

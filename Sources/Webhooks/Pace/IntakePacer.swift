@@ -26,7 +26,7 @@ public final class IntakePacer: Sendable {
         return watched
     }
 
-    private func observing<Result>(_ begin: () async throws -> Result) async throws -> Result {
+    private func observing(_ begin: () async throws -> BeginTurnResult) async throws -> BeginTurnResult {
         let start = ContinuousClock.now
         gate.turnBegins()
         // Turns that fail, too: one that runs into a time limit is the surest sign of too much work.

@@ -86,7 +86,7 @@ private enum NullPorts {
             return .begun(
                 TurnContext(
                     identity: identity, day: CalendarDay(unixSeconds: 0), profile: nil, summary: nil, history: [], persona: nil,
-                    safetyLevel: .calm, conversationDomain: nil, region: request.region), unlimited)
+                    safetyLevel: .calm, conversationDomain: nil, region: request.region), message: request.message, unlimited)
         },
         repeated: { _, _ in nil }, retry: { _, _ in .rejected(Rejection(reason: .notFound), unlimited) }, repeatedRetry: { _, _ in nil },
         raiseRisk: { _, _, _ in }, finish: { _ in .finalized }, abandon: { _, _ in })

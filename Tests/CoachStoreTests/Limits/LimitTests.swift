@@ -64,7 +64,7 @@ struct LimitTests {
     /// nil when the budget rejects the turn.
     private func beginWithinBudget(_ caller: Caller, _ turns: TurnPorts) async throws -> TurnIdentity? {
         let result = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
-        if case .begun(let context, _) = result { return context.identity }
+        if case .begun(let context, _, _) = result { return context.identity }
         #expect(try result.rejection.reason == .budgetExhausted)
         return nil
     }

@@ -30,7 +30,7 @@ struct LateReceiptTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await lost(store, caller, secondsAgo: 60)
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         try await turns.finish(.complete(second, of: caller, "New"))
         let synchronised = try #require(try await store.conversations.list(caller, limit: 20).position).next
         var late = TurnReceipt.complete(first, of: caller, "Late")

@@ -162,12 +162,12 @@ struct OrphanTests {
             #expect(try await peer.turns.finish(receipt) == .finalized)
         }
         try await recover(first, peer)
-        let second = try await peer.turns.retry(caller, first.turnID).begun.context
+        let second = try await peer.turns.retry(caller, first.turnID).begun
         #expect(second.earlierRisk == (hasCheckpoint ? .danger(.crisis) : nil))
         // Lost before a checkpoint of its own.
         let next = try await TestInstance(store, of: peer.instance)
         try await recover(second.identity, next)
-        #expect(try await next.turns.retry(caller, second.identity.turnID).begun.context.earlierRisk == second.earlierRisk)
+        #expect(try await next.turns.retry(caller, second.identity.turnID).begun.earlierRisk == second.earlierRisk)
     }
 
     @Test("a turn that ended before its risk was decided keeps the risk of its message; the next attempt assesses the message again")
@@ -189,7 +189,7 @@ struct OrphanTests {
         let store = try await StoreFixture.shared()
         let (caller, earlier) = (Caller.someone(), try await TestInstance(store))
         let first = try await earlier.turns.talk(caller, "Hello", answer: "First")
-        let retry = try await earlier.turns.retry(caller, first.turnID).begun.context.identity
+        let retry = try await earlier.turns.retry(caller, first.turnID).begun.identity
         let peer = try await TestInstance(store, of: earlier.instance)
         #expect(try await orphan(of: retry, peer).isStopRequested == false)
         #expect(try await peer.turns.requestStop(caller, retry.turnID))

@@ -12,17 +12,17 @@ struct RetryKeyTests {
         let request = TurnRequest(message: "One?", idempotencyKey: "k")
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller, "Old"))
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         #expect(try await turns.begin(caller, request, risk: .calm).known.identity == second)
         try await turns.finish(.failed(second, of: caller))
         #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Old")
         #expect(try await turns.repeated(caller, request)?.known.content == "Old")
-        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.identity
         var stopped = TurnReceipt.complete(third, of: caller, "")
         (stopped.status, stopped.finishReason) = (.stopped, .stopped)
         try await turns.finish(stopped)
         #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Old")
-        let fourth = try await turns.retry(caller, third.turnID).begun.context.identity
+        let fourth = try await turns.retry(caller, third.turnID).begun.identity
         try await turns.finish(.complete(fourth, of: caller, "New"))
         #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
     }
@@ -34,7 +34,7 @@ struct RetryKeyTests {
         let request = TurnRequest(message: "One?", idempotencyKey: "k")
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.failed(first, of: caller))
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         try await turns.finish(.failed(second, of: caller))
         let again = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(again.turnID == second.turnID && again.attempt == 2)
@@ -47,7 +47,7 @@ struct RetryKeyTests {
         let request = TurnRequest(message: "One?", idempotencyKey: "k")
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.failed(first, of: caller))
-        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
+        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.identity
         try await turns.finish(.failed(second, of: caller))
         try await store.admin.execute("update public.turns set deleted_at = now() where user_id = \(caller.userID.uuid)")
         #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .notFound)
@@ -62,15 +62,16 @@ struct RetryKeyTests {
         let request = TurnRequest(message: "One?", idempotencyKey: "message")
         let first = try await turns.begin(caller, request, risk: .danger(.concern)).begun.identity
         try await turns.finish(.complete(first, of: caller, "Old", risk: .danger(.concern)))
-        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
+        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.identity
         #expect(try await turns.retry(caller, first.turnID, key: "retry").known.identity == second)
         try await turns.finish(.failed(second, of: caller))
         #expect(try await turns.repository.repeatedRetry(caller, RetryRequest(of: first.turnID, idempotencyKey: "retry")) == nil)
 
-        let (context, message) = try await turns.retry(caller, first.turnID, key: "retry").begun
-        #expect(message == "One?" && context.identity.turnID == second.turnID && context.identity.attempt == 2)
+        let begun = try await turns.retry(caller, first.turnID, key: "retry")
+        let context = try begun.begun
+        #expect(try begun.message == "One?" && context.identity.turnID == second.turnID && context.identity.attempt == 2)
         try await turns.finish(.complete(context.identity, of: caller, "New"))
-        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.identity
         try await turns.finish(.complete(third, of: caller, "Newer"))
         // Its own answer, which is superseded; the message's key has the latest one.
         #expect(try await turns.retry(caller, first.turnID, key: "retry").known.content == "New")
@@ -89,7 +90,7 @@ struct RetryKeyTests {
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller))
         #expect(try await turns.retry(caller, first.turnID, key: "message").rejection.reason == .idempotencyMismatch)
-        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.context.identity
+        let second = try await turns.retry(caller, first.turnID, key: "retry").begun.identity
         try await turns.finish(.complete(second, of: caller))
         #expect(try await turns.retry(caller, second.turnID, key: "retry").rejection.reason == .idempotencyMismatch)
         let closed = try #require(
@@ -108,11 +109,11 @@ struct RetryKeyTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?")
-        let openings = try await withThrowingTaskGroup(of: RetryTurnResult.self) { group in
+        let openings = try await withThrowingTaskGroup(of: BeginTurnResult.self) { group in
             for _ in 0..<20 { group.addTask { try await turns.retry(caller, first.turnID, key: "k") } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        let begun = openings.compactMap { try? $0.begun.context.identity }
+        let begun = openings.compactMap { try? $0.begun.identity }
         #expect(begun.count == 1)
         #expect(openings.compactMap { try? $0.known.identity } == Array(repeating: begun.first, count: 19).compactMap(\.self))
     }

@@ -22,8 +22,9 @@ struct RetryTests {
         let (turns, caller) = (store.turns(), Caller.someone())
         let zeroth = try await turns.talk(caller, "Zero?", answer: "0")
         let first = try await turns.talk(caller, "One?", in: zeroth.conversationID, answer: "Old")
-        let (context, message) = try await turns.retry(caller, first.turnID).begun
-        #expect(message == "One?" && context.history.map(\.content) == ["Zero?", "0"])
+        let begun = try await turns.retry(caller, first.turnID)
+        let context = try begun.begun
+        #expect(try begun.message == "One?" && context.history.map(\.content) == ["Zero?", "0"])
         let second = context.identity
         #expect(second.turnID != first.turnID && second.messageID != first.messageID && second.attempt == 1)
         #expect(second.userMessageID == first.userMessageID && second.conversationID == first.conversationID)
@@ -46,10 +47,10 @@ struct RetryTests {
         let first = try await turns.begin(caller, request, risk: .calm).begun
         #expect(first.pinnedDomain == .fitness)
         try await turns.finish(.complete(first.identity, of: caller, "Old"))
-        let second = try await turns.retry(caller, first.identity.turnID).begun.context
+        let second = try await turns.retry(caller, first.identity.turnID).begun
         #expect(second.pinnedDomain == .fitness)
         try await turns.finish(.failed(second.identity, of: caller))
-        #expect(try await turns.retry(caller, second.identity.turnID).begun.context.pinnedDomain == .fitness)
+        #expect(try await turns.retry(caller, second.identity.turnID).begun.pinnedDomain == .fitness)
     }
 
     @Test("a retry that is stopped before its first word leaves no answer, and restores the old one")
@@ -57,14 +58,14 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old")
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         var receipt = TurnReceipt.complete(second, of: caller, "")
         receipt.status = .stopped
         receipt.finishReason = .stopped
         try await turns.finish(receipt)
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
         #expect(try await turns.load(second.turnID, for: caller)?.status == .stopped)
-        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.identity
         try await turns.finish(.failed(third, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
     }
@@ -74,7 +75,7 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old", status: status)
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         try await turns.finish(.complete(second, of: caller, "New"))
         let old = status == .failed ? [] : ["assistant:superseded:Old"]
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
@@ -92,12 +93,12 @@ struct RetryTests {
         #expect(try await reason(early.turnID) == .notFound)
         #expect(try await reason(.random()) == .notFound)
         #expect(try await reason(late.turnID, by: .someone()) == .notFound)
-        let second = try await turns.retry(caller, late.turnID).begun.context.identity
+        let second = try await turns.retry(caller, late.turnID).begun.identity
         #expect(try await reason(late.turnID) == .turnInProgress)
         #expect(try await reason(second.turnID) == .turnInProgress)
         try await turns.finish(.complete(second, of: caller, "New"))
         // By a client that has lost the answer to its retry.
-        let third = try await turns.retry(caller, late.turnID).begun.context.identity
+        let third = try await turns.retry(caller, late.turnID).begun.identity
         #expect(third.turnID != second.turnID && third.userMessageID == late.userMessageID)
         try await turns.finish(.failed(third, of: caller))
         #expect(try await storedMessages(store, early.conversationID).last == "assistant:complete:New")
@@ -110,7 +111,7 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?")
-        let openings = try await withThrowingTaskGroup(of: RetryTurnResult.self) { group in
+        let openings = try await withThrowingTaskGroup(of: BeginTurnResult.self) { group in
             for _ in 0..<20 { group.addTask { try await turns.retry(caller, first.turnID) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -123,14 +124,14 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old", status: .stopped)
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         try await turns.finish(.failed(second, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
-        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.identity
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
         try await turns.finish(.failed(third, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
-        let fourth = try await turns.retry(caller, third.turnID).begun.context.identity
+        let fourth = try await turns.retry(caller, third.turnID).begun.identity
         try await turns.finish(.complete(fourth, of: caller, "New"))
         #expect(
             try await storedMessages(store, first.conversationID) == [
@@ -149,7 +150,7 @@ struct RetryTests {
         estimate.status = recovered
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
         try await turns.finish(.complete(second, of: caller, "New"))
         #expect(
@@ -164,11 +165,11 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?", answer: "Old")
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         var estimate = TurnReceipt.failed(second, of: caller)
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let third = try await turns.retry(caller, second.turnID).begun.context.identity
+        let third = try await turns.retry(caller, second.turnID).begun.identity
         try await turns.finish(.complete(third, of: caller, "New"))
         let answered = ["user:complete:One?", "assistant:superseded:Old", "assistant:complete:New"]
 
@@ -182,7 +183,7 @@ struct RetryTests {
         var lost = TurnReceipt.failed(other, of: caller)
         lost.finalizedBy = .recovery
         try await turns.finish(lost)
-        let again = try await turns.retry(caller, other.turnID).begun.context.identity
+        let again = try await turns.retry(caller, other.turnID).begun.identity
         try await turns.finish(.complete(again, of: caller, "New"))
         #expect(try await turns.finish(.failed(other, of: caller)) == .finalized)
         #expect(try await storedMessages(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
@@ -197,7 +198,7 @@ struct RetryTests {
         estimate.status = .interrupted
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
-        let second = try await turns.retry(caller, first.turnID).begun.context.identity
+        let second = try await turns.retry(caller, first.turnID).begun.identity
         try await turns.finish(.failed(second, of: caller))
         #expect(try await storedMessages(store, first.conversationID) == ["user:complete:One?", "assistant:interrupted:Half"])
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
@@ -254,7 +255,7 @@ struct RetryTests {
         let request = TurnRequest(message: "One?", personaID: persona, region: Region(country: "AT", locale: "de-AT"))
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller))
-        let context = try await turns.retry(caller, first.turnID).begun.context
+        let context = try await turns.retry(caller, first.turnID).begun
         #expect(context.persona?.id == persona && context.region == Region(country: "AT", locale: "de-AT"))
         #expect(context.conversationDomain == .mindset)
     }

@@ -91,7 +91,7 @@ struct DeleteUserTests {
                 group.addTask {
                     while true {
                         let opening = try await store.turns().begin(caller, TurnRequest(message: "More"), risk: .calm)
-                        guard case .begun(let context, _) = opening else {
+                        guard case .begun(let context, _, _) = opening else {
                             #expect(try opening.rejection.reason == .suspended)
                             return
                         }

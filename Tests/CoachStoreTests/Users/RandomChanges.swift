@@ -61,7 +61,7 @@ struct RandomChanges {
     mutating func turn(in conversation: ConversationID, _ message: String) async throws {
         let turns = store.turns()
         guard
-            case .begun(var context, _) = try await turns.begin(
+            case .begun(var context, _, _) = try await turns.begin(
                 caller, TurnRequest(message: message, conversationID: conversation), risk: .calm)
         else { return }
         while true {
