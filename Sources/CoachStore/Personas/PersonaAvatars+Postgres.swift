@@ -14,9 +14,7 @@ extension PersonaAvatars {
                             select from public.coaching_personas p
                             where p.id = a.persona_id and p.user_id = \(caller.userID) and p.deleted_at is null))
                     """
-                let found = try await client.gatewayRows(query, for: caller) { try AvatarImage(row: $0, at: 0) }
-                guard let image = found.first else { throw Rejection(reason: .notFound) }
-                return image
+                return try await client.gatewayRows(query, for: caller) { try AvatarImage(row: $0, at: 0) }.first.orNotFound()
             },
             shared: { token in
                 let query: Query = """
@@ -52,14 +50,6 @@ extension PersonaAvatars {
                     """
                 try await client.change(delete, for: caller)
             })
-    }
-}
-
-extension PostgresClient {
-    /// Runs a statement that returns 1 for each row that it changes. Throws `Rejection` `notFound` when it changes none.
-    fileprivate func change(_ statement: Query, for caller: Caller) async throws {
-        let changed = try await gatewayRows(statement, for: caller) { try $0.value(0, as: Int.self) }
-        if changed.isEmpty { throw Rejection(reason: .notFound) }
     }
 }
 

@@ -45,10 +45,7 @@ extension PostgresClient {
     /// Throws `Rejection` `notFound`.
     fileprivate func publishedPersona(for caller: Caller, where condition: Query) async throws -> PublishedPersona {
         let query: Query = "select \(PublishedPersona.columns) from public.published_personas where \(condition)"
-        guard let found = try await userRows(query, for: caller, decode: { try PublishedPersona(row: $0) }).first else {
-            throw Rejection(reason: .notFound)
-        }
-        return found
+        return try await userRows(query, for: caller) { try PublishedPersona(row: $0) }.first.orNotFound()
     }
 
     fileprivate func publishedPersonas(for caller: Caller, _ request: PageRequest) async throws -> Page<PublishedPersona> {
@@ -80,10 +77,7 @@ extension PostgresClient {
             select \(PersonaRecord.columns) from public.coaching_personas
             where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
-        guard let record = try await userRows(query, for: caller, decode: { try PersonaRecord(row: $0) }).first else {
-            throw Rejection(reason: .notFound)
-        }
-        return record
+        return try await userRows(query, for: caller) { try PersonaRecord(row: $0) }.first.orNotFound()
     }
 
     fileprivate func createPersona(_ id: PersonaID, _ content: PersonaContent, by caller: Caller) async throws -> PersonaRecord {
@@ -164,9 +158,7 @@ extension PostgresClient {
             select card from public.coaching_personas
             where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
-        guard let found = try await userRows(query, for: caller, decode: { try $0.value(0, as: String?.self) }).first else {
-            throw Rejection(reason: .notFound)
-        }
+        let found = try await userRows(query, for: caller) { try $0.value(0, as: String?.self) }.first.orNotFound()
         return try found.map { try .stored($0) }
     }
 
@@ -217,7 +209,7 @@ extension PostgresClient {
 
     fileprivate func personaStatistics(_ id: PersonaID, of caller: Caller) async throws -> PersonaStatistics {
         let query: Query = "gateway.persona_stats(\(caller.userID), \(id))"
-        guard let text = try await call(query, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
+        let text = try await call(query, for: caller, as: String?.self).orNotFound()
         return try StoredJSON.decode(PersonaStatistics.self, from: text)
     }
 }

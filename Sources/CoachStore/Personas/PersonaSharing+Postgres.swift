@@ -18,14 +18,11 @@ extension PersonaSharing {
                         and p.id = l.persona_id and p.deleted_at is null
                     returning 1
                     """
-                if try await client.gatewayRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
-                    throw Rejection(reason: .notFound)
-                }
+                try await client.change(update, for: caller)
             },
             redeem: { caller, token in
                 let call: Query = "gateway.redeem_share_link(\(caller.userID), \(token))"
-                guard let id = try await client.call(call, for: caller, as: UUID?.self) else { throw Rejection(reason: .notFound) }
-                return PersonaID(id)
+                return PersonaID(try await client.call(call, for: caller, as: UUID?.self).orNotFound())
             },
             shared: { token in try await client.sharedPersona(token) },
             persona: { caller, id in
@@ -124,7 +121,7 @@ extension PostgresClient {
     }
 
     fileprivate func conversationPersona(_ call: Query, for caller: Caller) async throws -> ConversationPersona {
-        guard let text = try await self.call(call, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
+        let text = try await self.call(call, for: caller, as: String?.self).orNotFound()
         return try StoredJSON.decode(ConversationPersona.self, from: text)
     }
 }

@@ -25,6 +25,11 @@ extension PostgresClient {
         }
     }
 
+    /// Runs a statement as `gatewayRows` that returns 1 for each row that it changes. Throws `Rejection` `notFound` when it changes none.
+    func change(_ statement: Query, for caller: Caller) async throws {
+        _ = try await gatewayRows(statement, for: caller) { try $0.value(0, as: Int.self) }.first.orNotFound()
+    }
+
     /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws `StoreFault`.
     func call<Value: ColumnValue & Sendable>(
         _ function: Query, boundTo userID: UserID, as type: Value.Type = Value.self
@@ -43,5 +48,13 @@ extension Query {
         guard var list = all.first else { return nil }
         for assignment in all.dropFirst() { list.append(", \(assignment)") }
         return list
+    }
+}
+
+extension Optional {
+    /// What a query has found. Throws `Rejection` `notFound` for nil.
+    func orNotFound() throws(Rejection) -> Wrapped {
+        guard let self else { throw Rejection(reason: .notFound) }
+        return self
     }
 }

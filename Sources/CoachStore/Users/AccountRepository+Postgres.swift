@@ -23,12 +23,7 @@ extension AccountRepository {
                 return try await client.account(of: caller, statement)
             },
             usage: { caller in
-                guard
-                    let usage = try await client.gatewayRows(
-                        AccountUsage.query(for: caller), for: caller, decode: { try AccountUsage(row: $0) }
-                    ).first
-                else { throw Rejection(reason: .notFound) }
-                return usage
+                try await client.gatewayRows(AccountUsage.query(for: caller), for: caller) { try AccountUsage(row: $0) }.first.orNotFound()
             },
             prepareRemoval: { caller in try await client.call("gateway.prepare_removal(\(caller.userID))", for: caller) },
             confirmRemoval: { caller, token in
@@ -39,10 +34,7 @@ extension AccountRepository {
 
 extension PostgresClient {
     fileprivate func account(of caller: Caller, _ statement: Query) async throws -> AccountRecord {
-        guard let record = try await userRows(statement, for: caller, decode: { try AccountRecord(row: $0) }).first else {
-            throw Rejection(reason: .notFound)
-        }
-        return record
+        try await userRows(statement, for: caller) { try AccountRecord(row: $0) }.first.orNotFound()
     }
 }
 

@@ -122,7 +122,7 @@ extension PostgresClient {
             order by m.seq, m.created_at, m.id
             """
         let found = try await userRows(query, for: caller) { try CountedRow<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
-        guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }
+        let counter = try found.first.orNotFound().counter
         return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
             .with(request.cursor == nil ? counter.start : nil, isReset: request.updatedSince != nil)
     }
@@ -265,9 +265,6 @@ extension PostgresClient {
     // MARK: Statements
 
     private func record(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
-        guard let record = try await userRows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
-            throw Rejection(reason: .notFound)
-        }
-        return record
+        try await userRows(query, for: caller) { try ConversationRecord(row: $0, at: 0) }.first.orNotFound()
     }
 }
