@@ -48,9 +48,9 @@ struct RepriceCommand: AsyncParsableCommand {
 
     /// Reads this one of the product's files alone: no provider is called.
     private static func shippedPrices(in root: URL) throws -> PriceBook {
-        let (bytes, unreadable) = ProductFile(root: root).read("deploy/prices.json")
-        if let unreadable { throw ValidationError(unreadable) }
-        let (prices, findings) = PriceBook.read(bytes ?? [])
+        let (bytes, unreadable) = ProductFolder(root: root).read("deploy/prices.json")
+        guard let bytes else { throw ValidationError(unreadable.joined(separator: "\n")) }
+        let (prices, findings) = PriceBook.read(bytes)
         guard let prices else { throw ValidationError(findings.joined(separator: "\n")) }
         return prices
     }

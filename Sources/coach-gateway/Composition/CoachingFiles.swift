@@ -7,27 +7,29 @@ import JSON
 struct CoachingFiles {
     let root: URL
 
+    private var product: ProductFolder { ProductFolder(root: root) }
+
     /// `warnings` does not keep a gateway from serving: without its model the grammar detects danger alone.
     func load() -> (parts: CoachingParts?, findings: [String], warnings: [String]) {
         let (grammar, domains, wrong) = detection()
         var findings = wrong
-        let resources = Self.attempt(file("domains/safety/resources.json"), &findings) { json throws(ConfigurationRejected) in
+        let resources = Self.attempt(product.read("domains/safety/resources.json"), &findings) { json throws(ConfigurationRejected) in
             try CrisisResources(json: json)
         }
-        let rules = Self.attempt(file("domains/safety/output-guard.json"), &findings) { json throws(ConfigurationRejected) in
+        let rules = Self.attempt(product.read("domains/safety/output-guard.json"), &findings) { json throws(ConfigurationRejected) in
             try OutputRules(json: json)
         }
-        let disclosures = Self.attempt(file("domains/safety/disclosure.json"), &findings) { json throws(ConfigurationRejected) in
+        let disclosures = Self.attempt(product.read("domains/safety/disclosure.json"), &findings) { json throws(ConfigurationRejected) in
             try Disclosures(json: json)
         }
-        let safetyProtocol = Self.attempt(file("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
+        let safetyProtocol = Self.attempt(product.read("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
             text
         }
         let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)
         }
         var warnings: [String] = []
-        let classifier = Self.attempt(file(TrainingFiles.model), &warnings) { bytes throws(ConfigurationRejected) in
+        let classifier = Self.attempt(product.read(TrainingFiles.model), &warnings) { bytes throws(ConfigurationRejected) in
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
@@ -52,7 +54,7 @@ struct CoachingFiles {
             outputGuard: OutputGuard(rules: rules, resources: resources), disclosures: disclosures,
             versions: CrisisRecord.Versions(
                 model: fingerprint([
-                    classifier.flatMap { _ in file(TrainingFiles.model).content?.suffix(8) }.map(Array.init), encoder?.checksum,
+                    classifier.flatMap { _ in product.read(TrainingFiles.model).content?.suffix(8) }.map(Array.init), encoder?.checksum,
                     largeEncoder?.checksum,
                 ]),
                 grammar: grammar.version, outputGuard: rules.version, resources: resources.version),
@@ -68,13 +70,13 @@ struct CoachingFiles {
     }
 
     private func loadEncoder(_ path: String, previous: MessageEncoder?, _ warnings: inout [String]) -> MessageEncoder? {
-        Self.attempt(file(path), &warnings) { bytes throws(ConfigurationRejected) in
+        Self.attempt(product.read(path), &warnings) { bytes throws(ConfigurationRejected) in
             try MessageEncoder(file: bytes, named: path, previous: previous)
         }
     }
 
     private func domainModel(_ warnings: inout [String]) -> DomainClassifier? {
-        Self.attempt(file(TrainingFiles.domainModel), &warnings) { bytes throws(ConfigurationRejected) in
+        Self.attempt(product.read(TrainingFiles.domainModel), &warnings) { bytes throws(ConfigurationRejected) in
             try DomainClassifier(LinearClassifier(file: bytes, named: TrainingFiles.domainModel), file: TrainingFiles.domainModel)
         }
     }
@@ -88,7 +90,7 @@ struct CoachingFiles {
     /// What assesses a message, besides the trained model.
     func detection() -> (grammar: CrisisGrammar?, domains: DomainConfigurations?, findings: [String]) {
         var findings: [String] = []
-        let grammar = Self.attempt(file("domains/safety/crisis-grammar.json"), &findings) { json throws(ConfigurationRejected) in
+        let grammar = Self.attempt(product.read("domains/safety/crisis-grammar.json"), &findings) { json throws(ConfigurationRejected) in
             try CrisisGrammar(json: json)
         }
         let domains = Self.attempt(folder("domains", suffix: ".json"), &findings) { files throws(ConfigurationRejected) in
@@ -112,20 +114,15 @@ struct CoachingFiles {
         }
     }
 
-    private func file(_ path: String) -> (content: [UInt8]?, findings: [String]) {
-        let (bytes, finding) = ProductFile(root: root).read(path)
-        return (bytes, finding.map { [$0] } ?? [])
-    }
-
     /// The files of a folder by name; nil when one of them cannot be read, because what is missing would be reported as well.
     private func folder(_ name: String, suffix: String) -> (content: [String: [UInt8]]?, findings: [String]) {
-        let (names, unreadable) = ProductFile(root: root).names(in: name, suffix: suffix)
-        var findings = unreadable.map { [$0] } ?? []
+        let (names, wrong) = product.names(in: name, suffix: suffix)
+        var findings = wrong
         var files: [String: [UInt8]] = [:]
         for file in names {
-            let (bytes, finding) = ProductFile(root: root).read("\(name)/\(file)")
-            if let finding { findings.append(finding) }
-            files[file] = bytes
+            let (content, unreadable) = product.read("\(name)/\(file)")
+            findings += unreadable
+            files[file] = content
         }
         return (findings.isEmpty ? files : nil, findings)
     }

@@ -27,8 +27,8 @@ struct ProductFiles {
         let (coachingParts, coachingFindings, coachingWarnings) = CoachingFiles(root: root).load()
         var findings = coachingFindings
         func parse<Value>(_ path: String, _ parse: ([UInt8]) -> (Value?, [String])) -> Value? {
-            let (bytes, unreadable) = ProductFile(root: root).read(path)
-            if let unreadable { findings.append(unreadable) }
+            let (bytes, unreadable) = ProductFolder(root: root).read(path)
+            findings += unreadable
             guard let bytes else { return nil }
             let (value, wrong) = parse(bytes)
             findings += wrong

@@ -46,8 +46,8 @@ struct TrainingFiles {
     let assessor: MessageAssessor
 
     private static func texts(_ root: URL, _ folder: String) throws -> [String: String] {
-        let (names, finding) = ProductFile(root: root).names(in: folder, suffix: ".jsonl")
-        if let finding { throw ProductFileUnreadable(finding: finding) }
+        let (names, findings) = ProductFolder(root: root).names(in: folder, suffix: ".jsonl")
+        if let finding = findings.first { throw ProductFileUnreadable(finding: finding) }
         return try names.reduce(into: [:]) { texts, name in
             texts[name] = try String(contentsOf: root.appendingPathComponent("\(folder)/\(name)"), encoding: .utf8)
         }

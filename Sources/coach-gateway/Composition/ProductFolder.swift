@@ -1,22 +1,22 @@
 import Foundation
 
-/// A file of the product's data, or why it cannot be read.
-struct ProductFile {
+/// The folder of the product's data.
+struct ProductFolder {
     let root: URL
 
-    /// `finding` names the path and the reason; then the bytes are nil.
-    func read(_ path: String) -> (bytes: [UInt8]?, finding: String?) {
+    /// The content of a file. nil when it cannot be read, with a finding that names the path and the reason.
+    func read(_ path: String) -> (content: [UInt8]?, findings: [String]) {
         let full = root.appendingPathComponent(path).path
         let descriptor = open(full, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return (nil, "\(path): cannot be read: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { return (nil, ["\(path): cannot be read: \(String(cString: strerror(errno)))"]) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             let bytes = Self.read(descriptor, count: Int(status.st_size))
         else {
-            return (nil, "\(path): cannot be read: it is no file, or the disk refuses")
+            return (nil, ["\(path): cannot be read: it is no file, or the disk refuses"])
         }
-        return (bytes, nil)
+        return (bytes, [])
     }
 
     /// Straight into the array: the models are a hundred megabytes, which `Data` on the way would hold twice. nil when fewer bytes can be read.
@@ -34,12 +34,12 @@ struct ProductFile {
     }
 
     /// The names of a folder's files, sorted, without its subfolders.
-    func names(in folder: String, suffix: String) -> (names: [String], finding: String?) {
+    func names(in folder: String, suffix: String) -> (names: [String], findings: [String]) {
         do {
             let names = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path)
-            return (names.filter { $0.hasSuffix(suffix) }.sorted(), nil)
+            return (names.filter { $0.hasSuffix(suffix) }.sorted(), [])
         } catch {
-            return ([], "\(folder): the folder cannot be read")
+            return ([], ["\(folder): the folder cannot be read"])
         }
     }
 }
