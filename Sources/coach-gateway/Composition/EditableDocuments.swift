@@ -22,18 +22,14 @@ struct EditableDocuments: Sendable {
     /// Begins with the shipped versions.
     init(_ files: ProductFiles) {
         parts = files.coachingParts
-        let coaching = LiveValue(files.coachingParts.configuration(files.coachingParts.domains))
-        let prices = LiveValue(files.prices)
-        self.coaching = coaching
-        let tiers = LiveValue(files.tiers)
-        self.prices = prices
-        self.tiers = tiers
-        let alertRules = LiveValue(files.alertRules)
-        self.alertRules = alertRules
-        domains = Self.domains(files.coachingParts) { coaching.replace(with: $0) }
-        priceList = .single(.prices, shipped: files.priceBody) { prices.replace(with: $0) }
-        limits = .single(.limits, shipped: files.tierBody) { tiers.replace(with: $0) }
-        alerts = .single(.alertRules, shipped: files.alertBody) { alertRules.replace(with: $0) }
+        coaching = LiveValue(parts.configuration(parts.domains))
+        prices = LiveValue(files.prices.value)
+        tiers = LiveValue(files.tiers.value)
+        alertRules = LiveValue(files.alertRules.value)
+        domains = Self.domains(parts, replacing: coaching)
+        priceList = .single(.prices, shipped: files.prices.body, replacing: prices)
+        limits = .single(.limits, shipped: files.tiers.body, replacing: tiers)
+        alerts = .single(.alertRules, shipped: files.alertRules.body, replacing: alertRules)
     }
 
     /// Messages that a dry run routes again: enough for shares of a percent, and some seconds.
@@ -59,13 +55,13 @@ struct EditableDocuments: Sendable {
         }
     }
 
-    private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (CoachingConfiguration) -> Void) -> DocumentType {
+    private static func domains(_ parts: CoachingParts, replacing live: LiveValue<CoachingConfiguration>) -> DocumentType {
         DocumentType(.domain, shipped: parts.domainBodies) { (id, json) throws(JSONFinding) in
             let configuration = try DomainConfiguration(json)
             if configuration.domain.rawValue != id { try json.report("id", .invalid("must be \(id)")) }
             return configuration
         } swap: {
-            swap(parts.configuration(DomainConfigurations($0.values)))
+            live.replace(with: parts.configuration(DomainConfigurations($0.values)))
         }
     }
 }
@@ -73,12 +69,12 @@ struct EditableDocuments: Sendable {
 extension DocumentType {
     /// A kind with one document.
     fileprivate static func single<Value: JSONReadable & Sendable>(
-        _ kind: DocumentKind, shipped: JSONValue, swap: @escaping @Sendable (Value) -> Void
+        _ kind: DocumentKind, shipped: JSONValue, replacing live: LiveValue<Value>
     ) -> DocumentType {
         DocumentType(kind, shipped: [DocumentName.onlyID: shipped]) { (_, json) throws(JSONFinding) in
             try Value(json)
         } swap: { values in
-            if let value = values[DocumentName.onlyID] { swap(value) }
+            if let value = values[DocumentName.onlyID] { live.replace(with: value) }
         }
     }
 }

@@ -10,17 +10,17 @@ import ModelProviders
 struct ProductFiles {
     var coachingParts: CoachingParts
     var models: ModelConfiguration
-    var prices: PriceBook
-    /// The file of `prices`.
-    var priceBody: JSONValue
-    var tiers: TierBook
-    /// The file of `tiers`.
-    var tierBody: JSONValue
-    var alertRules: AlertRules
-    /// The file of `alertRules`.
-    var alertBody: JSONValue
+    var prices: Document<PriceBook>
+    var tiers: Document<TierBook>
+    var alertRules: Document<AlertRules>
     /// Findings of the coaching files that do not keep a gateway from serving.
     var coachingWarnings: [String]
+
+    /// A file of which operators edit later versions: its content, and that as JSON.
+    struct Document<Value: Sendable>: Sendable {
+        let value: Value
+        let body: JSONValue
+    }
 
     /// All or nothing; `findings` has a line for each thing that is wrong, in any file.
     static func load(root: URL, environment: [String: String]) -> (files: ProductFiles?, findings: [String]) {
@@ -34,26 +34,20 @@ struct ProductFiles {
             findings += wrong
             return value
         }
+        func document<Value: Sendable>(_ path: String, _ read: ([UInt8]) -> (Value?, [String])) -> Document<Value>? {
+            parse(path) { bytes in
+                let (value, wrong) = read(bytes)
+                return (value.map { Document(value: $0, body: (try? JSONValue(parsing: bytes)) ?? .null) }, wrong)
+            }
+        }
         let models = parse("deploy/models.json") { ModelConfiguration.read($0, environment: environment) }
-        var priceBody = JSONValue.null
-        let prices = parse("deploy/prices.json") { bytes in
-            priceBody = (try? JSONValue(parsing: bytes)) ?? .null
-            return PriceBook.read(bytes)
-        }
-        var tierBody = JSONValue.null
-        let tiers = parse("deploy/tiers.json") { bytes in
-            tierBody = (try? JSONValue(parsing: bytes)) ?? .null
-            return TierBook.read(bytes)
-        }
-        var alertBody = JSONValue.null
-        let alertRules = parse("deploy/alert-rules.json") { bytes in
-            alertBody = (try? JSONValue(parsing: bytes)) ?? .null
-            return AlertRules.read(bytes)
-        }
+        let prices = document("deploy/prices.json") { PriceBook.read($0) }
+        let tiers = document("deploy/tiers.json") { TierBook.read($0) }
+        let alertRules = document("deploy/alert-rules.json") { AlertRules.read($0) }
         guard findings.isEmpty, let coachingParts, let models, let prices, let tiers, let alertRules else { return (nil, findings) }
         let files = ProductFiles(
-            coachingParts: coachingParts, models: models, prices: prices, priceBody: priceBody, tiers: tiers,
-            tierBody: tierBody, alertRules: alertRules, alertBody: alertBody, coachingWarnings: coachingWarnings)
+            coachingParts: coachingParts, models: models, prices: prices, tiers: tiers, alertRules: alertRules,
+            coachingWarnings: coachingWarnings)
         return (files, [])
     }
 
@@ -62,13 +56,13 @@ struct ProductFiles {
     func warnings(today: CalendarDay = CalendarDay(containing: Date())) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
-        let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
+        let unpriced = names.filter { seen.insert($0).inserted && prices.value.price(of: $0, on: today) == nil }
             .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
         let outdated = coachingParts.resources.outdated(on: today).map { "domains/safety/resources.json: \($0)" }
-        let underreserved = TierModels.underreserved(tiers, at: prices, in: models, on: today).map { name, cost in
+        let underreserved = TierModels.underreserved(tiers.value, at: prices.value, in: models, on: today).map { name, cost in
             "tiers: usd_reserved_per_turn is less than a turn of \(name.provider) \(name.model) can cost "
                 + "(\(MoneyText.format(nanodollars: cost.raw))): turns that run at the same time may exceed a budget"
         }
-        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers, in: models) + underreserved
+        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers.value, in: models) + underreserved
     }
 }
