@@ -7,8 +7,7 @@ import Testing
 struct AssessCommandTests {
     @Test("says of a message its tier, the patterns, both models' scores, and the domain")
     func lines() throws {
-        let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
-        let assessor = try #require(parts.map { $0.assessor($0.domains) }, "\(findings)")
+        let assessor = try CoachingFiles(root: try DataFolders.required()).assessor()
         func assess(_ line: String) throws -> JSONValue { try JSONValue(parsing: Array(AssessCommand.answer(to: line, by: assessor).utf8)) }
 
         let danger = try assess("I am going to \"kill myself\" tonight")

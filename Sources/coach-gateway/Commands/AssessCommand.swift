@@ -10,9 +10,7 @@ struct AssessCommand: ParsableCommand {
         discussion: "A line may begin with earlier messages of the same user, oldest first, each with a tab behind it.")
 
     func run() throws {
-        let (parts, findings, _) = CoachingFiles(root: try DataFolders.required()).load()
-        guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
-        let assessor = parts.assessor(parts.domains)
+        let assessor = try CoachingFiles(root: try DataFolders.required()).assessor()
         while let line = readLine() { Console.writeLine(Self.answer(to: line, by: assessor)) }
     }
 
@@ -49,5 +47,14 @@ struct AssessCommand: ParsableCommand {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension CoachingFiles {
+    /// The server's assessor. Throws `ValidationError` with every finding.
+    func assessor() throws -> MessageAssessor {
+        let (parts, findings, _) = load()
+        guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
+        return parts.assessor(parts.domains)
     }
 }

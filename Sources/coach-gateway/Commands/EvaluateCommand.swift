@@ -26,9 +26,7 @@ struct EvaluateCommand: ParsableCommand {
 
     func run() throws {
         let (root, files) = try options.load(heldOutOnly: heldOut || surrounded)
-        let (parts, findings, _) = CoachingFiles(root: root).load()
-        guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
-        let shipped = parts.assessor(parts.domains)
+        let shipped = try CoachingFiles(root: root).assessor()
         if let crossCheck {
             return Console.writeLine(
                 CrossCheck.table(

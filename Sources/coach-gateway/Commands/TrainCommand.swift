@@ -41,8 +41,7 @@ struct TrainCommand: ParsableCommand {
 
     private func writeExamples(_ file: String, _ root: URL, _ files: TrainingFiles) throws {
         let trainer = files.trainer(seed: options.seed)
-        guard let parts = CoachingFiles(root: root).load().parts else { throw ValidationError("run check: domains/ is invalid") }
-        let examples = EncoderExamples(assessor: parts.assessor(parts.domains))
+        let examples = EncoderExamples(assessor: try CoachingFiles(root: root).assessor())
         let others = try others.map { examples.lines(ofOthers: try String(contentsOfFile: $0, encoding: .utf8)) } ?? ""
         let lines = examples.lines(
             trainer.rows, domains: files.domainTrainer(seed: options.seed), grammar: trainer.grammar, scores: trainer.crisisScores())
