@@ -29,7 +29,7 @@ struct PublicHTTP {
         let counter = RequestCounter.postgres(client: databases.short, tiers: { [tiers = documents.tiers] in tiers.current })
         let resources = ResourceFeatures(
             databases: databases, configuration: configuration, documents: documents, documentStore: documentStore,
-            tiers: documents.tiers, figureEvents: figureEvents)
+            figureEvents: figureEvents)
         let turnFeatures = TurnFeatures(
             coachingParts: files.coachingParts, documents: documents, models: models, turns: turns, counter: counter,
             database: databases.resources, personas: resources.personas)

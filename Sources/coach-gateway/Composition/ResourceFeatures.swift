@@ -12,14 +12,13 @@ struct ResourceFeatures {
     let configuration: GatewayConfiguration
     let documents: EditableDocuments
     let documentStore: VersionedDocuments
-    let tiers: LiveValue<TierBook>
     let figureEvents: FigureEvents
 
     var all: [any Feature] { account + creators + operators }
 
     private var database: PostgresClient { databases.resources }
 
-    var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers] in tiers.current }) }
+    var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers = documents.tiers] in tiers.current }) }
 
     private var account: [any Feature] {
         let accounts = AccountRepository.postgres(client: database)
@@ -42,7 +41,7 @@ struct ResourceFeatures {
     private var creators: [any Feature] {
         let (sharing, avatars) = (PersonaSharing.postgres(client: database), PersonaAvatars.postgres(client: database))
         return [
-            PersonaRoutes(personas: personas, tiers: tiers), PersonaVersionRoutes(personas: personas),
+            PersonaRoutes(personas: personas, tiers: documents.tiers), PersonaVersionRoutes(personas: personas),
             CharacterCardRoutes(personas: personas, avatars: avatars), AvatarRoutes(avatars: avatars),
             ShareLinkRoutes(sharing: sharing, personas: personas),
             PublicPersonaRoutes(sharing: sharing, avatars: avatars, links: configuration.appLinks),
