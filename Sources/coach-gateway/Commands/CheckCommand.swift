@@ -98,7 +98,7 @@ struct CheckCommand: AsyncParsableCommand {
         _ key: SettingKey, _ url: String, _ statements: StatementNaming, _ look: (PostgresClient) async throws -> [String]
     ) async -> [String] {
         do {
-            return try await OwnerDatabase.with(url, statements: statements, look)
+            return try await CommandDatabase.with(url, statements: statements, look)
         } catch let error as PostgresError {
             return ["\(key.name): \(DatabaseFinding.text(error))"]
         } catch {

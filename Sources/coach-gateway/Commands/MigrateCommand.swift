@@ -14,7 +14,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let url = try configuration.ownerURL()
         let folder = configuration.root.appendingPathComponent("db/migrations")
         do {
-            let applied = try await OwnerDatabase.with(url) { client in
+            let applied = try await CommandDatabase.with(url) { client in
                 let applied = try await Migrator(client: client, directory: folder).migrate()
                 if let password = configuration.databasePassword { try await Self.setPassword(password, client) }
                 return applied

@@ -29,7 +29,7 @@ struct RepriceCommand: AsyncParsableCommand {
         let url = try configuration.ownerURL()
         let shipped = try Self.shippedPrices(in: configuration.root)
         do {
-            try await OwnerDatabase.with(url) { client in
+            try await CommandDatabase.with(url) { client in
                 let repricing = Repricing(client: client, prices: try await editedPrices(client) ?? shipped)
                 var total = Repricing.Result()
                 for number in from.daysSinceEpoch...to.daysSinceEpoch {

@@ -13,7 +13,7 @@ struct SeedCommand: AsyncParsableCommand {
         let url = try configuration.ownerURL()
         let file = configuration.root.appendingPathComponent("db/seed.sql")
         do {
-            try await OwnerDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }
+            try await CommandDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }
             Console.writeLine("seeded")
         } catch {
             Console.error("seed: \(error)")

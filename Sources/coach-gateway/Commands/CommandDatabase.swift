@@ -3,7 +3,7 @@ import PostgresClient
 import Reactor
 
 /// A database client for one command, mostly with the rights of the schema's owner.
-enum OwnerDatabase {
+enum CommandDatabase {
     /// - Parameter statements: by default prepared, so `COACH_MIGRATION_URL` must not lead through a transaction pooler.
     static func with<Value>(
         _ url: String, statements: StatementNaming = .prepared, _ body: (PostgresClient) async throws -> Value
