@@ -58,7 +58,7 @@ public struct ConversationSummarizer: Sendable {
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: promptTokens)
         budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
-        let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
+        let text = answer.end?.isFault == false ? String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self) : ""
         let isReplaced = try await delivery.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
         TurnMetrics.record(calls.map(\.bill))
@@ -69,7 +69,7 @@ public struct ConversationSummarizer: Sendable {
 
 extension ConversationSummarizer {
     private func bills(
-        _ answer: SummaryCall.Answer, of task: SummaryTask, _ recorded: [Int], promptTokens: Int
+        _ answer: WholeAnswer, of task: SummaryTask, _ recorded: [Int], promptTokens: Int
     ) -> [BilledCall] {
         let (answeredBy, usage, reasoningBytes, others) = answer.calls.ended
         let own = BilledCall(
@@ -86,6 +86,6 @@ extension ConversationSummarizer {
 
 /// A model call made no summary.
 public struct SummaryFailed: Error, CustomStringConvertible {
-    let end: ModelEnd
-    public var description: String { if case .failed(let fault) = end { "\(fault.kind.rawValue): \(fault.detail)" } else { "no text" } }
+    let end: ModelEnd?
+    public var description: String { if case .failed(let fault)? = end { "\(fault.kind.rawValue): \(fault.detail)" } else { "no text" } }
 }

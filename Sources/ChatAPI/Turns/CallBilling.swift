@@ -58,11 +58,11 @@ struct CallBilling: Sendable {
 
     /// The calls of a judge.
     func bills(_ judge: JudgeCall.Result, on day: CalendarDay) -> [BilledCall] {
-        let calls = judge.calls.ended
+        let calls = judge.answer.calls.ended
         let own = BilledCall(
             number: judge.numbers.first ?? BilledCall.judgeNumber, purpose: .judge, name: calls.answeredBy,
             bill: bill(
-                calls.answeredBy, calls.usage, judge.promptTokens, judge.text, reasoningBytes: calls.reasoningBytes, on: day))
+                calls.answeredBy, calls.usage, judge.promptTokens, judge.answer.text, reasoningBytes: calls.reasoningBytes, on: day))
         return [own]
             + bills(
                 calls.unusedCalls, judge.promptTokens, on: day, for: .judge, recordedAs: Array(judge.numbers.dropFirst()),

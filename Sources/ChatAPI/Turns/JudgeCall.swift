@@ -7,13 +7,11 @@ struct JudgeCall: Sendable {
     /// The verdict, and the usage to bill.
     struct Result: Sendable {
         /// nil: no verdict within the time limit, or none that makes sense.
-        var verdict: RiskAssessment?
-        var calls = CallTally()
-        var promptTokens: Int
-        var text: [UInt8] = []
+        let verdict: RiskAssessment?
+        let answer: WholeAnswer
+        let promptTokens: Int
         /// Under which its calls were recorded.
-        var numbers: [Int] = []
-        fileprivate var hasEnded = false
+        let numbers: [Int]
     }
 
     /// A verdict is shorter.
@@ -29,10 +27,11 @@ struct JudgeCall: Sendable {
         guard await recorder.record(.judge) else { return nil }
         let left = judge.timeLimit - start.duration(to: .now)
         guard left > .zero else { return nil }
-        let answer = Answer(promptTokens: TokenEstimate.tokens(in: prompt))
+        let promptTokens = TokenEstimate.tokens(in: prompt)
+        let reading = Reading()
         let (end, continuation) = AsyncStream.makeStream(of: Void.self)
         let generation = judge.model.generate(prompt, recorder.beforeRequest(.judge)) { update in
-            answer.take(update)
+            reading.answer.withLock { $0.take(update, limit: Self.longestAnswer) }
             if update.end != nil { continuation.finish() }
             // Another provider may still answer.
             return ReleaseState(isReleased: false)
@@ -40,26 +39,15 @@ struct JudgeCall: Sendable {
         onStop { generation.cancel() }
         _ = await end.first(within: left)
         generation.cancel()
-        var result = answer.result
-        result.numbers = recorder.numbers(of: .judge)
-        if result.hasEnded { result.verdict = RiskAssessment(verdict: result.text) }
-        return result
+        let answer = reading.answer.withLock { $0 }
+        let isWhole = answer.end.map { !$0.isFault && $0 != .filtered } ?? false
+        return Result(
+            verdict: isWhole ? RiskAssessment(verdict: answer.text) : nil, answer: answer, promptTokens: promptTokens,
+            numbers: recorder.numbers(of: .judge))
     }
 
-    /// Gathers the answer on the model's thread.
-    private final class Answer: Sendable {
-        private let state: Mutex<Result>
-        var result: Result { state.withLock { $0 } }
-
-        init(promptTokens: Int) { state = Mutex(Result(promptTokens: promptTokens)) }
-
-        func take(_ update: ModelUpdate) {
-            state.withLock { state in
-                state.calls.take(update)
-                if update.acceptedBy != nil { state.text = [] }
-                state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
-                if let end = update.end, !end.isFault, end != .filtered { state.hasEnded = true }
-            }
-        }
+    /// The answer as it is read on the model's thread.
+    private final class Reading: Sendable {
+        let answer = Mutex(WholeAnswer())
     }
 }
