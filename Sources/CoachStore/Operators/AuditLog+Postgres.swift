@@ -30,7 +30,7 @@ extension AuditEntry {
 
     fileprivate init(row: borrowing Row) throws {
         self.init(
-            sequence: try row.value(0), actor: try row.value(1, as: UUID?.self).map { UserID($0) }, actorRole: try row.value(2),
+            sequence: try row.value(0), actor: try row.value(1), actorRole: try row.value(2),
             action: try row.value(3), target: try row.value(4), beforeVersion: try row.value(5), afterVersion: try row.value(6),
             reason: try row.value(7), requestID: try row.value(8), createdAt: Date(microseconds: try row.value(9)),
             hash: try row.value(10))

@@ -94,7 +94,7 @@ extension DocumentVersion {
         let name = DocumentName(kind: DocumentKind(rawValue: try row.value(0)), id: try row.value(1))
         self.init(
             name: name, version: try row.value(2), body: try row.value(3, as: String?.self).map { try .stored($0) },
-            author: UserID(try row.value(4)), reason: try row.value(5), restores: try row.value(6),
+            author: try row.value(4), reason: try row.value(5), restores: try row.value(6),
             createdAt: Date(microseconds: try row.value(7)))
     }
 }

@@ -28,7 +28,7 @@ extension PersonaRecord {
             let visibility = PersonaVisibility(rawValue: try row.value(first + 3))
         else { throw StoreFault.unexpected("a persona has an unknown status or visibility") }
         self.init(
-            id: PersonaID(try row.value(first)), slug: try row.value(first + 1), status: status, visibility: visibility,
+            id: try row.value(first), slug: try row.value(first + 1), status: status, visibility: visibility,
             publishedVersion: try row.value(first + 4), publishedAt: try row.date(first + 5),
             createdAt: Date(microseconds: try row.value(first + 6)), updatedAt: Date(microseconds: try row.value(first + 7)),
             revision: try row.value(first + 8), content: try .stored(try row.value(first + 9)))
@@ -61,7 +61,7 @@ extension PublishedPersona {
 
     init(row: borrowing Row, at first: Int = 0) throws {
         self.init(
-            id: PersonaID(try row.value(first)), slug: try row.value(first + 1), version: try row.value(first + 2),
+            id: try row.value(first), slug: try row.value(first + 1), version: try row.value(first + 2),
             publishedAt: Date(microseconds: try row.value(first + 3)), content: try .stored(try row.value(first + 4)))
     }
 }

@@ -63,7 +63,7 @@ extension ShareLink {
 
     fileprivate init(row: borrowing Row) throws {
         self.init(
-            id: ShareLinkID(try row.value(0)), token: try row.value(1),
+            id: try row.value(0), token: try row.value(1),
             draft: ShareLinkDraft(label: try row.value(2), maximumUses: try row.value(3), expiresAt: try row.date(4)),
             uses: try row.value(5), createdAt: Date(microseconds: try row.value(6)))
     }

@@ -92,7 +92,7 @@ extension PostgresClient {
             try await query("select turn_id, attempt, from_byte, content, seen from gateway.tail(\(argument)::jsonb)") { rows in
                 try rows.map { row in
                     (
-                        TurnID(try row.value(0)), try row.value(1),
+                        try row.value(0), try row.value(1),
                         CheckpointedText(fromByte: try row.value(2, as: Int?.self) ?? 0, text: try row.value(3, as: String?.self) ?? ""),
                         try row.value(4)
                     )

@@ -46,7 +46,7 @@ extension AccountRecord {
 
     fileprivate init(row: borrowing Row) throws {
         self.init(
-            id: UserID(try row.value(0)), displayName: try row.value(1), locale: try row.value(2), country: try row.value(3),
+            id: try row.value(0), displayName: try row.value(1), locale: try row.value(2), country: try row.value(3),
             timeZone: try row.value(4), isMinor: try row.value(5), createdAt: Date(microseconds: try row.value(6)),
             updatedAt: Date(microseconds: try row.value(7)))
     }

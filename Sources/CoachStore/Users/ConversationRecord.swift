@@ -13,12 +13,12 @@ extension ConversationRecord {
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: ConversationID(try row.value(first)), title: try row.value(first + 1),
+            id: try row.value(first), title: try row.value(first + 1),
             domain: try row.value(first + 2, as: String?.self).map { try .stored($0) },
-            personaID: try row.value(first + 3, as: UUID?.self).map { PersonaID($0) },
+            personaID: try row.value(first + 3),
             lastMessageAt: Date(microseconds: try row.value(first + 4)),
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
-            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) }, version: try row.value(first + 8),
+            deletedAt: try row.date(first + 7), version: try row.value(first + 8),
             isEphemeral: try row.value(first + 9))
     }
 }
@@ -33,10 +33,10 @@ extension MessageRecord {
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: MessageID(try row.value(first)), role: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
+            id: try row.value(first), role: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
             status: try .stored(try row.value(first + 3)), domain: try row.value(first + 4, as: String?.self).map { try .stored($0) },
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
-            turnID: try row.value(first + 7, as: UUID?.self).map { TurnID($0) }, position: try row.value(first + 8))
+            turnID: try row.value(first + 7), position: try row.value(first + 8))
     }
 }
 

@@ -34,7 +34,7 @@ extension ExportRepository {
                     where user_id = \(caller.userID)
                     """
                 return try await client.userRows(.page(redemptions, by: "persona_id", after: last, limit), for: caller) { row in
-                    ExportedRedemption(personaID: PersonaID(try row.value(0)), redeemedAt: Date(microseconds: try row.value(1)))
+                    ExportedRedemption(personaID: try row.value(0), redeemedAt: Date(microseconds: try row.value(1)))
                 }
             },
             personas: { caller, last, limit in
@@ -62,7 +62,7 @@ extension PostgresClient {
             where m.user_id = \(caller.userID)
             """
         return try await userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { row in
-            ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
+            ExportedMessage(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
         }
     }
 
@@ -84,7 +84,7 @@ extension PostgresClient {
             join public.persona_avatars a on a.persona_id = p.id where p.user_id = \(caller.userID)
             """
         return try await gatewayRows(.page(avatars, by: "a.persona_id", after: last, 1), for: caller) { row in
-            ExportedAvatar(personaID: PersonaID(try row.value(0)), image: try AvatarImage(row: row, at: 1))
+            ExportedAvatar(personaID: try row.value(0), image: try AvatarImage(row: row, at: 1))
         }.first
     }
 }
@@ -150,12 +150,12 @@ extension Query {
 extension Report {
     fileprivate init(row: borrowing Row) throws {
         let subject: Report.Subject
-        if let persona = try row.value(1, as: UUID?.self) {
-            subject = .persona(PersonaID(persona))
+        if let persona = try row.value(1, as: PersonaID?.self) {
+            subject = .persona(persona)
         } else {
-            subject = .answer(MessageID(try row.value(2)))
+            subject = .answer(try row.value(2))
         }
         self.init(
-            id: ReportID(try row.value(0)), subject: subject, reason: try .stored(try row.value(3)), comment: try row.value(4))
+            id: try row.value(0), subject: subject, reason: try .stored(try row.value(3)), comment: try row.value(4))
     }
 }

@@ -59,7 +59,7 @@ extension PostgresClient {
             order by m.created_at desc, m.id desc
             """
         let found = try await gatewayRows(query, for: caller) { row in
-            ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
+            ExportedMessage(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
         }
         return Page(found, limit: request.limit) { PageCursor(key: $0.message.createdAt.microseconds, id: $0.message.id.uuid) }
     }

@@ -88,7 +88,7 @@ private struct KeyedChange: Sendable {
         switch try row.value(first + 2, as: Int.self) {
         case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
         case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))
-        case 2: change = .message(try MessageRecord(row: row, at: message + 1), in: ConversationID(try row.value(message)))
+        case 2: change = .message(try MessageRecord(row: row, at: message + 1), in: try row.value(message))
         default:
             let persona = conversation + ConversationRecord.width
             change =

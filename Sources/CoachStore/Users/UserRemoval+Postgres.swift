@@ -10,8 +10,8 @@ extension UserRemoval {
         UserRemoval(
             removed: { users in
                 try await StoreFault.translating {
-                    try await client.query("select * from gateway.removed_among(\(users.map(\.uuid)))") { rows in
-                        try rows.map { row in UserID(try row.value(0)) }
+                    try await client.query("select * from gateway.removed_among(\(users))") { rows in
+                        try rows.map { row in try row.value(0, as: UserID.self) }
                     }
                 }
             },
