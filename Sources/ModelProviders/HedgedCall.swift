@@ -58,7 +58,7 @@ final class HedgedCall {
     private func beginSecond(_ order: [ModelChoice]) {
         guard let late = first?.current, order.last != late else { return }
         // The budget of repetitions bounds second calls: providers that are slow because they are overloaded must not get twice the requests.
-        guard machine.used == nil, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
+        guard machine.used == nil, router.health.mayRetry(), machine.timePassed(at: .now) == .beginSecond else { return }
         router.health.noteHedge(.hedgeStarted(late.name))
         // The second call tries what the first has not tried, so each choice is asked once.
         second?.begin(trying: first?.giveUpUntried(), since: start, isSecond: true)

@@ -59,9 +59,9 @@ struct FailoverMachineOrderTests {
         #expect(machine.failed(Bench.refusal(), at: start) == .attempt(1))
         machine = Bench.at("unreleased", choices: 2)
         #expect(machine.deadline == start + .seconds(6))
-        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
+        #expect(machine.timePassed(at: start + .seconds(6)) == .attempt(1))
         machine = Bench.at("unreleased")
-        #expect(machine.clock(at: start + .seconds(6)).fault == .stalled)
+        #expect(machine.timePassed(at: start + .seconds(6)).fault == .stalled)
         machine = Bench.at("unreleased", choices: 2)
         #expect(machine.finished(.stop) == .end(.stop))
     }
@@ -73,8 +73,8 @@ struct FailoverMachineOrderTests {
             let before = machine.deadline
             machine.released(ReleaseState(isReleased: stage == "releasing", isHeld: true))
             #expect(machine.deadline == start + .seconds(1))
-            #expect(machine.clock(at: start + .milliseconds(999)) == .none)
-            #expect(machine.clock(at: start + .seconds(1)) == .releaseHeld)
+            #expect(machine.timePassed(at: start + .milliseconds(999)) == .none)
+            #expect(machine.timePassed(at: start + .seconds(1)) == .releaseHeld)
             #expect(machine.deadline == before)
         }
     }
@@ -89,7 +89,7 @@ struct FailoverMachineOrderTests {
     func earlyClock(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
-        #expect(machine.clock(at: start) == .none)
+        #expect(machine.timePassed(at: start) == .none)
         #expect(machine == before)
     }
 
@@ -115,7 +115,7 @@ struct FailoverMachineOrderTests {
             case 4: action = machine.failure(of: .stop).map { machine.failed($0, at: now) } ?? machine.finished(.stop)
             case 5: action = machine.failed(Bench.refusal(mayRetry: random.next() % 2 == 0), at: now)
             case 6 where random.next() % 8 == 0: action = machine.cancelled()
-            default: action = machine.clock(at: now)
+            default: action = machine.timePassed(at: now)
             }
             if wasEnded { #expect(action == .none) }
             if case .end = action { ends += 1 }

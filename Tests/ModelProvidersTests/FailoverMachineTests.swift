@@ -115,8 +115,8 @@ struct FailoverMachineTests {
         var machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .pause)
         #expect(machine.deadline == start + .milliseconds(400))
-        #expect(machine.clock(at: start + .milliseconds(399)) == .none)
-        #expect(machine.clock(at: start + .milliseconds(400)) == .attempt(0))
+        #expect(machine.timePassed(at: start + .milliseconds(399)) == .none)
+        #expect(machine.timePassed(at: start + .milliseconds(400)) == .attempt(0))
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(401)).fault == .refused)
     }
 
@@ -148,8 +148,8 @@ struct FailoverMachineTests {
     func refusalBody() {
         var machine = Bench.at("refusing", choices: 2)
         #expect(machine.deadline == start + .milliseconds(500))
-        #expect(machine.clock(at: start + .milliseconds(499)) == .none)
-        #expect(machine.clock(at: start + .milliseconds(500)) == .classifyErrorResponse)
+        #expect(machine.timePassed(at: start + .milliseconds(499)) == .none)
+        #expect(machine.timePassed(at: start + .milliseconds(500)) == .classifyErrorResponse)
         #expect(machine.failed(Bench.refusal(), at: start + .milliseconds(500)) == .attempt(1))
     }
 

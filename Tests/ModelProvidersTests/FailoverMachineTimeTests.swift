@@ -14,8 +14,8 @@ struct FailoverMachineTimeTests {
     func firstToken(_ stage: String) {
         var machine = Bench.at(stage, choices: 2)
         #expect(machine.deadline == start + .seconds(6))
-        #expect(machine.clock(at: start + .milliseconds(5999)) == .none)
-        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
+        #expect(machine.timePassed(at: start + .milliseconds(5999)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(6)) == .attempt(1))
         #expect(machine.deadline == start + .seconds(12))
     }
 
@@ -24,13 +24,13 @@ struct FailoverMachineTimeTests {
         var machine = Bench.at("accepted", choices: 2)
         for second in 1...14 {
             machine.receivedReasoning(at: start + .seconds(second))
-            #expect(machine.clock(at: start + .seconds(second)) == .none)
+            #expect(machine.timePassed(at: start + .seconds(second)) == .none)
         }
         #expect(machine.deadline == start + .seconds(15))
-        #expect(machine.clock(at: start + .seconds(15)).fault == .noFirstToken)
+        #expect(machine.timePassed(at: start + .seconds(15)).fault == .noFirstToken)
         machine = Bench.at("accepted", choices: 2)
         machine.receivedReasoning(at: start + .seconds(2))
-        #expect(machine.clock(at: start + .seconds(8)) == .attempt(1))
+        #expect(machine.timePassed(at: start + .seconds(8)) == .attempt(1))
         let before = machine
         machine.receivedReasoning(at: start + .seconds(9))
         #expect(machine == before, "a late one of a request that was given up")
@@ -44,24 +44,24 @@ struct FailoverMachineTimeTests {
             #expect(machine.deadline == start + .seconds(5 + limit))
             machine.released(ReleaseState(isReleased: stage == "releasing", isHeld: true))
             machine.receivedReasoning(at: start + .seconds(5.5))
-            #expect(machine.clock(at: start + .seconds(6)) == .releaseHeld)
+            #expect(machine.timePassed(at: start + .seconds(6)) == .releaseHeld)
         }
     }
 
     @Test("a lone hanging provider is not asked again")
     func loneHanging() {
         var machine = Bench.at("requesting")
-        let end = machine.clock(at: start + .seconds(6))
+        let end = machine.timePassed(at: start + .seconds(6))
         #expect(end == .end(.failed(ModelFault(kind: .noFirstToken, detail: "a: no text within 6.0 seconds"))))
     }
 
     @Test("all providers together get fifteen seconds")
     func overall() {
         var machine = Bench.at("requesting", choices: 4)
-        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
-        #expect(machine.clock(at: start + .seconds(12)) == .attempt(2))
+        #expect(machine.timePassed(at: start + .seconds(6)) == .attempt(1))
+        #expect(machine.timePassed(at: start + .seconds(12)) == .attempt(2))
         #expect(machine.deadline == start + .seconds(15))
-        #expect(machine.clock(at: start + .seconds(15)).fault == .noFirstToken)
+        #expect(machine.timePassed(at: start + .seconds(15)).fault == .noFirstToken)
     }
 
     @Test("a refusal after the overall limit ends the call")
@@ -75,8 +75,8 @@ struct FailoverMachineTimeTests {
         var machine = Bench.at("releasing")
         #expect(machine.deadline == start + .seconds(20))
         _ = machine.receivedText(1, at: start + .seconds(19))
-        #expect(machine.clock(at: start + .seconds(20)) == .none)
-        #expect(machine.clock(at: start + .seconds(39)).fault == .stalled)
+        #expect(machine.timePassed(at: start + .seconds(20)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(39)).fault == .stalled)
     }
 
     @Test("an answer whose finish reason is known ends after two seconds without its end mark")
@@ -86,7 +86,7 @@ struct FailoverMachineTimeTests {
             machine.receivedFinishReason(at: start + .seconds(4))
             machine.receivedFinishReason(at: start + .seconds(5))
             #expect(machine.deadline == start + .seconds(6), "\(stage)")
-            #expect(machine.clock(at: start + .seconds(6)) == .finishAnswer)
+            #expect(machine.timePassed(at: start + .seconds(6)) == .finishAnswer)
             let failure = machine.failure(of: .length)
             #expect((failure == nil) == (stage != "accepted"), "\(stage)")
             let next = failure.map { machine.failed($0, at: start + .seconds(6)) } ?? machine.finished(.length)
@@ -98,8 +98,8 @@ struct FailoverMachineTimeTests {
         _ = machine.receivedText(1, at: start + .seconds(1))
         #expect(machine.deadline == start + .seconds(3))
         machine.released(ReleaseState(isReleased: true, isHeld: true))
-        #expect(machine.clock(at: start + .seconds(2)) == .releaseHeld)
-        #expect(machine.clock(at: start + .seconds(3)) == .finishAnswer)
+        #expect(machine.timePassed(at: start + .seconds(2)) == .releaseHeld)
+        #expect(machine.timePassed(at: start + .seconds(3)) == .finishAnswer)
     }
 
     @Test("the whole turn is bounded, however lively it is")
@@ -107,7 +107,7 @@ struct FailoverMachineTimeTests {
         var machine = Bench.at("releasing")
         _ = machine.receivedText(1, at: start + .seconds(170))
         #expect(machine.deadline == start + .seconds(180))
-        #expect(machine.clock(at: start + .seconds(180)).fault == .timeLimit)
+        #expect(machine.timePassed(at: start + .seconds(180)).fault == .timeLimit)
     }
 
     @Test("limits shorter than each other are kept too")
@@ -116,11 +116,11 @@ struct FailoverMachineTimeTests {
         var machine = Bench.idle(choices: 2, limits: limits)
         _ = machine.begin(at: start)
         #expect(machine.deadline == start + .seconds(3))
-        #expect(machine.clock(at: start + .seconds(3)).fault == .timeLimit)
+        #expect(machine.timePassed(at: start + .seconds(3)).fault == .timeLimit)
         machine = Bench.idle(choices: 2, limits: CallLimits(firstToken: .milliseconds(100)))
         _ = machine.begin(at: start)
         _ = machine.refused(at: start)
-        #expect(machine.clock(at: start + .milliseconds(100)) == .attempt(1))
+        #expect(machine.timePassed(at: start + .milliseconds(100)) == .attempt(1))
     }
 
     @Test("time counts from begin, not from the making of the machine")

@@ -12,7 +12,7 @@ struct HedgeMachineTests {
     private func racing() -> HedgeMachine {
         var machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: .seconds(1))
-        #expect(machine.clock(at: start + .seconds(1)) == .beginSecond)
+        #expect(machine.timePassed(at: start + .seconds(1)) == .beginSecond)
         return machine
     }
 
@@ -20,12 +20,12 @@ struct HedgeMachineTests {
     func late() {
         var machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: .seconds(1))
-        #expect(machine.clock(at: start + .milliseconds(999)) == .none)
-        #expect(machine.clock(at: start + .seconds(1)) == .beginSecond)
-        #expect(machine.clock(at: start + .seconds(2)) == .none)
+        #expect(machine.timePassed(at: start + .milliseconds(999)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(1)) == .beginSecond)
+        #expect(machine.timePassed(at: start + .seconds(2)) == .none)
         machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: nil)
-        #expect(machine.clock(at: start + .seconds(100)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(100)) == .none)
     }
 
     @Test("the first text decides, once", arguments: [HedgeMachine.Call.first, .second])
@@ -46,7 +46,7 @@ struct HedgeMachineTests {
         var machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.ended(.first) == .use(.first))
-        #expect(machine.clock(at: start + .seconds(1)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(1)) == .none)
     }
 
     @Test("a cancelled call begins no second one")
@@ -54,7 +54,7 @@ struct HedgeMachineTests {
         var machine = HedgeMachine()
         machine.begin(at: start, hedgingDelay: .seconds(1))
         #expect(machine.cancelled() == .use(.first))
-        #expect(machine.clock(at: start + .seconds(1)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(1)) == .none)
     }
 }
 

@@ -113,7 +113,7 @@ struct ModelCallMachineTests {
         var slow = Self.calling()
         _ = slow.received(head, at: start)
         _ = Self.body(&slow, [1])
-        let result = slow.clock(at: start + CallLimits().refusalBody)
+        let result = slow.timePassed(at: start + CallLimits().refusalBody)
         #expect(result.action == .classifyError(head, body: [1], of: Self.choices[0]) && result.late == nil)
     }
 
@@ -195,7 +195,7 @@ struct ModelCallMachineTests {
         #expect(machine.released(held) == true)
         #expect(machine.released(held) == false)
         #expect(machine.hasReleased)
-        let result = machine.clock(at: start + CallLimits().held)
+        let result = machine.timePassed(at: start + CallLimits().held)
         #expect(result.action == .none && result.late == nil)
         #expect(machine.takeDelivery().fields == Machine.Fields(isSilent: true))
         #expect(machine.released(ReleaseState(isReleased: true)) == false)
@@ -209,7 +209,7 @@ struct ModelCallMachineTests {
             update.hasFinishReason = true
             #expect(Self.read(&machine, update) == .none)
             _ = machine.takeDelivery()
-            let result = machine.clock(at: start + CallLimits().endMark)
+            let result = machine.timePassed(at: start + CallLimits().endMark)
             #expect(result.action == .finishAnswer && result.late == nil)
             var action = Self.read(&machine, Self.update(verdict: .ended(.length)))
             if case .fail(let failure) = action { action = machine.failed(failure, at: start) }
@@ -222,7 +222,7 @@ struct ModelCallMachineTests {
     func late() {
         let limits = CallLimits()
         var waiting = Self.accepted()
-        let first = waiting.clock(at: start + limits.firstToken)
+        let first = waiting.timePassed(at: start + limits.firstToken)
         #expect(first.action == .send(Self.choices[1]))
         #expect(first.late?.fault == ModelFault(kind: .noFirstToken, detail: "a: no text in time") && first.late?.blamesProvider == true)
 
@@ -230,7 +230,7 @@ struct ModelCallMachineTests {
         _ = Self.read(&releasing, Self.update("Hello"))
         _ = releasing.takeDelivery()
         _ = releasing.released(ReleaseState(isReleased: true))
-        let second = releasing.clock(at: start + limits.silence)
+        let second = releasing.timePassed(at: start + limits.silence)
         #expect(second.action == .cancelTransfer && second.late == nil)
         #expect(releasing.takeDelivery().fields?.end != nil)
     }

@@ -224,7 +224,7 @@ extension FailoverMachine {
     }
 
     /// Time has passed. Changes nothing before the deadline.
-    mutating func clock(at now: MonotonicInstant) -> Action {
+    mutating func timePassed(at now: MonotonicInstant) -> Action {
         guard let deadline, now >= deadline else { return .none }
         if now >= turnDeadline {
             return end(.failed(faults.merged(with: ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)"))))

@@ -38,7 +38,7 @@ struct HedgeMachine: Equatable {
     }
 
     /// Time has passed. Changes nothing before the second call is due.
-    mutating func clock(at now: MonotonicInstant) -> Action {
+    mutating func timePassed(at now: MonotonicInstant) -> Action {
         guard case .alone(let late?) = state, now >= late else { return .none }
         state = .racing
         return .beginSecond

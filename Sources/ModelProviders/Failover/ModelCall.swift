@@ -237,15 +237,15 @@ extension ModelCall {
         timer?.handle.cancel()
         let handle = router.transfers.schedule(after: MonotonicInstant.now.duration(to: deadline)) { [self] in
             timer = nil
-            clock()
+            timerFired()
         }
         timer = (handle, deadline)
     }
 
-    private func clock() {
+    private func timerFired() {
         let model = machine.current.name
         let now = MonotonicInstant.now
-        let (action, late) = machine.clock(at: now)
+        let (action, late) = machine.timePassed(at: now)
         if let late { health.noteFailure(of: model, late, at: now) }
         perform(action)
         setTimer()

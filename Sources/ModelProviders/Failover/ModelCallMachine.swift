@@ -220,9 +220,9 @@ extension ModelCallMachine {
 
     /// Time has passed. Changes nothing before the deadline.
     /// - Returns: also the failure to note in the provider's health, when it is late with its first text. The end of a pause is no failure.
-    mutating func clock(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
+    mutating func timePassed(at now: MonotonicInstant) -> (action: Action, late: AttemptFailure?) {
         let wasWaiting = failover.isWaitingForText
-        let next = failover.clock(at: now)
+        let next = failover.timePassed(at: now)
         let isLate = wasWaiting && ![.none, .classifyErrorResponse, .releaseHeld, .finishAnswer].contains(next)
         let fault = ModelFault(kind: .noFirstToken, detail: "\(current.name.provider): no text in time")
         return (action(next), isLate ? AttemptFailure(fault: fault, blamesProvider: true) : nil)
