@@ -19,7 +19,7 @@ extension PostgresClient {
             order by k.change, k.id
             """
         let found = try await gatewayRows(query, for: caller) { row in
-            (last: try row.value(0, as: Int64.self), change: try PersonaChange(row: row))
+            (last: try row.value(0, as: Int64.self), change: try KeyedChange(persona: row))
         }
         return PersonaChanges(last: found.first?.last, changes: found.compactMap(\.change))
     }
@@ -29,7 +29,7 @@ extension PostgresClient {
 struct PersonaChanges: Sendable {
     /// The number of the latest change of any persona.
     fileprivate let last: Int64?
-    fileprivate let changes: [PersonaChange]
+    fileprivate let changes: [KeyedChange]
 
     /// Fills a page up to `limit` and moves the token to its end; returns whether there are more.
     func fill(_ items: inout [SyncChange], limit: Int, moving token: inout SyncToken) -> Bool {
@@ -45,14 +45,9 @@ struct PersonaChanges: Sendable {
     }
 }
 
-/// A persona's change for a synchronising client. Ordered by `number`, then `id`.
-private struct PersonaChange: Sendable {
-    let number: Int64
-    let id: UUID
-    let change: SyncChange
-
+extension KeyedChange {
     /// nil for a row without one.
-    init?(row: borrowing Row) throws {
+    fileprivate init?(persona row: borrowing Row) throws {
         guard let number = try row.value(1, as: Int64?.self) else { return nil }
         self.number = number
         id = try row.value(2)

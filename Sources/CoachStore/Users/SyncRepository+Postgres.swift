@@ -72,14 +72,16 @@ private enum SyncRow: Sendable {
     var change: KeyedChange? { if case .change(let change) = self { change } else { nil } }
 }
 
-/// A change with the key by which changes are ordered.
-private struct KeyedChange: Sendable {
+/// A change with the key by which changes are ordered: `number`, then `id`.
+struct KeyedChange: Sendable {
     let number: Int64
     let id: UUID
     let change: SyncChange
+}
 
+extension KeyedChange {
     /// Number, id and kind, then the columns of a message, a profile, a conversation and a persona, of which those of the kind are there.
-    init(row: borrowing Row, at first: Int) throws {
+    fileprivate init(row: borrowing Row, at first: Int) throws {
         number = try row.value(first)
         id = try row.value(first + 1)
         let message = first + 3
