@@ -15,13 +15,9 @@ struct FinishTurnRequest: StoredWritable {
     }
 }
 
-/// The decoded result of `gateway.finish_turn`.
-struct FinishTurnAnswer: JSONReadable {
-    let outcome: ReceiptOutcome
-
-    init(_ json: JSONReader) throws(JSONFinding) {
-        outcome = try json.required("outcome", .choice)
-    }
+/// The result of `gateway.finish_turn`.
+extension ReceiptOutcome: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) { self = try json.required("outcome", .choice) }
 }
 
 /// A receipt as a file of the spool. It contains everything, so that any later process can deliver it.

@@ -42,7 +42,7 @@ extension TurnRepository {
                 let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
                 let text: String = try await client.call(
                     "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)", boundTo: receipt.userID)
-                return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
+                return try StoredJSON.decode(ReceiptOutcome.self, from: text)
             },
             abandon: { userID, turn in
                 let _: String? = try await client.call(

@@ -64,8 +64,8 @@ struct StoredJSONTests {
 
     @Test("an error in the database's result has the type and the path")
     func fault() {
-        #expect(throws: StoreFault.unexpected("the answer of the database is not a FinishTurnAnswer: outcome")) {
-            try StoredJSON.decode(FinishTurnAnswer.self, from: #"{"outcome":"canary"}"#)
+        #expect(throws: StoreFault.unexpected("the answer of the database is not a ReceiptOutcome: outcome")) {
+            try StoredJSON.decode(ReceiptOutcome.self, from: #"{"outcome":"canary"}"#)
         }
     }
 
