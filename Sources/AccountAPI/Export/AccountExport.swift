@@ -199,7 +199,7 @@ extension RedemptionResource {
 }
 
 extension FoundMessageResource {
-    init(_ message: ExportedMessage) {
+    init(_ message: ConversationMessage) {
         self.init(conversationID: message.conversationID.uuid, message: MessageResource(message.message))
     }
 }

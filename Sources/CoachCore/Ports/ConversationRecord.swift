@@ -102,3 +102,14 @@ public struct MessageRecord: Sendable, Equatable {
         self.position = position
     }
 }
+
+/// A message and its conversation.
+public struct ConversationMessage: Sendable, Equatable {
+    public var conversationID: ConversationID
+    public var message: MessageRecord
+
+    public init(conversationID: ConversationID, message: MessageRecord) {
+        self.conversationID = conversationID
+        self.message = message
+    }
+}

@@ -7,7 +7,7 @@ import JSON
 /// A closure with `after` returns the elements after that one; nil: from the first.
 public struct ExportRepository: Sendable {
     public var conversations: @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord]
-    public var messages: @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage]
+    public var messages: @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ConversationMessage]
     /// Every decision, not only the latest of each kind.
     public var consents: @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent]
     public var reports: @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report]
@@ -23,7 +23,7 @@ public struct ExportRepository: Sendable {
 
     public init(
         conversations: @escaping @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord],
-        messages: @escaping @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage],
+        messages: @escaping @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ConversationMessage],
         consents: @escaping @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent],
         reports: @escaping @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report],
         redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
@@ -76,17 +76,6 @@ public struct ExportedAvatar: Sendable, Equatable {
     public init(personaID: PersonaID, image: AvatarImage) {
         self.personaID = personaID
         self.image = image
-    }
-}
-
-/// A message and its conversation.
-public struct ExportedMessage: Sendable, Equatable {
-    public var conversationID: ConversationID
-    public var message: MessageRecord
-
-    public init(conversationID: ConversationID, message: MessageRecord) {
-        self.conversationID = conversationID
-        self.message = message
     }
 }
 

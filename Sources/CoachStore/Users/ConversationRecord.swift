@@ -40,6 +40,13 @@ extension MessageRecord {
     }
 }
 
+extension ConversationMessage {
+    /// From the id of the conversation, then `MessageRecord.columns`.
+    init(row: borrowing Row) throws {
+        self.init(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
+    }
+}
+
 extension Row {
     /// The value of a column that was selected in microseconds since 1970; nil for NULL.
     borrowing func date(_ column: Int) throws -> Date? { try value(column, as: Int64?.self).map { Date(microseconds: $0) } }

@@ -51,7 +51,7 @@ extension ExportRepository {
 }
 
 extension PostgresClient {
-    fileprivate func exportedMessages(of caller: Caller, after last: MessageID?, _ limit: Int) async throws -> [ExportedMessage] {
+    fileprivate func exportedMessages(of caller: Caller, after last: MessageID?, _ limit: Int) async throws -> [ConversationMessage] {
         // With limits, because they are otherwise joined from the conversations on, and a user's messages sorted again for every page.
         let messages: Query = """
             select m.conversation_id, \(MessageRecord.columns) from public.messages m
@@ -61,9 +61,7 @@ extension PostgresClient {
                 select t.domain from public.turns t where t.user_id = m.user_id and t.id = m.turn_id limit 1) t on true
             where m.user_id = \(caller.userID)
             """
-        return try await userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { row in
-            ExportedMessage(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
-        }
+        return try await userRows(.page(messages, by: "m.id", after: last, limit), for: caller) { try ConversationMessage(row: $0) }
     }
 
     fileprivate func exportedRows(

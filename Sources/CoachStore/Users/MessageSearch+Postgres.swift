@@ -33,7 +33,7 @@ extension PostgresClient {
         }
     }
 
-    fileprivate func search(_ text: String, of caller: Caller, _ request: PageRequest) async throws -> Page<ExportedMessage> {
+    fileprivate func search(_ text: String, of caller: Caller, _ request: PageRequest) async throws -> Page<ConversationMessage> {
         // The query is parsed in a subquery, once: as a part of the condition it is parsed again for each message. Messages are looked up when their words
         // match, and turns when the page is known.
         var page: Query = """
@@ -58,9 +58,7 @@ extension PostgresClient {
             left join lateral (select domain from public.turns where user_id = m.user_id and id = m.turn_id limit 1) t on true
             order by m.created_at desc, m.id desc
             """
-        let found = try await gatewayRows(query, for: caller) { row in
-            ExportedMessage(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
-        }
+        let found = try await gatewayRows(query, for: caller) { try ConversationMessage(row: $0) }
         return Page(found, limit: request.limit) { PageCursor(key: $0.message.createdAt.microseconds, id: $0.message.id.uuid) }
     }
 }
