@@ -3,39 +3,18 @@ import JSON
 
 /// The second argument of `gateway.begin_turn`, written as JSON: a new message or a retry, with the limits that apply.
 struct BeginTurnRequest: StoredWritable {
-    private enum Kind {
+    enum Kind {
         /// A new message, and the risk found in it.
         case message(TurnRequest, RiskAssessment)
         /// A new turn on the message of one that has ended.
         case retry(RetryRequest)
     }
 
-    private let kind: Kind
+    let kind: Kind
     let tiers: TierBook
-    private let consents: RequiredConsents
-    private let exhausted: [SharedBudget]
-    private let owner: TurnOwner
-
-    /// A new message.
-    init(
-        _ request: TurnRequest, risk: RiskAssessment, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [],
-        owner: TurnOwner
-    ) {
-        kind = .message(request, risk)
-        self.tiers = tiers
-        self.consents = consents
-        self.exhausted = exhausted
-        self.owner = owner
-    }
-
-    /// A new turn on the message of one that has ended.
-    init(_ request: RetryRequest, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [], owner: TurnOwner) {
-        kind = .retry(request)
-        self.tiers = tiers
-        self.consents = consents
-        self.exhausted = exhausted
-        self.owner = owner
-    }
+    let consents: RequiredConsents
+    var exhausted: [SharedBudget] = []
+    let owner: TurnOwner
 
     /// The new message; nil for a retry, whose message the database has.
     var message: String? { if case .message(let request, _) = kind { request.message } else { nil } }

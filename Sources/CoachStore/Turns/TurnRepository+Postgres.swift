@@ -15,21 +15,24 @@ extension TurnRepository {
         TurnRepository(
             begin: { caller, request, assessment in
                 let request = BeginTurnRequest(
-                    request, risk: assessment.risk, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
+                    kind: .message(request, assessment.risk), tiers: tiers(), consents: consents, exhausted: exhausted(),
+                    owner: try owner())
                 return try await client.beginTurn(caller, request)
             },
             repeated: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
-                let request = BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(
+                    kind: .message(request, .calm), tiers: tiers(), consents: consents, owner: try owner())
                 return try await client.repeatedTurn(caller, request)
             },
             retry: { caller, request in
-                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
+                let request = BeginTurnRequest(
+                    kind: .retry(request), tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
                 return try await client.beginTurn(caller, request)
             },
             repeatedRetry: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
-                let request = BeginTurnRequest(request, tiers: tiers(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(kind: .retry(request), tiers: tiers(), consents: consents, owner: try owner())
                 return try await client.repeatedTurn(caller, request)
             },
             raiseRisk: { userID, turn, risk in

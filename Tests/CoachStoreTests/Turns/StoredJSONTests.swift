@@ -72,7 +72,7 @@ struct StoredJSONTests {
     @Test("nil is omitted, which the database's functions read as NULL")
     func absent() throws {
         let request = BeginTurnRequest(
-            TurnRequest(message: "\u{2028}\"ü\""), risk: .calm,
+            kind: .message(TurnRequest(message: "\u{2028}\"ü\""), .calm),
             tiers: TierBook([Tier("free", messagesPerDay: 200, history: Tier.History(tokens: 10, messages: 2))], graceSeconds: 60),
             consents: RequiredConsents(), owner: TurnOwner(instance: try #require(UUID(uuidString: Self.id)), epoch: 7))
         #expect(
