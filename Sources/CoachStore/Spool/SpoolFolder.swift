@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Synchronization
 
-/// A folder of records that wait on disk for the database, one file each, with mode 0600. `FileReceiptSpool` and `FileCallSpool` are built on it.
+/// A folder of records that wait on disk for the database, one file each, with mode 0600. `ReceiptSpool.files` and `CallSpool.files` are built on it.
 public final class SpoolFolder: Sendable {
     /// A file without a record of the folder's type: truncated by a crash, or written by another program. It is kept.
     public struct Unreadable: Sendable, Equatable {

@@ -28,9 +28,9 @@ public final class InstanceSlot: Sendable {
     public let folder: URL
     private let lock: Int32
 
-    /// The folder of `FileReceiptSpool`.
+    /// The folder of `ReceiptSpool.files`.
     public var receipts: URL { folder.appendingPathComponent(Self.spools[0]) }
-    /// The folder of `FileCallSpool`.
+    /// The folder of `CallSpool.files`.
     public var calls: URL { folder.appendingPathComponent(Self.spools[1]) }
     private static let spools = ["receipts", "calls"]
 

@@ -27,12 +27,12 @@ struct LocalInstance {
             client: database, needed: try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations")))
         storage = StorageMonitor()
         receipts = storage.watch(
-            try FileReceiptSpool(folder: slot.receipts).spool { unreadable in
+            try ReceiptSpool.files(in: slot.receipts) { unreadable in
                 logger.critical(
                     "a spooled receipt cannot be read: it stays where it is",
                     metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
             })
-        calls = try FileCallSpool(folder: slot.calls).spool { unreadable in
+        calls = try CallSpool.files(in: slot.calls) { unreadable in
             logger.critical(
                 "a spooled record of a model call cannot be read: it stays on disk",
                 metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoachStore
 
-@Suite("FileReceiptSpool")
+@Suite("Spools on disk")
 struct SpoolTests {
     /// A folder that is removed with the value.
     final class Folder {
@@ -62,22 +62,22 @@ struct SpoolTests {
         let folder = Folder()
         let receipts = Self.receipts()
         do {
-            let spool = try FileReceiptSpool(folder: folder.url)
+            let spool = try ReceiptSpool.files(in: folder.url) { _ in }
             for receipt in receipts { _ = try spool.keep(receipt) }
         }
-        let spool = try FileReceiptSpool(folder: folder.url)
-        let contents = try spool.contents()
-        #expect(contents.receipts.map(\.receipt) == receipts && contents.unreadable == [])
-        for entry in contents.receipts { spool.discard(entry.handle) }
-        #expect(try spool.contents().receipts.isEmpty)
-        spool.discard(contents.receipts[0].handle)
+        let spool = try ReceiptSpool.files(in: folder.url) { Issue.record("\($0)") }
+        let pending = try spool.pending()
+        #expect(pending.map(\.receipt) == receipts)
+        for entry in pending { spool.discard(entry.handle) }
+        #expect(try spool.pending().isEmpty)
+        spool.discard(pending[0].handle)
     }
 
     @Test("only the gateway's system user can read the slot and its files")
     func permissions() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
-        let handle = try FileReceiptSpool(folder: slot.receipts).keep(Self.receipts()[0])
+        let handle = try ReceiptSpool.files(in: slot.receipts) { _ in }.keep(Self.receipts()[0])
         func mode(_ url: URL) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
         }
@@ -91,9 +91,8 @@ struct SpoolTests {
     func crash() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
-        let reports = Mutex<[FileReceiptSpool.Unreadable]>([])
-        let spool = try FileReceiptSpool(folder: slot.receipts)
-        let port = spool.spool { unreadable in reports.withLock { $0.append(unreadable) } }
+        let reports = Mutex<[String]>([])
+        let spool = try ReceiptSpool.files(in: slot.receipts) { unreadable in reports.withLock { $0.append(unreadable.path) } }
         let (older, newer) = (Self.receipts()[0], Self.receipts()[1])
         let handle = try spool.keep(older)
         let bytes = try Data(contentsOf: slot.receipts.appendingPathComponent(handle.name))
@@ -102,14 +101,14 @@ struct SpoolTests {
         for length in stride(from: 0, to: bytes.count, by: 7) {
             try bytes.prefix(length).write(to: unfinished)
             reports.withLock { $0 = [] }
-            #expect(try port.pending().map(\.receipt) == [older, newer])
-            #expect(reports.withLock { $0.map(\.path) } == [unfinished.path])
+            #expect(try spool.pending().map(\.receipt) == [older, newer])
+            #expect(reports.withLock { $0 } == [unfinished.path])
         }
         try bytes.write(to: unfinished)
-        #expect(try port.pending().map(\.receipt) == [older, older, newer])
+        #expect(try spool.pending().map(\.receipt) == [older, older, newer])
         // A file that was truncated after the rename, by a file system that lost its end.
         try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(handle.name))
-        #expect(try port.pending().map(\.receipt) == [older, newer])
+        #expect(try spool.pending().map(\.receipt) == [older, newer])
         #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(handle.name).path))
     }
 
@@ -117,14 +116,16 @@ struct SpoolTests {
     func future() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
-        let spool = try FileReceiptSpool(folder: slot.receipts)
+        let reports = Mutex<[String]>([])
+        let spool = try ReceiptSpool.files(in: slot.receipts) { unreadable in reports.withLock { $0.append(unreadable.path) } }
         let file = slot.receipts.appendingPathComponent(try spool.keep(Self.receipts()[0]).name)
         let text = try String(contentsOf: file, encoding: .utf8)
         for (old, new) in [(#""version":1"#, #""version":2"#), (#""status":"complete""#, #""status":"postponed""#)] {
             try #require(text.contains(old))
             try text.replacingOccurrences(of: old, with: new).write(to: file, atomically: false, encoding: .utf8)
-            let contents = try spool.contents()
-            #expect(contents.receipts.isEmpty && contents.unreadable.map(\.path) == [file.path])
+            reports.withLock { $0 = [] }
+            #expect(try spool.pending().isEmpty)
+            #expect(reports.withLock { $0 } == [file.path])
         }
     }
 
@@ -132,7 +133,7 @@ struct SpoolTests {
     func refused() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
-        let spool = try FileReceiptSpool(folder: slot.receipts)
+        let spool = try ReceiptSpool.files(in: slot.receipts) { _ in }
         try FileManager.default.removeItem(at: slot.receipts)
         let fault = try #require(throws: FileFault.self) { try spool.keep(Self.receipts()[0]) }
         #expect(fault.description.contains(slot.receipts.path))
@@ -141,14 +142,14 @@ struct SpoolTests {
     @Test("anything in the folder that is not a receipt is reported and kept")
     func strangers() throws {
         let folder = Folder()
-        let spool = try FileReceiptSpool(folder: folder.url)
+        let reports = Mutex<[String]>([])
+        let spool = try ReceiptSpool.files(in: folder.url) { unreadable in reports.withLock { $0.append(unreadable.path) } }
         try FileManager.default.createDirectory(at: folder.url.appendingPathComponent("folder"), withIntermediateDirectories: false)
         for (name, text) in [("empty", ""), ("text", "hello"), ("list", "[]"), ("object", "{}")] {
             try Data(text.utf8).write(to: folder.url.appendingPathComponent(name))
         }
-        let contents = try spool.contents()
-        #expect(contents.receipts.isEmpty && contents.unreadable.count == 5)
-        #expect(contents.unreadable.map(\.path) == ["empty", "folder", "list", "object", "text"].map { folder.url.path + "/" + $0 })
+        #expect(try spool.pending().isEmpty)
+        #expect(reports.withLock { $0 } == ["empty", "folder", "list", "object", "text"].map { folder.url.path + "/" + $0 })
     }
 
     @Test("a full disk is distinguished from other errors")
@@ -163,14 +164,14 @@ struct SpoolTests {
     func calls() throws {
         let folder = Folder()
         let reports = Mutex<[String]>([])
-        let spool = try FileCallSpool(folder: folder.url).spool { unreadable in reports.withLock { $0.append(unreadable.path) } }
+        let spool = try CallSpool.files(in: folder.url) { unreadable in reports.withLock { $0.append(unreadable.path) } }
         let calls = CallPurpose.allCases.enumerated().map { index, purpose in
             PendingCall(
                 userID: .random(), turnID: .random(), attempt: index + 1, number: index * 1_000 + 2, purpose: purpose,
                 day: CalendarDay(daysSinceEpoch: 20_000 + index))
         }
         let handles = try calls.map { try spool.keep($0) }
-        #expect(try FileCallSpool(folder: folder.url).spool { _ in }.pending().map(\.call) == calls)
+        #expect(try CallSpool.files(in: folder.url) { _ in }.pending().map(\.call) == calls)
         let path = folder.url.appendingPathComponent(handles[0].name).path
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -184,7 +185,7 @@ struct SpoolTests {
         spool.reject(handles[1])
         #expect(try spool.pending().map(\.handle) == Array(handles.dropFirst(2)))
         try bytes.write(to: URL(fileURLWithPath: rejected))
-        #expect(try FileCallSpool(folder: folder.url).spool { _ in }.pending().map(\.call) == calls)
+        #expect(try CallSpool.files(in: folder.url) { _ in }.pending().map(\.call) == calls)
         for handle in handles { spool.discard(handle) }
         #expect(try spool.pending().isEmpty)
     }
@@ -194,7 +195,7 @@ struct SpoolTests {
         let folder = Folder()
         let reports = Mutex<[String]>([])
         let isOver = Mutex(false)
-        let spool = try FileCallSpool(folder: folder.url).spool { unreadable in reports.withLock { $0.append(unreadable.path) } }
+        let spool = try CallSpool.files(in: folder.url) { unreadable in reports.withLock { $0.append(unreadable.path) } }
         let call = PendingCall(
             userID: .random(), turnID: .random(), attempt: 1, number: 3, purpose: .answer, day: CalendarDay(daysSinceEpoch: 20_000))
         let writer = Task {

@@ -78,20 +78,20 @@ struct SlotTests {
         }
         let (orphaned, held) = (receipt(1), receipt(2))
         var slots = try (0..<3).map { _ in try InstanceSlot(in: folder.url) }
-        _ = try FileReceiptSpool(folder: slots[1].receipts).keep(held)
-        _ = try FileReceiptSpool(folder: slots[2].receipts).keep(orphaned)
+        _ = try ReceiptSpool.files(in: slots[1].receipts) { _ in }.keep(held)
+        _ = try ReceiptSpool.files(in: slots[2].receipts) { _ in }.keep(orphaned)
         let calls = (1...2).map { number in
             PendingCall(
                 userID: .random(), turnID: .random(), attempt: 1, number: number, purpose: .answer, day: CalendarDay(unixSeconds: 0))
         }
-        func spool(_ slot: InstanceSlot) throws -> CallSpool { try FileCallSpool(folder: slot.calls).spool { _ in } }
+        func spool(_ slot: InstanceSlot) throws -> CallSpool { try CallSpool.files(in: slot.calls) { _ in } }
         for (slot, call) in zip(slots[1...], calls) { _ = try spool(slot).keep(call) }
         slots.remove(at: 2)
         slots.remove(at: 0)
         let own = try InstanceSlot(in: folder.url)
         #expect(own.folder.lastPathComponent == "1")
-        #expect(try FileReceiptSpool(folder: own.receipts).contents().receipts.map(\.receipt) == [orphaned])
-        #expect(try FileReceiptSpool(folder: slots[0].receipts).contents().receipts.map(\.receipt) == [held])
+        #expect(try ReceiptSpool.files(in: own.receipts) { _ in }.pending().map(\.receipt) == [orphaned])
+        #expect(try ReceiptSpool.files(in: slots[0].receipts) { _ in }.pending().map(\.receipt) == [held])
         #expect(try spool(own).pending().map(\.call) == [calls[1]] && spool(slots[0]).pending().map(\.call) == [calls[0]])
     }
 }

@@ -3,24 +3,22 @@ import Foundation
 import JSON
 import Synchronization
 
-/// Stores records of model calls on disk, one file each, whose requests could not wait for the database.
-public final class FileCallSpool: Sendable {
-    private let folder: SpoolFolder
-    /// The paths of unreadable files that were reported.
-    private let reported = Mutex<Set<String>>([])
-
-    /// - Parameter folder: `InstanceSlot.calls` of a slot that must be held as long as the spool is used. Created if missing.
+extension CallSpool {
+    /// Records of model calls on disk, one file each.
+    /// - Parameters:
+    ///   - folder: `InstanceSlot.calls` of a slot that must be held as long as the spool is used. Created if missing.
+    ///   - report: called once for each unreadable file that `pending` finds, with its path after it was rejected.
     /// - Throws: `FileFault`.
-    public init(folder: URL) throws { self.folder = try SpoolFolder(folder, content: "call") }
-
-    /// The port. `report` is called once for each unreadable file that `pending` finds, with its path after
-    /// it was rejected.
-    public func spool(report: @escaping @Sendable (SpoolFolder.Unreadable) -> Void) -> CallSpool {
-        CallSpool(
-            keep: { [folder] call in try folder.keep(StoredCall(call), named: "\(call.turnID)-\(call.attempt)-\(call.number)") },
-            discard: { [folder] handle in folder.discard(handle) },
-            reject: { [folder] handle in folder.reject(handle) },
-            pending: { [self] in
+    public static func files(
+        in folder: URL, report: @escaping @Sendable (SpoolFolder.Unreadable) -> Void
+    ) throws -> CallSpool {
+        let folder = try SpoolFolder(folder, content: "call")
+        let reported = Mutex<Set<String>>([])
+        return CallSpool(
+            keep: { call in try folder.keep(StoredCall(call), named: "\(call.turnID)-\(call.attempt)-\(call.number)") },
+            discard: { handle in folder.discard(handle) },
+            reject: { handle in folder.reject(handle) },
+            pending: {
                 let (stored, unreadable) = try folder.contents(of: StoredCall.self, rejectsMalformed: true)
                 for file in unreadable where reported.withLock({ $0.insert(file.path).inserted }) { report(file) }
                 return stored.map { ($0.handle, $0.value.call) }
