@@ -4,7 +4,7 @@ import JSON
 /// Cards on messages of other authors, as counts by their source and label. Such messages are no part of the product: only counts leave.
 public enum CrossCheck {
     /// `content` is JSON Lines with `text`, `label` and `source`. A Markdown table of the share of cards by each assessor.
-    public static func table(_ content: String, _ assessors: [(name: String, assess: (String) -> RiskAssessment)]) -> String {
+    public static func table(_ content: String, _ assessors: [(name: String, assess: @Sendable (String) -> RiskAssessment)]) -> String {
         var shares: [String: [Proportion]] = [:]
         for line in content.split(separator: "\n") {
             guard let row = try? JSONValue(parsing: Array(line.utf8)), case .string(let text)? = row["text"],

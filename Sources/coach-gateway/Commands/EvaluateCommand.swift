@@ -28,13 +28,7 @@ struct EvaluateCommand: ParsableCommand {
         let (root, files) = try options.load(heldOutOnly: heldOut || surrounded)
         let shipped = try CoachingFiles(root: root).assessor()
         if let crossCheck {
-            return Console.writeLine(
-                CrossCheck.table(
-                    try String(contentsOfFile: crossCheck, encoding: .utf8),
-                    [
-                        ("grammar alone", { files.assessor.assess($0).risk }), ("with the linear model", { shipped.assess($0).risk }),
-                        ("with the encoders", { shipped.assessFully($0).risk }),
-                    ]))
+            return Console.writeLine(CrossCheck.table(try String(contentsOfFile: crossCheck, encoding: .utf8), stages(files, shipped)))
         }
         let isWhole = !heldOut && !surrounded
         var shares: Shares = [:]
@@ -55,12 +49,12 @@ struct EvaluateCommand: ParsableCommand {
 
     /// The models of the product on the held-out rows.
     private func measured(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
-        let (names, columns) = looks(files.heldOut.danger, files, shipped)
-        writeTable("held-out rows", zip(names, columns).map { ($0, $1) })
+        let columns = columns(files.heldOut.danger, files, shipped)
+        writeTable("held-out rows", columns)
         let decisions = files.heldOut.domains.map { DomainRouter.decide(shipped.assessFully($0.text).domains) }
         let routing = DomainEvaluation(files.heldOut.domains, decisions)
         Console.writeLine("Routing, held-out rows\n\(routing.table)")
-        return ["held-out": columns[2].cards.mapValues(\.share), "routing, held-out": routing.allShares]
+        return ["held-out": columns[2].1.cards.mapValues(\.share), "routing, held-out": routing.allShares]
     }
 
     /// The models of the product on the held-out rows among other text.
@@ -75,20 +69,25 @@ struct EvaluateCommand: ParsableCommand {
     /// The briefs that the encoder was not trained on. The linear model, which chooses what is encoded, was.
     private func leftOut(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
         let rows = files.rows.filter { $0.isPlain && EncoderExamples.isLeftOut($0) }
-        let (names, columns) = looks(rows, files, shipped)
-        writeTable("plain rows, left out of the encoder's", zip(names, columns).map { ($0, $1) })
-        return ["encoder, left out": columns[2].cards.mapValues(\.share)]
+        let columns = columns(rows, files, shipped)
+        writeTable("plain rows, left out of the encoder's", columns)
+        return ["encoder, left out": columns[2].1.cards.mapValues(\.share)]
     }
 
-    /// The results with each further stage of the detection.
-    private func looks(
+    /// The detection by stages, each with all before it.
+    private func stages(
+        _ files: TrainingFiles, _ shipped: MessageAssessor
+    ) -> [(name: String, assess: @Sendable (String) -> RiskAssessment)] {
+        [
+            ("grammar alone", { [assessor = files.assessor] in assessor.assess($0).risk }),
+            ("with the linear model", { shipped.assess($0).risk }), ("with the encoders", { shipped.assessFully($0).risk }),
+        ]
+    }
+
+    private func columns(
         _ rows: [TrainingRow], _ files: TrainingFiles, _ shipped: MessageAssessor
-    ) -> (names: [String], columns: [CrisisEvaluation]) {
-        let looks = [files.assessor.assess, shipped.assess, shipped.assessFully]
-        return (
-            ["grammar alone", "with the linear model", "with the encoders"],
-            looks.map { look in CrisisEvaluation(rows, concurrently(rows) { look($0.text).risk }) }
-        )
+    ) -> [(String, CrisisEvaluation)] {
+        stages(files, shipped).map { name, assess in (name, CrisisEvaluation(rows, concurrently(rows) { assess($0.text) })) }
     }
 
     /// Models that have not seen the row's fold, plain and oblique rows apart.
