@@ -177,7 +177,7 @@ private struct Parts {
             logger: logger)
         resources = ResourceFeatures(
             databases: databases, configuration: configuration, documents: documents,
-            documentStore: .postgres(client: databases.resources), tiers: documents.tiers,
+            documentStore: .postgres(client: databases.resources),
             figureEvents: FigureEvents(live: .postgres(client: databases.long), isOpen: { true }))
         stream = try ProbeStream(reactor)
         thread = ThreadProbe(reactor)
