@@ -13,9 +13,11 @@ package func eventually(
     within limit: Duration = .seconds(60), _ what: @autoclosure () -> String = "a condition", isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line, _ condition: () async throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + limit
+    let start = ContinuousClock.now
     while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw TimedOut(description: "\(file):\(line): waited \(limit) in vain for \(what())") }
-        try await Task.sleep(for: .milliseconds(2))
+        let waited = start.duration(to: .now)
+        guard waited < limit else { throw TimedOut(description: "\(file):\(line): waited \(limit) in vain for \(what())") }
+        // What takes seconds is not asked so often that the questions take the processor from what is waited for.
+        try await Task.sleep(for: min(max(waited / 20, .milliseconds(2)), .milliseconds(20)))
     }
 }
