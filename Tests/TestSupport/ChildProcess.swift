@@ -26,6 +26,8 @@ public final class ChildProcess: Sendable {
     public var identifier: pid_t { exit.child }
     private let inputEnd: Mutex<Int32?>
     private let outputEnd: Int32?
+    /// Output behind the last line that was returned.
+    private let unread = Mutex<[UInt8]>([])
     private let exit: Exit
 
     /// Starts a program.
@@ -118,14 +120,32 @@ extension ChildProcess {
         _ arguments: [String], output: Stream = .pipe, errors: Stream = .null, mayFail: Bool = false
     ) throws -> String {
         let child = try ChildProcess(arguments, output: output, errors: errors)
-        let text = child.read { _ in true }
+        var bytes: [UInt8] = []
+        while child.readMore(&bytes) {}
+        let text = String(decoding: bytes, as: UTF8.self)
         let status = child.wait()
         guard status == 0 || mayFail else { throw Failure(description: "\(arguments[0]) ended with \(status): \(text)") }
         return text
     }
 
-    /// The next line of its output. Blocks.
-    public func line() -> String { read { $0 != UInt8(ascii: "\n") } }
+    /// The next line of its output; empty at the end. Blocks.
+    public func line() -> String { nextLine() ?? "" }
+
+    /// The next line of its output, or what is there without a line's end; nil at the end. Blocks.
+    func nextLine() -> String? {
+        unread.withLock { unread in
+            while true {
+                if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                    defer { unread.removeSubrange(...end) }
+                    return String(decoding: unread[..<end], as: UTF8.self)
+                }
+                guard readMore(&unread) else {
+                    defer { unread = [] }
+                    return unread.isEmpty ? nil : String(decoding: unread, as: UTF8.self)
+                }
+            }
+        }
+    }
 
     /// Writes a line to its input.
     public func write(_ line: String) throws {
@@ -148,11 +168,13 @@ extension ChildProcess {
         }
     }
 
-    /// Its output until the end, or until `isWanted` is false, byte by byte.
-    private func read(while isWanted: (UInt8) -> Bool) -> String {
-        var bytes: [UInt8] = []
-        var byte: UInt8 = 0
-        while let outputEnd, Glibc.read(outputEnd, &byte, 1) == 1, isWanted(byte) { bytes.append(byte) }
-        return String(decoding: bytes, as: UTF8.self)
+    /// Adds output to bytes; false at its end.
+    private func readMore(_ bytes: inout [UInt8]) -> Bool {
+        guard let outputEnd else { return false }
+        var chunk = [UInt8](repeating: 0, count: 1 << 14)
+        let count = Glibc.read(outputEnd, &chunk, chunk.count)
+        guard count > 0 else { return false }
+        bytes += chunk[..<count]
+        return true
     }
 }

@@ -42,7 +42,7 @@ final class Database: Sendable {
 
     /// The rows of a query, each as a JSON object.
     func rows(_ sql: String) async throws -> [JSONObject] {
-        try await fresh.psql("select to_jsonb(answer) from (\(sql)) as answer").split(separator: "\n").map { JSONObject(String($0)) }
+        try await fresh.query("select to_jsonb(answer) from (\(sql)) as answer").map { JSONObject($0) }
     }
 
     /// The only row of a query.
