@@ -1,7 +1,8 @@
 import Foundation
 
 /// A JSON object for tests: members by name and type, nil when missing or of another type.
-struct JSONObject {
+// SAFETY: nothing changes the members, which are values of JSON.
+struct JSONObject: @unchecked Sendable {
     private let members: [String: Any]
 
     init(_ members: [String: Any]) { self.members = members }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -6,6 +7,7 @@ import Testing
 final class Simulator: Sendable {
     let program: Program
     let port: Int
+    private let journal = Mutex(Journal())
 
     var url: String { "http://127.0.0.1:\(port)/v1" }
 
@@ -15,7 +17,7 @@ final class Simulator: Sendable {
     }
 
     /// A request that the simulator received.
-    struct Request {
+    struct Request: Sendable {
         var entry: JSONObject
         var messages: [(role: String, content: String)]
         var system: String { messages.filter { $0.role == "system" }.map(\.content).joined(separator: "\n\n") }
@@ -23,10 +25,12 @@ final class Simulator: Sendable {
 
     /// The requests whose messages contain a text, oldest first.
     func requests(containing text: String) async throws -> [Request] {
-        let answer = try await Browser(port: port).send("GET", "/simulator/requests")
-        return answer.json.objects("requests").compactMap { entry in
-            let messages = entry.objects("messages").map { ($0["role"] ?? "", $0["content"] ?? "") }
-            return messages.contains { $0.1.contains(text) } ? Request(entry: entry, messages: messages) : nil
+        let ended = journal.withLock { $0.ended }
+        let answer = try await Browser(port: port).send("GET", "/simulator/requests?after=\(ended)")
+        let entries = answer.json.objects("requests")
+        return journal.withLock { journal in
+            journal.add(entries)
+            return journal.requests(containing: text)
         }
     }
 
@@ -37,6 +41,31 @@ final class Simulator: Sendable {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let began = try format.parse(try #require(entry["time"]))
         return (entry["outcome"] ?? "", began.addingTimeInterval((entry.real("ended_after_ms") ?? 0) / 1000))
+    }
+}
+
+/// What was read of a simulator's journal. Only requests that run change, and all of them together are megabytes.
+private struct Journal {
+    private var requests: [Int: Simulator.Request] = [:]
+    /// The number of the last request of which it and all before it have ended.
+    private(set) var ended = 0
+
+    mutating func add(_ entries: [JSONObject]) {
+        for entry in entries {
+            guard let sequence = entry.number("sequence"), !hasEnded(sequence) else { continue }
+            requests[sequence] = Simulator.Request(
+                entry: entry, messages: entry.objects("messages").map { ($0["role"] ?? "", $0["content"] ?? "") })
+        }
+        while hasEnded(ended + 1) { ended += 1 }
+    }
+
+    private func hasEnded(_ sequence: Int) -> Bool { requests[sequence].map { $0.entry["outcome"] != "running" } ?? false }
+
+    /// Oldest first.
+    func requests(containing text: String) -> [Simulator.Request] {
+        // By bytes: by characters it takes hundreds of times as long.
+        requests.filter { $1.messages.contains { message in message.content.withCString { strstr($0, text) != nil } } }
+            .sorted { $0.key < $1.key }.map(\.value)
     }
 }
 
