@@ -1,3 +1,4 @@
+import CoachCore
 import Foundation
 import Testing
 
@@ -5,14 +6,23 @@ import Testing
 struct ProviderRefusalTests {
     private static let warm = "Coach is taking a moment. Let's try again."
 
+    /// A refused key, and a model that has asked for a pause, are not asked again for a while, so these scripts have providers of their own.
+    private static let coolingDown = [
+        #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":402}}"#, #"{"http_error":{"status":403}}"#,
+        #"{"http_error":{"status":429,"retry_after":1}}"#, #"{"http_error":{"status":429,"retry_after":120}}"#,
+    ]
+    private static let apart = Task {
+        let testBed = try await TestBed.shared()
+        let root = try Folder.routingByDomain(["first"], through: testBed.simulator)
+        return try await Gateway(database: testBed.database.gatewayURL, simulator: nil, environment: root.environment)
+    }
+
     @Test(
         "ends the stream with an error event within 3 s, and the user's message is kept",
-        arguments: [
-            #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":402}}"#,
-            #"{"http_error":{"status":403}}"#, #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":408}}"#,
+        arguments: coolingDown + [
+            #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":408}}"#,
             #"{"http_error":{"status":409}}"#, #"{"http_error":{"status":529}}"#, #"{"error_after_tokens":0,"bare_error":true}"#,
-            #"{"comments":true,"error_after_tokens":0}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
-            #"{"http_error":{"status":429,"retry_after":120}}"#, #"{"http_error":{"status":503,"body":"<html>bad gateway</html>"}}"#,
+            #"{"comments":true,"error_after_tokens":0}"#, #"{"http_error":{"status":503,"body":"<html>bad gateway</html>"}}"#,
             #"{"http_error":{"status":400}}"#, #"{"http_error":{"status":413}}"#, #"{"http_error":{"status":422}}"#,
             #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"error_after_tokens":0,"error_then_done":true}"#,
             #"{"cut_after_tokens":0}"#,
@@ -22,12 +32,10 @@ struct ProviderRefusalTests {
         ])
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()
-        // A refused key, and a model that has asked for a pause, are not asked again for a while, so these scripts have a gateway of their own.
-        let mayCoolDown = ["401", "402", "403", "retry_after"].contains { script.contains($0) }
-        let gateway = mayCoolDown ? try await testBed.anotherGateway() : testBed.gateway
-        let testUser = gateway.testUser()
+        let place = Self.coolingDown.firstIndex(of: script)
+        let testUser = place == nil ? testBed.testUser() : try await Self.apart.value.testUser()
         let message = "Hello [[sim \(script)]]"
-        let answer = try await testUser.chat(message)
+        let answer = try await testUser.chat(message, place.map { ["domain": Domain.allCases[$0].rawValue] } ?? [:])
         #expect(answer.status == 200 && answer.eventTypes.first == "start" && answer.eventTypes.last == "error", "\(answer.eventTypes)")
         #expect(answer.endAfter < .seconds(3))
         // The first event does not wait for the provider.
