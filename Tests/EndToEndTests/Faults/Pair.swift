@@ -66,6 +66,18 @@ extension Database {
             """)
         return sums.flag("balanced") ?? false
     }
+
+    /// The same of one user, where others have turns that run.
+    func isBalanced(of user: String) async throws -> Bool {
+        let sums = try await row(
+            """
+            select coalesce(sum(b.spent_usd), 0) = coalesce((
+                    select sum(l.cost_usd) from usage_logs l join users u using (account_id) where u.id = '\(user)'), 0)
+                and coalesce(sum(b.reserved_usd + b.reserved_tokens), 0) = 0 as balanced
+            from budgets b where b.user_id = '\(user)'
+            """)
+        return sums.flag("balanced") ?? false
+    }
 }
 
 /// Text with characters of one to four bytes, and clusters of many.
