@@ -2,13 +2,56 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers of which the text can be used, but not the rest.
-@Suite("A provider with an odd answer", .paced)
+/// Answers of which the text can be used, but not the rest. One after another: they count the provider's open connections and the gateway's memory.
+@Suite("A provider with an odd answer", .serialized, .paced)
 struct HostileAnswerTests {
+    /// What the provider does with a message of which this is the last word.
+    private enum Oddity: String, CaseIterable {
+        case usage = "odd-usage"
+        case textAfterEnd = "odd-end"
+        case endless = "odd-length"
+        case invalidText = "odd-bytes"
+
+        func answer(_ request: String, _ connection: RawProvider.Connection) {
+            connection.send(RawProvider.Connection.streamHead)
+            switch self {
+            case .usage:
+                // Both counts are what the message has between two bars.
+                let parts = request.components(separatedBy: "|")
+                let count = parts.count > 2 ? parts[parts.count - 2].replacing("\\\"", with: "\"") : "null"
+                connection.sendText("Five words are all here.")
+                connection.sendFinish()
+                connection.send(#"data: {"choices":[],"usage":{"prompt_tokens":\#(count),"completion_tokens":\#(count)}}"# + "\n\n")
+                connection.sendDone()
+            case .textAfterEnd:
+                connection.sendText("One ")
+                connection.sendFinish()
+                connection.sendText("two.")
+                connection.send(#"data: {"choices":[],"usage":{"prompt_tokens":300,"completion_tokens":4}}"# + "\n\n")
+                connection.sendDone()
+                while connection.sendText("three") {}
+            case .endless:
+                connection.sendText("One ")
+                connection.sendFinish()
+                while connection.sendText("and one more ") {}
+            case .invalidText:
+                connection.send(
+                    bytes: Array(#"data: {"choices":[{"index":0,"delta":{"content":"caf"#.utf8) + [0xC3, 0x28, 0xFF]
+                        + Array("!\"}}]}\n\n".utf8))
+                connection.sendFinish()
+                connection.sendDone()
+            }
+        }
+    }
+
     /// A gateway with this provider, whose models have prices, and a database of its own.
-    private static func gateway(_ provider: RawProvider) async throws -> (gateway: Gateway, database: Database) {
+    private static let bench = Task {
+        let provider = try RawProvider { request, connection in
+            Oddity.allCases.first { request.contains($0.rawValue) }?.answer(request, connection)
+        }
         let database = try await Database.ofItsOwn()
-        return (try await Gateway(database: database.gatewayURL, simulator: provider.url), database)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: provider.url)
+        return (provider: provider, gateway: gateway, database: database)
     }
 
     private static let absurdCounts = [
@@ -19,20 +62,10 @@ struct HostileAnswerTests {
 
     @Test("whose usage is negative, absurd or no number is answered, and billed by an estimate")
     func usage() async throws {
-        // Both counts are what the message has between two bars.
-        let provider = try RawProvider { request, connection in
-            let parts = request.components(separatedBy: "|")
-            let count = parts.count > 2 ? parts[parts.count - 2].replacing("\\\"", with: "\"") : "null"
-            connection.send(RawProvider.Connection.streamHead)
-            connection.sendText("Five words are all here.")
-            connection.sendFinish()
-            connection.send(#"data: {"choices":[],"usage":{"prompt_tokens":\#(count),"completion_tokens":\#(count)}}"# + "\n\n")
-            connection.sendDone()
-        }
-        let (gateway, database) = try await Self.gateway(provider)
+        let (_, gateway, database) = try await Self.bench.value
         for count in Self.absurdCounts {
             let user = gateway.testUser()
-            let answer = try await user.chat("Hello |\(count)|")
+            let answer = try await user.chat("Hello |\(count)| \(Oddity.usage.rawValue)")
             #expect(answer.eventTypes == ["start", "token", "usage", "done"], "\(count): \(answer.text)")
             #expect(answer.content == "Five words are all here." && answer.first("done")?["finish_reason"] == "stop")
             let usage = try #require(answer.first("usage")).fields
@@ -50,19 +83,10 @@ struct HostileAnswerTests {
 
     @Test("with text after its finish reason: the text is kept; with text after its end: that is not read, and the connection is closed")
     func textAfterEnd() async throws {
-        let provider = try RawProvider { _, connection in
-            connection.send(RawProvider.Connection.streamHead)
-            connection.sendText("One ")
-            connection.sendFinish()
-            connection.sendText("two.")
-            connection.send(#"data: {"choices":[],"usage":{"prompt_tokens":300,"completion_tokens":4}}"# + "\n\n")
-            connection.sendDone()
-            while connection.sendText("three") {}
-        }
-        let (gateway, database) = try await Self.gateway(provider)
+        let (provider, gateway, database) = try await Self.bench.value
         func chat() async throws {
             let user = gateway.testUser()
-            let answer = try await user.chat("Hello")
+            let answer = try await user.chat("Hello \(Oddity.textAfterEnd.rawValue)")
             #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content == "One two.", "\(answer.text)")
             let usage = try #require(answer.first("usage")).fields
             #expect(usage.flag("estimated") == false && usage.number("input_tokens") == 300 && usage.number("output_tokens") == 4)
@@ -81,15 +105,9 @@ struct HostileAnswerTests {
 
     @Test("with text without end after its finish reason is cut at 64 KiB")
     func endlessAfterFinish() async throws {
-        let provider = try RawProvider { _, connection in
-            connection.send(RawProvider.Connection.streamHead)
-            connection.sendText("One ")
-            connection.sendFinish()
-            while connection.sendText("and one more ") {}
-        }
-        let (gateway, database) = try await Self.gateway(provider)
+        let (provider, gateway, database) = try await Self.bench.value
         let user = gateway.testUser()
-        let answer = try await user.chat("Hello")
+        let answer = try await user.chat("Hello \(Oddity.endless.rawValue)")
         #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.first("done")?["finish_reason"] == "length")
         #expect(answer.content.utf8.count == 65_536)
         #expect(try await database.messages(of: user.id, role: "assistant").map { $0["content"] } == [answer.content])
@@ -98,17 +116,9 @@ struct HostileAnswerTests {
 
     @Test("with bytes that are not UTF-8 is answered, with replacement characters in their places")
     func invalidText() async throws {
-        let provider = try RawProvider { _, connection in
-            connection.send(RawProvider.Connection.streamHead)
-            connection.send(
-                bytes: Array(#"data: {"choices":[{"index":0,"delta":{"content":"caf"#.utf8) + [0xC3, 0x28, 0xFF] + Array("!\"}}]}\n\n".utf8)
-            )
-            connection.sendFinish()
-            connection.sendDone()
-        }
-        let (gateway, database) = try await Self.gateway(provider)
+        let (_, gateway, database) = try await Self.bench.value
         let user = gateway.testUser()
-        let answer = try await user.chat("Hello")
+        let answer = try await user.chat("Hello \(Oddity.invalidText.rawValue)")
         #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content == "caf\u{FFFD}(\u{FFFD}!", "\(answer.text)")
         #expect(try await database.messages(of: user.id, role: "assistant").map { $0["content"] } == [answer.content])
     }
