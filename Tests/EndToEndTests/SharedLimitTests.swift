@@ -8,7 +8,7 @@ struct SharedLimitTests {
     func exact() async throws {
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { $0["tiers"] = [["name": "free", "requests_per_minute": 100, "concurrent_turns": 5]] }
-        let pair = try await Pair.fresh(["COACH_ROOT": root.path])
+        let pair = try await Pair.another(["COACH_ROOT": root.path])
         let user = pair.one.testUser()
         let started = ContinuousClock.now
         let answers = try await withThrowingTaskGroup(of: [Answer].self) { group in

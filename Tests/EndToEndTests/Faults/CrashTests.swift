@@ -47,57 +47,75 @@ struct CrashTests {
         #expect(try await testUser.at(pair.other.port).stop(again.turnID).status == 200)
     }
 
-    @Test("and a restart with the same state: the turn is finalized at once, its estimate billed once, and retry works")
-    func sameState() async throws {
+    /// A turn of a gateway that was killed and started again with the same state.
+    private struct Killed: Sendable {
+        var testUser: TestUser
+        var message: String
+        var turn: String
+
+        static let key = ["client_message_id": "k"]
+    }
+
+    /// One turn of which text was kept, and one that was killed before its first word.
+    private static let restarted = Task {
         let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        let testUser = gateway.testUser()
-        let message = "Hello \(sim(["words": 800, "pace_ms": 25]))"
-        let first = try await testUser.openStream(message, ["client_message_id": "k"]).until(bytes: 40)
+        func gateway() async throws -> Gateway {
+            try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        }
+        let killed = try await gateway()
+        func begin(_ script: [String: Any], until condition: @escaping @Sendable (StreamReader) -> Bool) async throws -> Killed {
+            let (testUser, message) = (killed.testUser(), "Hello \(sim(script))")
+            let stream = try await testUser.openStream(message, Killed.key).until(condition)
+            return Killed(testUser: testUser, message: message, turn: stream.turnID)
+        }
+        let kept = try await begin(["words": 800, "pace_ms": 25]) { $0.bytes.count >= 40 }
         try await eventually("a checkpoint") {
             try await !database.rows("select 1 as one from gateway.checkpoints").isEmpty
         }
-        gateway.program.signal(SIGKILL)
-        try await gateway.program.exit()
-        let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let silent = try await begin(["words": 3, "first_token_ms": 3000]) { !$0.turnID.isEmpty }
+        try await killed.program.kill9()
+        let successor = try await gateway()
+        func moved(_ turn: Killed) -> Killed {
+            Killed(testUser: turn.testUser.at(successor.port), message: turn.message, turn: turn.turn)
+        }
+        return (database: database, gateway: successor, kept: moved(kept), silent: moved(silent))
+    }
+
+    @Test("and a restart with the same state: the turn is finalized at once, its estimate billed once, and retry works")
+    func sameState() async throws {
+        let (database, _, killed, _) = try await Self.restarted.value
+        let testUser = killed.testUser
         let (turn, content) = try await database.settledAnswer(of: testUser.id, within: 4)
-        #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
+        #expect(turn["status"] == "interrupted" && !content.isEmpty && killed.turn == turn["id"])
         // A repeated request gets the kept part, without a model call.
-        let repeated = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
+        let repeated = try await testUser.chat(killed.message, Killed.key)
         #expect(repeated.eventTypes == ["start", "token", "usage", "error"] && repeated.content == content)
         #expect(
             repeated.first("error")?.fields.flag("partial") == true
                 && repeated.first("error")?.fields.number("kept_bytes") == content.utf8.count)
         let bills = try await database.usage(of: testUser.id)
         #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0]["cost"] != nil)
-        #expect(try await database.isBalanced())
-        let stopped = try await testUser.at(successor.port).stop(first.turnID)
+        #expect(try await database.isBalanced(of: testUser.id))
+        let stopped = try await testUser.stop(killed.turn)
         #expect(stopped.status == 200 && stopped.json.object("data")["status"] == "interrupted", "\(stopped.text)")
-        let again = try await testUser.at(successor.port).openRetryStream(first.turnID).until(bytes: 1)
-        #expect(again.status == 200 && again.turnID != first.turnID)
+        let again = try await testUser.openRetryStream(killed.turn).until(bytes: 1)
+        #expect(again.status == 200 && again.turnID != killed.turn)
+        #expect(try await testUser.stop(again.turnID).status == 200)
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("before the first word: the turn has failed, nothing is billed, and a repeated request retries it with the same id")
     func beforeTheFirstWord() async throws {
-        let simulator = try await TestBed.shared().simulator
-        let database = try await Database.ofItsOwn()
-        let folder = try StateFolder()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        let testUser = gateway.testUser()
-        let message = "Hello \(sim(["words": 3, "first_token_ms": 3000]))"
-        let first = try await testUser.openStream(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
-        gateway.program.signal(SIGKILL)
-        try await gateway.program.exit()
-        let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let (database, _, _, killed) = try await Self.restarted.value
+        let testUser = killed.testUser
         #expect(try await database.settledAnswer(of: testUser.id, within: 4).turn["status"] == "failed")
-        let again = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
-        #expect(again.eventTypes == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
+        let again = try await testUser.chat(killed.message, Killed.key)
+        #expect(again.eventTypes == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == killed.turn)
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
         #expect(try await database.turn(of: testUser.id).number("attempt") == 2)
-        #expect(try await database.isBalanced())
+        #expect(try await database.isBalanced(of: testUser.id))
     }
 
     @Test("a second process with the same instance id, from a copied state folder, ends the first and finalizes its turns")

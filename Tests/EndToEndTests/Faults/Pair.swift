@@ -16,7 +16,13 @@ final class Pair: Sendable {
         return try await Pair(testBed.database, testBed.simulator)
     }
 
-    /// A new pair on a new database, which a test may kill and drain.
+    /// A new pair on the shared database, which a test may drain.
+    static func another(_ environment: [String: String]) async throws -> Pair {
+        let testBed = try await TestBed.shared()
+        return try await Pair(testBed.database, testBed.simulator, environment)
+    }
+
+    /// A new pair on a new database, which a test may kill, too.
     static func fresh(_ environment: [String: String] = [:]) async throws -> Pair {
         let simulator = try await TestBed.shared().simulator
         return try await Pair(try await .ofItsOwn(), simulator, environment)

@@ -30,7 +30,7 @@ struct ProxyTests {
     func addresses() async throws {
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { $0["unauthenticated_requests_per_minute"] = 3 }
-        let pair = try await Pair.fresh([
+        let pair = try await Pair.another([
             "COACH_ENV": "production", "COACH_TRUSTED_PROXIES": "127.0.0.0/8", "COACH_ROOT": root.path,
         ])
         let proxy = try await Proxy(.haproxy, before: pair)
