@@ -2,37 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Documents apply to the whole database, so tests that change them have their own.
 @Suite("Configuration that operators edit", .paced)
 struct DocumentTests {
-    private static let fitness = "/api/v1/operator/domain-configs/fitness"
-
-    private struct Bench {
-        let database: Database
-        let simulator: Simulator
-        let one: Gateway
-        let two: Gateway
-
-        init() async throws {
-            database = try await Database.ofItsOwn()
-            simulator = try await Simulator()
-            one = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
-            two = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
-        }
-
-        /// The body of the current version, with another tone.
-        func body(_ editor: TestUser, tone: String) async throws -> (body: [String: Any], tag: String) {
-            let answer = try await editor.send("GET", DocumentTests.fitness)
-            let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-            var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
-            body["tone"] = tone
-            return (body, try #require(answer.headers["etag"]))
-        }
-    }
+    private static let fitness = DocumentBench.fitness
 
     @Test("an edit applies on every instance, cuts no stream, is rolled back, and is in check and the audit log")
     func life() async throws {
-        let bench = try await Bench()
+        // Of its own, whose versions and audit log begin with these edits.
+        let bench = try await DocumentBench()
         let editor = TestUser(gateway: bench.one, role: "operator")
         let (old, new) = ("Energetic but kind, as tested before", "Measured and dry, as tested after")
         var (body, tag) = try await bench.body(editor, tone: old)
@@ -78,7 +55,7 @@ struct DocumentTests {
     }
 
     /// Waits until the prompt of a turn has this tone.
-    private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
+    private func inForce(_ tone: String, _ gateway: Gateway, _ bench: DocumentBench) async throws {
         try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()
             _ = try await gateway.testUser().chat("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
@@ -88,7 +65,7 @@ struct DocumentTests {
 
     @Test("an instance that starts later has the edited version, and a broken audit log is a finding of check")
     func later() async throws {
-        let bench = try await Bench()
+        let bench = try await DocumentBench.shared.value
         let editor = TestUser(gateway: bench.one, role: "operator")
         let (body, tag) = try await bench.body(editor, tone: "A tone from before the start")
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
@@ -106,7 +83,7 @@ struct DocumentTests {
 
     @Test("edited tiers apply on every instance, and an invalid edit has findings")
     func tiers() async throws {
-        let bench = try await Bench()
+        let bench = try await DocumentBench.shared.value
         let editor = TestUser(gateway: bench.one, role: "operator")
         let limits = "/api/v1/operator/limits"
         let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", limits).body)) as? [String: Any]
@@ -130,7 +107,7 @@ struct DocumentTests {
 
     @Test("an edited price is that of the next turn on every instance")
     func prices() async throws {
-        let bench = try await Bench()
+        let bench = try await DocumentBench.shared.value
         let (editor, path) = (TestUser(gateway: bench.one, role: "operator"), "/api/v1/operator/prices")
         let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
         var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
