@@ -32,16 +32,21 @@ struct OfficialClientTests {
         .enabled(if: pythonOfLiteLLM != nil, "COACH_TEST_LITELLM_PYTHON names no Python that has the package litellm"))
     func litellm() async throws { try await run(with: try #require(Self.pythonOfLiteLLM), ["openai": 15, "litellm": 3]) }
 
-    /// - Parameter checks: at least so many of each package.
-    private func run(with python: String, _ checks: [String: Int]) async throws {
-        let testBed = try await TestBed.shared()
+    /// A gateway that limits requests after the second one of a minute.
+    private static let limited = Task {
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { file in
             var tiers = file["tiers"] as? [[String: Any]] ?? []
             for index in tiers.indices { tiers[index]["requests_per_minute"] = 2 }
             file["tiers"] = tiers
         }
-        let limited = try await testBed.anotherGateway(["COACH_ROOT": root.path])
+        return try await TestBed.shared().anotherGateway(["COACH_ROOT": root.path])
+    }
+
+    /// - Parameter checks: at least so many of each package.
+    private func run(with python: String, _ checks: [String: Int]) async throws {
+        let testBed = try await TestBed.shared()
+        let limited = try await Self.limited.value
         let forbidden = Token(user: UUID().uuidString.lowercased()).with(["role": "anon"]).text
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OfficialClients/openai_clients.py").path
         let token = Token(user: UUID().uuidString.lowercased()).text
@@ -50,7 +55,6 @@ struct OfficialClientTests {
             executable: URL(fileURLWithPath: python))
         let status = try await run.exit(within: 120)
         #expect(status == 0, "\(run.output)")
-        withExtendedLifetime(limited) {}
         for (package, count) in checks {
             #expect(run.lines.count { $0.hasPrefix("ok \(package)") } >= count, "\(run.output)")
         }

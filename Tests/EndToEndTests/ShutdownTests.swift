@@ -4,22 +4,38 @@ import Testing
 
 @Suite("SIGTERM", .paced)
 struct ShutdownTests {
-    @Test("with nothing running ends the gateway within 2 s, with status 0", arguments: [SIGTERM, SIGINT])
+    @Test("with nothing running ends the gateway within 2 s, with status 0, and closes idle connections", arguments: [SIGTERM, SIGINT])
     func idle(signal: Int32) async throws {
         let gateway = try await TestBed.shared().anotherGateway()
         expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 2]))"))
+        let head = Browser(port: gateway.port).head("GET", "/healthz", bodyCount: nil)
+        let wires = try await Wire.run {
+            let (silent, used) = (try Wire(port: gateway.port), try Wire(port: gateway.port))
+            try used.send(head)
+            _ = try used.readAnswer()
+            return [silent, used]
+        }
         gateway.program.signal(signal)
         #expect(try await gateway.program.exit(within: 2) == 0)
+        wires.forEach { $0.close() }
     }
 
-    @Test("lets a running turn end, streams and saves it, and rejects new ones")
+    @Test("lets running turns end, streams and saves them, also one whose client has disconnected, and rejects new ones")
     func draining() async throws {
         let testBed = try await TestBed.shared()
         let gateway = try await testBed.anotherGateway()
-        let testUser = gateway.testUser()
+        let (testUser, gone) = (gateway.testUser(), gateway.testUser())
         async let running = testUser.chat("Tell me \(sim(["words": 25, "pace_ms": 100]))")
         try await eventually("the running turn") {
             try await testBed.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
+        }
+        let request = try gone.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
+        try await Wire.run {
+            let wire = try Wire(port: gateway.port)
+            try wire.send(request)
+            _ = try wire.readHead()
+            try wire.read(untilEvent: "token")
+            wire.reset()
         }
         gateway.program.signal(SIGTERM)
         // It reports that it is not ready, or no longer listens.
@@ -33,40 +49,8 @@ struct ShutdownTests {
         #expect(try await gateway.program.exit(within: 5) == 0)
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "complete")
-    }
-
-    @Test("saves a running turn whose client has disconnected")
-    func drainingAlone() async throws {
-        let testBed = try await TestBed.shared()
-        let gateway = try await testBed.anotherGateway()
-        let testUser = gateway.testUser()
-        let request = try testUser.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
-        try await Wire.run {
-            let wire = try Wire(port: gateway.port)
-            try wire.send(request)
-            _ = try wire.readHead()
-            try wire.read(untilEvent: "token")
-            wire.reset()
-        }
-        gateway.program.signal(SIGTERM)
-        #expect(try await gateway.program.exit(within: 10) == 0)
-        let stored = try await testBed.database.messages(of: testUser.id, role: "assistant")
+        let stored = try await testBed.database.messages(of: gone.id, role: "assistant")
         #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 15)
-    }
-
-    @Test("closes idle connections instead of waiting for them")
-    func idleConnections() async throws {
-        let gateway = try await TestBed.shared().anotherGateway()
-        let head = Browser(port: gateway.port).head("GET", "/healthz", bodyCount: nil)
-        let wires = try await Wire.run {
-            let (silent, used) = (try Wire(port: gateway.port), try Wire(port: gateway.port))
-            try used.send(head)
-            _ = try used.readAnswer()
-            return [silent, used]
-        }
-        gateway.program.signal(SIGTERM)
-        #expect(try await gateway.program.exit(within: 3) == 0)
-        wires.forEach { $0.close() }
     }
 
     @Test("and a restart: the conversation continues")
