@@ -12,10 +12,12 @@ struct EncoderTests {
     private static let ordinary = "I eat one apple on weekdays and on Sundays I earn the second one."
 
     private static func gateway(_ root: Folder? = nil) async throws -> Gateway {
-        let environment = ["COACH_METRICS_LISTEN": "127.0.0.1:0"].merging(root.map { ["COACH_ROOT": $0.path] } ?? [:]) { $1 }
-        let testBed = try await TestBed.shared()
-        return try await Gateway(database: testBed.database.gatewayURL, simulator: testBed.simulator.url, environment: environment)
+        let files = root.map { ["COACH_ROOT": $0.path] } ?? [:]
+        return try await TestBed.shared().anotherGateway(files.merging(["COACH_METRICS_LISTEN": "127.0.0.1:0"]) { $1 })
     }
+
+    private static let usual = Task { try await gateway() }
+    private static let limited = Task { try await gateway(oneMessageADay()) }
 
     private static func oneMessageADay() throws -> Folder {
         let root = try Folder.copyOfRoot()
@@ -28,21 +30,24 @@ struct EncoderTests {
 
     @Test("reads what the first pass leaves open before the turn begins, with the card in the stream and the stage in the audit")
     func reads() async throws {
-        let gateway = try await Self.gateway()
-        let user = gateway.testUser()
+        let gateway = try await Self.usual.value
+        let (user, metricsPort) = (gateway.testUser(), try await gateway.metricsPort())
+        func raised() async throws -> Double {
+            try await MetricsPage(port: metricsPort).sum("coach_encoder_messages_total", #"effect="raised""#)
+        }
+        let before = try await raised()
         let answer = try await user.chat(Self.message, ["country": "US"])
         #expect(answer.eventTypes.prefix(2) == ["start", "safety"])
         #expect(answer.first("safety")?.fields.texts("categories").first == "suicide")
         let event = try await TestBed.shared().database.row(
             "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
         #expect(event["stage"] == "model" && event.texts("patterns").contains("model.suicide"))
-        let metrics = try await Browser(port: try await gateway.metricsPort()).send("GET", "/metrics").text
-        #expect(metrics.contains("coach_encoder_messages_total{effect=\"raised\"} 1"), "\(metrics)")
+        #expect(try await raised() == before + 1)
     }
 
     @Test("raises a message that seemed ordinary while its turn begins: its risk is saved, and no daily limit refuses it")
     func raises() async throws {
-        let gateway = try await Self.gateway(Self.oneMessageADay())
+        let gateway = try await Self.limited.value
         let user = gateway.testUser()
         let answer = try await user.chat(Self.ordinary, ["country": "US", "client_message_id": "k"])
         #expect(answer.eventTypes.prefix(2) == ["start", "safety"] && answer.eventTypes.last == "done")
@@ -70,7 +75,7 @@ struct EncoderTests {
 
     @Test("a fragment is read with the message before it, also when it is retried and when the client keeps the conversation")
     func fragment() async throws {
-        let (gateway, database) = (try await Self.gateway(), try await TestBed.shared().database)
+        let (gateway, database) = (try await Self.usual.value, try await TestBed.shared().database)
         func tiers(_ user: TestUser) async throws -> [Int] {
             let turns = try await database.rows("select * from turns where user_id = '\(user.id)' order by created_at")
             return turns.compactMap { $0.number("risk_tier") }
@@ -116,7 +121,7 @@ struct EncoderTests {
 
     @Test("a fragment that no limit refuses, because it may mean danger, has its card whatever was said before")
     func fragmentAtLimit() async throws {
-        let gateway = try await Self.gateway(Self.oneMessageADay())
+        let gateway = try await Self.limited.value
         let user = gateway.testUser()
         let first = try await user.chat("I need new hiking boots for Saturday, my old ones leak.", ["country": "US"])
         let id = try #require(first.first("start")?["conversation_id"])
@@ -129,7 +134,7 @@ struct EncoderTests {
 
     @Test("many messages at once are answered all, read or not")
     func many() async throws {
-        let gateway = try await Self.gateway()
+        let gateway = try await Self.usual.value
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 0..<40 { group.addTask { try await gateway.testUser().chat("\(Self.message) \(number)", ["country": "US"]) } }
             return try await group.reduce(into: []) { $0.append($1) }
