@@ -138,10 +138,11 @@ struct RouteMatrixTests {
         return path.contains("{") ? nil : path
     }
 
+    /// Of each role its own routes: who calls the others makes no difference to what is read of the request.
     @Test("answers an invalid request with a documented error, never with 5xx", arguments: [nil, "creator", "operator"])
     func nonsense(role: String?) async throws {
         let testBed = try await TestBed.shared()
-        let routes = try await routes(testBed.gateway.port).filter { !$0.isOpen && ($0.role == nil || $0.role == role) }
+        let routes = try await routes(testBed.gateway.port).filter { !$0.isOpen && $0.role == role }
         var refused = 0
         for route in routes {
             // A new user for each route, so that none reaches the request limit.
@@ -168,7 +169,8 @@ struct RouteMatrixTests {
                 #expect(answer.status < 400 || answer.errorCode != nil, "\(route.method) \(path): \(answer.text)")
             }
         }
-        #expect(refused > 15, "\(refused)")
+        // Creators have few lists.
+        #expect(refused > (role == "creator" ? 5 : 15), "\(refused)")
     }
 
     @Test("answers its owner with 404 for a deleted persona or conversation")
