@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-// Serialized: each test has its own database, and a server has a limited number of connections.
+// Serialized: each test begins without instances and without turns that run, in a database that they share.
 @Suite("Instance leases and epochs", .serialized)
 struct LeaseTests {
     /// A case of `gateway.has_expired`: how long the owner and the asking instance have not renewed, and when an instance last resumed; in
@@ -19,7 +19,14 @@ struct LeaseTests {
         var testDescription: String { why }
     }
 
-    private static let ground = Task { try await StoreFixture() }
+    private static let shared = Task { try await StoreFixture() }
+
+    private func emptyStore() async throws -> StoreFixture {
+        let store = try await Self.shared.value
+        try await store.admin.execute("delete from gateway.running_turns")
+        try await store.admin.execute("delete from gateway.instances")
+        return store
+    }
 
     private static let cases = [
         Case(hasExpired: false, why: "it has just renewed", owner: 0),
@@ -39,7 +46,7 @@ struct LeaseTests {
 
     @Test("an epoch has expired when its lease has, unless no instance could renew, or when a later one registered", arguments: cases)
     private func predicate(_ it: Case) async throws {
-        let store = try await Self.ground.value
+        let store = try await emptyStore()
         let (owner, observer) = (UUID(), UUID())
         // In a transaction that is rolled back: each case begins with an empty table, and now() is constant. The clock is at 100 s.
         let hasExpired: Bool = try await store.admin.withConnection { lease in
@@ -66,7 +73,7 @@ struct LeaseTests {
 
     @Test("each start of an instance registers a later epoch, also when its row was lost")
     func epochs() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let id = UUID()
         var epochs: [Int64] = []
         for _ in 0..<3 { epochs.append(try await TestInstance(store, of: id).owner.epoch) }
@@ -77,7 +84,7 @@ struct LeaseTests {
 
     @Test("a repeated or late registration has no effect; after the clock was set back a later epoch is registered")
     func late() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let id = UUID()
         let now = Date()
         let setBack = GatewayInstance(id: id, client: store.gateway, began: now - 5)
@@ -117,7 +124,7 @@ struct LeaseTests {
     @Test(
         "the first who renews after nobody did has come back, and the clock has stood still; the second has not, nor has one who was slow")
     func returning() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (first, second) = (try await TestInstance(store), try await TestInstance(store))
         // One slow instance.
         try await store.passed(5, without: [second])
@@ -136,7 +143,7 @@ struct LeaseTests {
 
     @Test("an earlier epoch can no longer checkpoint, and does not affect the later one")
     func earlierEpoch() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let earlier = try await TestInstance(store)
         let later = try await TestInstance(store, of: earlier.instance)
         await #expect(throws: LeaseLost.self) { try await earlier.turns.renewLease() }
@@ -149,7 +156,7 @@ struct LeaseTests {
 
     @Test("another instance finds the orphans of a killed instance when its lease has expired")
     func killed() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (killed, survivor) = (try await TestInstance(store), try await TestInstance(store))
         let identity = try await killed.begin(.someone())
         try await store.passed(3, without: [killed])
@@ -160,7 +167,7 @@ struct LeaseTests {
 
     @Test("a restarted instance finds the orphans of its own earlier epoch at once")
     func restarted() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let earlier = try await TestInstance(store)
         let identity = try await earlier.begin(.someone())
         try await store.wasAway(60)
@@ -172,7 +179,7 @@ struct LeaseTests {
 
     @Test("after a minute without the database no instance has expired, except one that stays silent after the grace")
     func outage() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let peers = [try await TestInstance(store), try await TestInstance(store), try await TestInstance(store)]
         for peer in peers { for _ in 0..<10 { _ = try await peer.begin(.someone()) } }
         try await store.wasAway(60)
@@ -194,7 +201,7 @@ struct LeaseTests {
 
     @Test("repeated outages of the database do not delay the detection for ever: the available times add up")
     func flapping() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (killed, survivor) = (try await TestInstance(store), try await TestInstance(store))
         let identity = try await killed.begin(.someone())
         for _ in 0..<3 {
@@ -212,7 +219,7 @@ struct LeaseTests {
 
     @Test("a new instance finds orphans at once if another has renewed all along, otherwise after the grace")
     func newcomer() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (crashed, running) = (try await TestInstance(store), try await TestInstance(store))
         _ = try await crashed.begin(.someone())
         try await store.passed(7.1, without: [crashed])
@@ -229,7 +236,7 @@ struct LeaseTests {
         "two instances that are killed together are noticed by the first that comes back: its own turns at once, the other's after the grace"
     )
     func both() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (one, other) = (try await TestInstance(store), try await TestInstance(store))
         let (own, others) = (try await one.begin(.someone()), try await other.begin(.someone()))
         try await store.wasAway(5)
@@ -241,7 +248,7 @@ struct LeaseTests {
 
     @Test("a database clock set back by an hour hides no expired instance, and no running one has expired")
     func clockSetBack() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (killed, survivor, other) = (try await TestInstance(store), try await TestInstance(store), try await TestInstance(store))
         let lost = try await killed.begin(.someone())
         _ = try await other.begin(.someone())
@@ -264,7 +271,7 @@ struct LeaseTests {
 
     @Test("a database clock set ahead by an hour counts as an outage, and no instance has expired")
     func clockSetAhead() async throws {
-        let store = try await StoreFixture()
+        let store = try await emptyStore()
         let (one, other) = (try await TestInstance(store), try await TestInstance(store))
         _ = try await other.begin(.someone())
         try await store.wasAway(3_600)

@@ -6,9 +6,12 @@ import Testing
 
 @Suite("SyncRepository")
 struct SyncTests {
+    /// For tests without personas: those of other tests would be among the changes.
+    private static let shared = Task { try await StoreFixture() }
+
     @Test("returns profile, conversations and messages in pages, then only changes and tombstones")
     func pages() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let (caller, other) = (Caller.someone(), Caller.someone())
         let first = try await store.turns().talk(caller, "One").conversationID
         let second = try await store.turns().talk(caller, "Two").conversationID
@@ -34,7 +37,7 @@ struct SyncTests {
 
     @Test("a first list of several pages ends after a row was removed, and begins anew when one is removed meanwhile")
     func removedRows() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let caller = Caller.someone()
         let conversations = [
             try await store.turns().talk(caller, "One").conversationID, try await store.turns().talk(caller, "Two").conversationID,
@@ -127,7 +130,7 @@ struct SyncTests {
 
     @Test("many changes with one number, and pages without a visible change, neither repeat nor end the synchronisation")
     func bulk() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let caller = Caller.someone()
         let (first, second) = (
             try await store.turns().talk(caller, "One").conversationID, try await store.turns().talk(caller, "Two").conversationID
@@ -152,7 +155,7 @@ struct SyncTests {
 
     @Test("no question is lost that moves behind a page because its turn ends later, from the beginning and from a token between")
     func laterEnds() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let (caller, turns) = (Caller.someone(), store.turns(TierBook.free(concurrentTurns: 8)))
         var running: [TurnIdentity] = []
         for number in 1...8 {
@@ -173,7 +176,7 @@ struct SyncTests {
 
     @Test("a message comes again when the domain of its turn is decided, also when the turn ends without an answer")
     func decidedDomain() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let caller = Caller.someone()
         for status in [TurnStatus.complete, .stopped, .failed] {
             let begun = try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).begun.identity
@@ -191,7 +194,7 @@ struct SyncTests {
 
     @Test("an expired token returns everything again, and a malformed one is rejected")
     func reset() async throws {
-        let store = try await StoreFixture()
+        let store = try await Self.shared.value
         let caller = Caller.someone()
         try await store.turns().talk(caller, "One")
         var copy = OfflineCopy(store, caller)
