@@ -136,8 +136,7 @@ struct JudgeTests {
         try await judge.always(Self.danger)
         let user = gateway.testUser()
         async let answer = user.chat(Self.grey, ["country": "US"])
-        try await Self.dangerIsSaved(of: user)
-        #expect(try await user.stop(try #require(try await TestBed.shared().database.turn(of: user.id)["id"])).status == 200)
+        #expect(try await user.stop(try await Self.turnWithSavedDanger(of: user)).status == 200)
         #expect(try await answer.first("safety") != nil)
     }
 
@@ -152,24 +151,28 @@ struct JudgeTests {
         try await coach.always(["hang": true])
         try await judge.always(Self.danger)
         async let answer = user.retry(turn)
-        try await Self.dangerIsSaved(of: user)
-        #expect(try await user.stop(turn).status == 200)
+        // A retry is another turn.
+        #expect(try await user.stop(try await Self.turnWithSavedDanger(of: user)).status == 200)
         #expect(try await answer.first("safety") != nil)
     }
 
     private static let danger = ["text": #"{"tier": 3, "category": "suicide", "subject": "self"}"#]
 
-    /// Returns when a running turn of the user has the danger, and their state too.
-    private static func dangerIsSaved(of user: TestUser) async throws {
+    /// The running turn of the user, when it has the danger, and their state too.
+    private static func turnWithSavedDanger(of user: TestUser) async throws -> String {
         let database = try await TestBed.shared().database
+        var turn: String?
         try await eventually("the danger of the running turn") {
-            let saved = try await database.rows(
+            turn = try await database.rows(
                 """
-                select t.risk_tier from turns t join gateway.running_turns r on r.turn_id = t.id
-                join safety_states s on s.user_id = t.user_id and s.level = 3 where t.user_id = '\(user.id)' and r.risk ->> 'tier' = '3'
-                """)
-            return saved.first?.number("risk_tier") == 3
+                select t.id from turns t join gateway.running_turns r on r.turn_id = t.id
+                join safety_states s on s.user_id = t.user_id and s.level = 3
+                where t.user_id = '\(user.id)' and r.risk ->> 'tier' = '3' and t.risk_tier = 3
+                """
+            ).first?["id"]
+            return turn != nil
         }
+        return try #require(turn)
     }
 
     @Test("is recorded in the ledger before its request leaves, and as a failed call when it is refused")

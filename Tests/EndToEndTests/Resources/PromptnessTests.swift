@@ -23,14 +23,18 @@ struct PromptnessTests {
             "alert-rules": "alert-rules/default", "limits": "limits/default", "prices": "prices/default",
             "domain-configs/fitness": "domain/fitness",
         ]
-        for (path, name) in documents.sorted(by: { $0.key < $1.key }) {
-            let path = "/api/v1/operator/\(path)"
-            let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
-            let body = try #require((json?["data"] as? [String: Any])?["body"])
-            for version in 2...3 {
+        for version in 2...3 {
+            // All at once: each is waited for on both.
+            var edits: [(name: String, created: Date)] = []
+            for (path, name) in documents.sorted(by: { $0.key < $1.key }) {
+                let path = "/api/v1/operator/\(path)"
+                let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
+                let body = try #require((json?["data"] as? [String: Any])?["body"])
                 let saved = try await editor.send("PUT", path, ["body": body, "reason": "a test"], headers: ["If-Match": "*"])
                 #expect(saved.status == 200 && saved.data.number("version") == version, "\(saved.text)")
-                let created = try time(saved.data["created_at"])
+                edits.append((name, try time(saved.data["created_at"])))
+            }
+            for (name, created) in edits {
                 for gateway in gateways {
                     func applied() -> JSONObject? {
                         gateway.log.first {
