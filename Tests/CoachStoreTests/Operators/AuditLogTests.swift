@@ -77,18 +77,32 @@ struct AuditLogTests {
             ),
         ])
     func tampering(script: String, brokenAt: Int64) async throws {
-        let store = try await StoreFixture()
-        try await Self.edits(6, in: store)
-        let log = AuditLog.postgres(client: store.gateway)
-        #expect(try await log.verify().brokenAt == nil)
+        let store = try await Self.sixEntries.value
         await #expect(throws: PostgresError.self) {
             try await store.admin.withConnection { lease in try await lease.execute(script: script) }
         }
         await #expect(throws: PostgresError.self) { try await store.admin.execute("truncate gateway.audit_log") }
-        try await store.admin.withTransaction { lease in
+        // Rolled back, so that each change is the only one.
+        let found: [Int64?] = try await store.admin.withConnection { lease in
+            func verified() async throws -> Int64? {
+                try await lease.query("select broken_at from gateway.verify_audit_log()") { rows in
+                    try rows.only { row in try row.value(0, as: Int64?.self) }
+                }
+            }
+            try await lease.execute("begin")
             try await lease.execute("set local session_replication_role = replica")
+            let before = try await verified()
             try await lease.execute(script: script)
+            let after = try await verified()
+            try await lease.execute("rollback")
+            return [before, after]
         }
-        #expect(try await log.verify().brokenAt == brokenAt)
+        #expect(found == [nil, brokenAt])
+    }
+
+    private static let sixEntries = Task {
+        let store = try await StoreFixture()
+        try await edits(6, in: store)
+        return store
     }
 }
