@@ -12,7 +12,9 @@ export class Failure extends Error {
 /** This gateway does not have the route. */
 export class NotAvailable extends Error {}
 
-/** The whole envelope of an answer. Signed out, it opens the form to sign in. */
+const signedOut = "Your session has ended. Sign in in another tab, then try again: what you wrote is still here.";
+
+/** The whole envelope of an answer. */
 export async function call(method, path, { query, body, headers } = {}) {
   const response = await request(address(path, query), {
     method,
@@ -21,7 +23,7 @@ export async function call(method, path, { query, body, headers } = {}) {
   });
   const json = await response.json().catch(() => null);
   if (response.ok) return { ...json, etag: response.headers.get("etag") };
-  throw new Failure(response.status, json?.error);
+  throw new Failure(response.status, response.status === 401 ? { message: signedOut } : json?.error);
 }
 
 /** Rows of a figure. Throws `NotAvailable` when there is no such route. */
@@ -63,6 +65,7 @@ function address(path, query) {
   return root + path + (parameters.length ? `?${new URLSearchParams(parameters)}` : "");
 }
 
+/** Signed out, a view that was to be read becomes the form to sign in, which leads back to it; what was to be saved stays. */
 async function request(url, options) {
   let response;
   try {
@@ -70,6 +73,6 @@ async function request(url, options) {
   } catch {
     throw new Failure(0, { message: "The gateway cannot be reached." });
   }
-  if (response.status === 401) location.assign("/operator");
+  if (response.status === 401 && (options.method ?? "GET") === "GET") location.reload();
   return response;
 }

@@ -12,6 +12,8 @@ const main = document.getElementById("view");
 const side = document.getElementById("side");
 const menu = document.getElementById("menu");
 let shown = 0;
+/** The address of the view that is shown. */
+let address;
 let timer;
 let refreshed = 0;
 let state;
@@ -32,10 +34,11 @@ function drawNavigation(view, parameters) {
     }, other.title)))))));
 }
 
-/** Shows the view of the address. `isRefresh`: the same view with newer figures; nothing moves. */
+/** Shows the view of the address. `isRefresh`: the same view with newer figures; nothing moves, and figures stay when there are no newer ones. */
 async function show({ isRefresh = false, focus = false } = {}) {
   const number = ++shown;
   clearTimeout(timer);
+  address = location.href;
   const { view, parameters } = current();
   if (!view) return draw(h("h1", {}, "There is no such view"), h("p", {}, h("a", { href: "/operator" }, "Overview")));
   const period = view.period ? readPeriod(parameters) : null;
@@ -47,15 +50,18 @@ async function show({ isRefresh = false, focus = false } = {}) {
     scrollTo(0, 0);
     if (focus) main.focus({ preventScroll: true });
   }
-  let content;
+  let content, problem;
   try {
     content = await view.render(period, parameters, refresh);
   } catch (error) {
     if (!(error instanceof Failure)) console.error(error);
-    content = [h("p", { class: "problem", role: "alert" }, error instanceof Failure ? error.message : "This view could not be drawn.")];
+    problem = error instanceof Failure ? error.message : "This view could not be drawn.";
   }
   if (number !== shown) return;
+  refreshed = Date.now();
+  if (isLive(view, period)) timer = setTimeout(poll, refreshEvery);
   const box = document.getElementById("content");
+  if (problem) return showProblem(box, problem, isRefresh);
   // What is selected or being read further down stays where it is.
   const position = { top: scrollY, focused: box.contains(document.activeElement) ? indexOf(box, document.activeElement) : -1 };
   removeCharts(box);
@@ -65,8 +71,18 @@ async function show({ isRefresh = false, focus = false } = {}) {
     scrollTo(0, position.top);
     if (position.focused >= 0) focusable(box)[position.focused]?.focus({ preventScroll: true });
   }
-  refreshed = Date.now();
-  if (isLive(view, period)) timer = setTimeout(poll, refreshEvery);
+}
+
+/** Tells why there is no view, or, above what a refresh leaves there, why it is not newer. */
+function showProblem(box, text, isRefresh) {
+  box.removeAttribute("aria-busy");
+  const earlier = box.querySelector(":scope > .problem");
+  // Said once: it may come again with every refresh.
+  if (isRefresh && earlier?.textContent === text) return;
+  earlier?.remove();
+  const problem = h("p", { class: "problem", role: "alert" }, text);
+  if (isRefresh) box.prepend(problem);
+  else box.replaceChildren(problem);
 }
 
 const focusable = (box) => [...box.querySelectorAll("a, button, input, select, textarea, [tabindex]")];
@@ -116,8 +132,19 @@ function head(view, period, parameters) {
 }
 
 function go(address) {
+  if (!mayLeave()) return;
   history.pushState(null, "", address);
   show({ focus: true });
+}
+
+const unsaved = () => [...document.querySelectorAll("form[data-unsaved]")];
+
+/** Whether what was written into a form and not saved may be given up. */
+function mayLeave() {
+  const forms = unsaved();
+  if (forms.length > 0 && !confirm("Leave without saving what you changed?")) return false;
+  for (const form of forms) delete form.dataset.unsaved;
+  return true;
 }
 
 function toggleMenu(isOpen) {
@@ -133,11 +160,19 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.href);
 });
-addEventListener("popstate", () => show({ focus: true }));
+addEventListener("popstate", () => {
+  if (mayLeave()) return show({ focus: true });
+  history.pushState(null, "", address);
+});
+addEventListener("beforeunload", (event) => {
+  if (unsaved().length > 0) event.preventDefault();
+});
 menu.addEventListener("click", () => toggleMenu(!side.classList.contains("open")));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show({ isRefresh: true }));
+// Only charts have colours that style sheets do not change.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => main.querySelector("canvas") && refresh());
 
 document.getElementById("sign-out").addEventListener("click", async () => {
+  if (!mayLeave()) return;
   await fetch("/operator/session", { method: "DELETE" });
   location.assign("/operator");
 });

@@ -13,7 +13,12 @@ export async function configuration(period, parameters, refresh) {
   const chosen = parameters.get("document") ?? "domain-configs/life_coaching";
   const [domains, document] = await Promise.all([figure("domain-configs"), figure(chosen)]);
   const paths = [...(domains?.data ?? []).map(({ id }) => [`domain-configs/${id}`, `Domain: ${words(id)}`]), ...single];
-  const picker = h("select", { onchange: (event) => open(event.target.value) },
+  const choose = ({ target }) => {
+    open(target.value);
+    // Of the document that is still shown, when its changes are not to be lost.
+    target.value = chosen;
+  };
+  const picker = h("select", { onchange: choose },
     paths.map(([path, name]) => h("option", { value: path, selected: path === chosen }, name)));
   const choice = h("div", { class: "card" }, h("div", { class: "fields" }, field("Document", picker)));
   if (!document) return [choice, card(words(chosen), null, notAvailable())];
@@ -26,6 +31,9 @@ function open(path) {
   link.click();
   link.remove();
 }
+
+/** The page asks before it leaves a form that has been marked. */
+const markUnsaved = ({ currentTarget: form }) => form.setAttribute("data-unsaved", "");
 
 const isText = (value) => typeof value === "string";
 /** Fields in the order of the shipped files: a stored version has lost it. */
@@ -82,7 +90,7 @@ function editor(path, { data, etag }, refresh) {
   const by = data.version === 1 ? "the shipped file" : `version ${data.version}`;
   const title = h("header", {}, h("h2", {}, words(path.split("/").at(-1))), h("span", { class: "muted" }, by));
   return h("section", { class: "card editor" }, title,
-    h("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); send(false); } },
+    h("form", { class: "stack", oninput: markUnsaved, onsubmit: (event) => { event.preventDefault(); send(false); } },
       texts.map((key) => field(words(key), inputs.get(key))),
       field(texts.length ? "Everything else, as JSON" : "The document, as JSON", json), field("Reason", reason),
       h("div", { class: "actions" }, h("button", { type: "button", name: "check", onclick: () => send(true) }, "Check and compare"),

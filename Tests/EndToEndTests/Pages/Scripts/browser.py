@@ -51,10 +51,10 @@ class Browser:
 
     def change_look(self, width, scheme):
         """Shows the page that is open in another way, and waits until it has followed. Takes a fraction of opening it."""
-        # A view of the dashboard is read again in another colour scheme, for its charts: what it showed is replaced.
+        # A view of the dashboard with charts is read again in another colour scheme: what it showed is replaced.
         self.script(
             """const scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-            const shown = document.querySelectorAll("#view #content > *");
+            const shown = document.querySelectorAll("#view #content:has(canvas) > *");
             if (scheme !== arguments[0]) for (const element of shown) element.dataset.replaced = "";""", scheme)
         self.look(width, scheme)
         self.wait("the view in another look", lambda: self.script("return !document.querySelector('[data-replaced]')"))
@@ -109,6 +109,13 @@ class Browser:
             return dialog.dismiss()
         dialog.send_keys(answer)
         dialog.accept()
+
+    def click_link_and_answer(self, text, accept):
+        """Clicks a link that asks whether to go, and answers."""
+        # A dialog that opens while a script of the driver runs ends the script.
+        self.script("setTimeout(() => [...document.querySelectorAll('a')].find((link) => link.innerText === arguments[0]).click())", text)
+        dialog = self.wait("a dialog", lambda: expected_conditions.alert_is_present()(self.driver))
+        dialog.accept() if accept else dialog.dismiss()
 
     def value(self, selector):
         return self.script("return document.querySelector(arguments[0])?.value ?? ''", selector)

@@ -11,7 +11,7 @@ import urllib.request
 from decimal import Decimal
 
 from browser import LAPTOP, LOOKS, PHONE, Browser
-from operators import figure, follow, sign_in
+from operators import cells, figure, follow, sign_in
 
 origin, token, cost, turns, cost_of_week, turns_of_week, user, marker = sys.argv[1:]
 
@@ -24,6 +24,37 @@ def has_costs(browser, cost, turns):
 def show_costs(browser):
     browser.open("/operator/costs")
     return has_costs(browser, cost, turns)
+
+
+def require_edits_kept(browser, field):
+    """What was typed into a field stays in another colour scheme, until somebody agrees to leave it, and when the session has ended."""
+    browser.all(field)[0].send_keys(" edited")
+    kept = browser.value(field)
+    for scheme in ("dark", "light"):
+        browser.change_look(LAPTOP, scheme)
+    browser.click_link_and_answer("Costs", accept=False)
+    assert browser.value(field) == kept and "configuration" in browser.driver.current_url
+    browser.fill("input[name=reason]", "the session has ended")
+    session = "return fetch('/operator/session', { method: arguments[0], headers: arguments[1] }).then(({ status }) => status)"
+    assert browser.script(session, "DELETE", {}) == 204
+    browser.click("Save a new version")
+    browser.wait("what is wrong", lambda: "Your session has ended" in browser.text(".editor .problem"))
+    assert browser.value(field) == kept
+    assert browser.script(session, "POST", {"authorization": f"Bearer {token}"}) == 201
+    browser.fill(field, kept.removesuffix(" edited"))
+
+
+def require_figures_kept(browser):
+    """A refresh that fails leaves the figures, and says so above them; the next one that does not takes that back."""
+    browser.open("/operator/costs")
+    problem = "#content > .problem"
+    browser.script("window.kept = fetch; window.fetch = () => Promise.reject(new TypeError('no network'));")
+    browser.look(LAPTOP, "dark")
+    browser.wait("what is wrong", lambda: "cannot be reached" in browser.text(problem))
+    assert figure(browser, "Turns") == turns
+    browser.script("window.fetch = window.kept")
+    browser.look(LAPTOP, "light")
+    browser.wait("newer figures", lambda: not browser.all(problem) and figure(browser, "Turns") == turns)
 
 
 def require_figures(browser):
@@ -63,6 +94,17 @@ with Browser(origin) as browser:
     # Rows of days on which nothing happened.
     browser.open("/operator/usage?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main") and not browser.all("main td") and not browser.all("canvas")
+
+    require_figures_kept(browser)
+    # Turns without a persona have a name, and so has the list of their calls.
+    browser.open("/operator/costs?by=persona&days=30")
+    assert cells(browser, "By persona", ["Persona"]) == [["No persona"]]
+    assert follow(browser, "By persona", "No persona")
+    browser.wait("its calls", lambda: browser.text(".remark").endswith(" · No persona"))
+    browser.open("/operator/none")
+    assert browser.all("#navigation a"), "no way to the other views"
+    browser.open("/operator?days=30")
+    assert "Active in 30 days" in browser.text(".tiles"), browser.text(".tiles")
 
     # Weeks of a long period have their places in a chart, also those in which nothing happened.
     last = datetime.datetime.now(datetime.timezone.utc).date()
@@ -112,6 +154,7 @@ with Browser(origin) as browser:
         browser.fill("input[name=reason]", reason)
         browser.click("Save a new version")
         assert browser.script("return document.activeElement.matches('input[name=reason]:invalid')"), reason
+    require_edits_kept(browser, tone)
     browser.fill("input[name=reason]", "tried in a browser")
     browser.click("Save a new version")
     browser.wait("the next version", lambda: browser.text(".editor header") not in ("", before))
