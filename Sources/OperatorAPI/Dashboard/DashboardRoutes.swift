@@ -1,3 +1,4 @@
+import Foundation
 import GatewayAPI
 import HTTPEdge
 import HTTPTypes
@@ -78,10 +79,19 @@ public struct DashboardRoutes: Feature {
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
             return Response(
-                status: .seeOther, headers: [.setCookie: session.setCookie, .location: "/operator", .cacheControl: "no-store"])
+                status: .seeOther,
+                headers: [.setCookie: session.setCookie, .location: Self.view(under: request.headers[.referer]), .cacheControl: "no-store"])
         } catch {
             return signInPage(error)
         }
+    }
+
+    /// Where the form stood, by the `Referer` of its request: the address of a view, which opens after the sign-in; for others the overview.
+    private static func view(under referer: String?) -> String {
+        guard let page = referer.flatMap({ URLComponents(string: $0) }) else { return "/operator" }
+        let path = page.percentEncodedPath
+        guard path.hasPrefix("/operator/"), path != "/operator/session" else { return "/operator" }
+        return path + (page.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 
     private func signInPage(_ error: GatewayError? = nil) -> Response {

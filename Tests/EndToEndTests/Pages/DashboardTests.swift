@@ -57,6 +57,13 @@ struct DashboardTests {
         let form = ["Content-Type": "application/x-www-form-urlencoded"]
         let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: form)
         #expect(signedIn.status == 303 && signedIn.headers["location"] == "/operator" && signedIn.headers["x-ratelimit-remaining"] != nil)
+        // The form stands under the address of the view that was asked for, which opens after the sign-in.
+        let costs = "/operator/costs?days=7&by=user"
+        for (page, view) in [(costs, costs), (path, "/operator"), ("/docs", "/operator")] {
+            let headers = form.merging(["Referer": "http://127.0.0.1:\(testBed.gateway.port)\(page)"]) { $1 }
+            let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: headers)
+            #expect(signedIn.status == 303 && signedIn.headers["location"] == view)
+        }
         let user = try await here.send("POST", path, body: Array("token=\(Token(user: id).text)".utf8), headers: form)
         #expect(user.status == 403 && user.headers["x-ratelimit-remaining"] != nil && user.text.contains("Access token"))
         let header = try #require(signedIn.headers["set-cookie"])

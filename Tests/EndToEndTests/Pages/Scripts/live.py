@@ -30,8 +30,8 @@ with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
     browser.open("/operator/costs")
     sign_in(browser, token)
-    browser.wait("the overview", lambda: browser.driver.current_url.endswith("/operator") and browser.all("#navigation a"))
-    browser.open("/operator/costs")
+    browser.wait("the costs", lambda: browser.driver.current_url.endswith("/operator/costs") and browser.all("#navigation a"))
+    browser.settle()
     assert "Nothing in this period." in browser.text("main")
     browser.script("window.isSameDocument = true")
     costs = []
