@@ -39,15 +39,17 @@ export function csvButton(route, query, name) {
 
 /** Columns by the names under which routes group by them. */
 const groupColumns = { persona: "persona_id", user: "user_id" };
+/** The columns that rows of a query are grouped by. */
+const groupsOf = ({ group_by: names = "" }) => names.split(",").filter(Boolean).map((name) => groupColumns[name] ?? name);
 /** Parameters of the list of calls by the columns that they do not share a name with. */
 const callParameters = { code: "error_code" };
 export const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
 /** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket, as far as the
  * period has it. `text`: of the link. */
-export function traceLink(trace, { group_by: names = "", grain = "day" }, text = "Calls") {
+export function traceLink(trace, { group_by: names, grain = "day" }, text = "Calls") {
   if (!trace) return undefined;
-  const groups = names.split(",").filter((name) => name && name !== "day").map((name) => groupColumns[name] ?? name);
+  const groups = groupsOf({ group_by: names }).filter((key) => key !== "day");
   return (row) => {
     const search = new URL(trace, location.origin).searchParams;
     for (const key of groups) if (key in row) search.set(callParameters[key] ?? key, row[key] ?? "");
@@ -100,7 +102,9 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
   const action = spec.action?.(rows, answer.meta?.trace, query) ?? traceLink(answer.meta?.trace, query);
   return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
     wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, chartQuery ?? query),
-    table(rows, { caption, hide, only, first, titles, totals: whole ?? spec.totals, action, actionLabel: "Rows" }));
+    table(rows, {
+      caption, hide, only, first, titles, grouped: groupsOf(query), totals: whole ?? spec.totals, action, actionLabel: "Rows",
+    }));
 }
 
 /** A copy of rows; none when every figure in them is 0, as on days before the first turn. */

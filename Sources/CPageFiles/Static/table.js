@@ -18,7 +18,7 @@ const tones = {
 
 /** Columns of which a missing value is a group of its own. */
 const groups = {
-  domain: "General", model: "No model", provider: "No provider", tier: "None", persona_id: "No persona", user_id: "Removed users",
+  domain: "General", model: "No model", provider: "No provider", tier: "None", persona_id: "No persona", user_id: "No user",
 };
 /** Columns that are there only if they tell something. */
 const exceptions = ["unpriced_turns", "unpriced", "mrr_unpriced"];
@@ -40,6 +40,7 @@ function kind(key, rows) {
   if (key.endsWith("_ms")) return "milliseconds";
   if (key === "share" || key.endsWith("_share") || key === "confidence") return "share";
   if (key === "day" || key === "cohort") return "day";
+  if (key === "days") return "days";
   if (key.endsWith("_at")) return "time";
   if (["state", "status", "breaker", "severity"].includes(key)) return "state";
   if (key.endsWith("_id") || key === "id" || key === "author") return "id";
@@ -52,19 +53,19 @@ function kind(key, rows) {
   return typeof first === "number" || /^<\d+$/.test(first ?? "") ? "number" : "text";
 }
 
-/** The columns of rows, in the order of the gateway: those that any row has a value for. */
-export function columns(rows, { hide = [], only, first = [], titles = {} } = {}) {
+/** The columns of rows, in the order of the gateway: those that any row has a value for, and those that the rows are `grouped` by. */
+export function columns(rows, { hide = [], only, first = [], titles = {}, grouped = [] } = {}) {
   const all = [...new Set([...first, ...rows.flatMap(Object.keys)])];
   const keys = only ?? all.filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
   const isUsed = (raw, key) => raw !== null && raw !== undefined && raw !== false && !(raw === 0 && exceptions.includes(key));
-  const used = keys.filter((key) => rows.some((row) => isUsed(row[key], key)));
+  const used = keys.filter((key) => grouped.includes(key) || rows.some((row) => isUsed(row[key], key)));
   return used.map((key) => {
     const column = { key, label: titles[key] ?? label(key), kind: kind(key, rows) };
     // Prices of subscriptions have cents; costs of calls are far below.
     if (column.kind === "money") column.places = key === "cost_usd" ? format.places(rows.map((row) => row[key] ?? "0")) : 2;
     if (column.kind === "number") column.isFraction = rows.some((row) => typeof row[key] === "number" && !Number.isInteger(row[key]));
     // A row of another list, such as a call, may well be of no persona.
-    column.isGroup = rows.some((row) => "turns" in row || ("calls" in row && !("call" in row))) && column.kind !== "id";
+    column.isGroup = rows.some((row) => "turns" in row || ("calls" in row && !("call" in row)));
     column.isFigure = ["money", "milliseconds", "share", "number", "measured"].includes(column.kind);
     return column;
   });
@@ -81,8 +82,9 @@ function idOf(key, id) {
 
 /** A value of a row as its cell shows it. The exact value of a figure is in the element `data`. */
 export function value(column, raw, row = {}) {
-  if (column.key in groups && column.isGroup) return groupName(column.key, raw);
-  if (raw === null || raw === undefined || raw === "") return h("span", { class: "muted" }, column.isFigure ? "–" : "");
+  const isMissing = raw === null || raw === undefined;
+  if (isMissing && column.key in groups && column.isGroup) return groupName(column.key, raw);
+  if (isMissing || raw === "") return h("span", { class: "muted" }, column.isFigure ? "–" : "");
   const figure = (text) => h("data", { value: String(raw), title: String(raw) }, text);
   switch (column.kind) {
     case "money": return figure(format.money(raw, column.places));
@@ -93,6 +95,7 @@ export function value(column, raw, row = {}) {
     case "name": return format.words(String(raw));
     case "flag": return raw ? "Yes" : "";
     case "day": return h("time", { datetime: raw }, format.day(raw));
+    case "days": return raw.split(" ").map(format.day).join(", ");
     case "time": return h("time", { datetime: raw }, format.time(raw));
     case "state": return stateOf(raw);
     case "id": return idOf(column.key, String(raw));
@@ -117,7 +120,7 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
   const whole = typeof totals === "object" ? totals : null;
   const shown = columns(whole ? [...rows, whole] : rows, choice);
   const cell = (column, row, index) => {
-    const name = column.isFigure ? "figure" : column.kind === "long" ? "long" : null;
+    const name = column.isFigure ? "figure" : column.kind === "long" ? "long own-direction" : null;
     return h(index === 0 && !column.isFigure ? "th" : "td", { class: name, ...(index === 0 && !column.isFigure ? { scope: "row" } : {}) },
       value(column, row[column.key], row));
   };
@@ -128,9 +131,9 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
     if (index === 0 && !column.isFigure) return h("th", { scope: "row" }, "Total");
     const sum = column.isFigure ? total(column, rows) : null;
     return h("td", { class: "figure" }, sum === null ? "" : value(column, whole ? whole[column.key] : sum));
-  }), action && h("td", {})));
+  }), action && h("td", { class: "action" })));
   const element = h("table", {}, h("caption", { class: "hidden" }, caption),
-    h("thead", {}, h("tr", {}, head, action && h("th", { scope: "col" }, h("span", { class: "hidden" }, actionLabel)))),
+    h("thead", {}, h("tr", {}, head, action && h("th", { scope: "col", class: "action" }, h("span", { class: "hidden" }, actionLabel)))),
     h("tbody", {}, body), sums);
   return h("div", { class: rows.length > 16 ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
 }
