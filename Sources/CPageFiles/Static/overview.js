@@ -1,8 +1,10 @@
 import { h, card, empty } from "./dom.js";
 import { figure, figureCard, notAvailable, asOf, traceLink } from "./figures.js";
-import { stateOf, table } from "./table.js";
+import { label, stateOf, table } from "./table.js";
 import * as format from "./format.js";
 import { range } from "./period.js";
+
+const dayLength = 86_400_000;
 
 /** `answer`: the one that the figure is from, whose calls are linked. */
 function tile(name, value, note, answer) {
@@ -12,12 +14,32 @@ function tile(name, value, note, answer) {
   return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", remark));
 }
 
+/** Numbers of days whose people are counted once, and the columns of these figures. */
+const activity = [[30, "monthly_active_users"], [7, "weekly_active_users"], [1, "active_users"]];
+
+/** People of as much of the period as is counted together, up to its last day, with the calls of these days. */
+function peopleTile(usage, period) {
+  const last = usage.data.at(-1);
+  if (!last) return tile(label("active_users"), format.count(0), "none yet", usage);
+  const length = (Date.parse(period.to) - Date.parse(period.from)) / dayLength + 1;
+  const [days, key] = activity.find(([days]) => days <= length);
+  const calls = usage.meta?.trace && new URL(usage.meta.trace, location.origin);
+  const end = Date.parse(last.day) + dayLength;
+  calls?.searchParams.set("from", new Date(end - days * dayLength).toISOString());
+  calls?.searchParams.set("to", new Date(end).toISOString());
+  const note = days === 1 ? format.day(last.day) : `${format.count(last.active_users)} on ${format.day(last.day)}`;
+  return tile(label(key), exact(last[key], format.count(last[key])), note, { meta: { trace: calls } });
+}
+
 /** How a figure changed since the period before; null without one. */
 function change(now, before) {
   if (now === null || before === null || before === undefined || Number(before) === 0) return "no earlier period";
   const ratio = Number(now) / Number(before) - 1;
   return `${ratio >= 0 ? "+" : "−"}${format.share(Math.abs(ratio))} on prior period`;
 }
+
+/** The models of a period, of which those without a price are told. */
+const modelsLink = ({ from, to }) => h("a", { href: `/operator/costs?${new URLSearchParams({ from, to })}` }, "Models");
 
 const exact = (value, text) => h("data", { value: String(value), title: String(value) }, text);
 
@@ -31,20 +53,18 @@ export async function overview(period) {
   const sum = costs?.data[0];
   const cost = sum?.cost_usd ?? null;
   const unpriced = sum?.unpriced_turns ?? 0;
-  const people = usage?.data.at(-1);
   const wait = latency?.data[0];
   // Without an error there is no row. Turns that failed are among the attempts, but not among the turns.
   const failed = errors?.data[0];
   const tiles = h("dl", { class: "tiles" },
     tile("Cost", cost ? exact(cost, format.money(cost)) : unpriced > 0 ? null : "$0.00", change(cost, sum?.previous_cost_usd), costs),
     tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
-    usage && tile("Active people", format.count(people?.active_users ?? 0),
-      people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet", usage),
+    usage && peopleTile(usage, period),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),
     errors && tile("Errors", exact(failed?.errors ?? 0, format.count(failed?.errors ?? 0)),
       failed ? `${format.share(failed.share)} of attempts` : "no attempt failed", errors),
-    unpriced > 0 && tile("Turns without a price", exact(unpriced, format.count(unpriced)), "missing from the cost"));
+    unpriced > 0 && tile(label("unpriced_turns"), exact(unpriced, format.count(unpriced)), ["missing from the cost", modelsLink(period)]));
   const cards = await Promise.all([
     figureCard({
       title: "Cost by model", route: "costs", totals: true, sort: "cost_usd", only: ["model", "turns", "cost_usd"],
