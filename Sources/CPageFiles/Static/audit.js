@@ -1,12 +1,14 @@
 import { h, card, empty } from "./dom.js";
 import { figure, notAvailable, csvButton, grainLengths } from "./figures.js";
-import { table } from "./table.js";
+import { groupName, label, table } from "./table.js";
+import * as format from "./format.js";
 
-/** A card of a long list: a page, and a link to the older rows. */
-async function pages(title, route, query, parameters, choice) {
+/** A card of a long list: a page, and a link to the older rows. `note`: which rows these are. */
+async function pages(title, route, query, parameters, { note, ...choice }) {
   const answer = await figure(route, { ...query, limit: 50, cursor: parameters.get("cursor") });
   if (!answer) return [card(title, null, notAvailable())];
-  if (answer.data.length === 0) return [card(title, null, empty("Nothing here yet."))];
+  const remark = note && h("p", { class: "remark" }, note);
+  if (answer.data.length === 0) return [card(title, null, remark, empty("Nothing here yet."))];
   const link = (text, cursor) => {
     const search = new URLSearchParams(parameters);
     if (cursor) search.set("cursor", cursor);
@@ -15,7 +17,7 @@ async function pages(title, route, query, parameters, choice) {
   };
   const { has_next: hasNext, next_cursor: cursor } = answer.pagination ?? {};
   return [
-    card(title, csvButton(route, { ...query, limit: 100 }, title.toLowerCase()), table(answer.data, { caption: title, ...choice })),
+    card(title, csvButton(route, { ...query, limit: 100 }, title.toLowerCase()), remark, table(answer.data, { caption: title, ...choice })),
     h("p", { class: "actions" }, parameters.has("cursor") && link("Newest"), hasNext && link("Older", cursor)),
   ];
 }
@@ -29,9 +31,27 @@ const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "us
 const retentionKeys = ["from", "to", "cohort", "week"];
 const chosen = (keys, parameters) => Object.fromEntries(keys.map((key) => [key, parameters.get(key)]));
 
+/** A period in words; its end is the beginning of the day or hour after it. */
+function periodText(from, to) {
+  const isDays = [from, to].every((text) => Date.parse(text) % grainLengths.day === 0);
+  const last = isDays ? new Date(Date.parse(to) - grainLengths.day).toISOString() : to;
+  return format.day(from) === format.day(last) ? format.day(from) : `${format.day(from)} to ${format.day(last)}`;
+}
+
+/** Which calls a list has: their period, and what they share. */
+function callsText({ from, to, error_code: code, error, ...groups }) {
+  const shared = Object.entries(groups).filter(([, value]) => value !== null).map(([key, value]) => {
+    if (value === "") return groupName(key, null);
+    return `${label(key)} ${key.endsWith("_id") ? format.shortId(value) : groupName(key, value)}`;
+  });
+  const errors = code ? [code === "*" ? "Ended with an error" : `Ended with ${code}`] : error ? ["Counted as errors"] : [];
+  return [from && to && periodText(from, to), ...shared, ...errors].filter(Boolean).join(" · ");
+}
+
 /** The ledger's rows behind a figure: ids, times and counts, no content. */
 export const calls = (period, parameters) =>
   pages("Calls", "calls", chosen(callKeys, parameters), parameters, {
+    note: callsText(chosen(callKeys, parameters)),
     only: ["started_at", "provider", "model", "domain", "tier", "purpose", "calls", "status", "error_code", "error", "input_tokens",
       "cached_input_tokens", "output_tokens", "cost_usd", "time_to_first_token_ms", "duration_ms", "user_id", "conversation_id", "turn_id"],
   });
@@ -39,6 +59,7 @@ export const calls = (period, parameters) =>
 /** The users behind a figure of retention, each with a link to its calls of the week. */
 export const retentionUsers = (period, parameters) =>
   pages("Users", "usage/retention/users", chosen(retentionKeys, parameters), parameters, {
+    note: parameters.has("cohort") && `Began in the week of ${format.day(parameters.get("cohort"))} · Active in week ${parameters.get("week")}`,
     only: ["user_id", "cohort", "week", "days", "active_days", "turns"], action: callsOfUser, actionLabel: "Rows",
   });
 
