@@ -40,8 +40,10 @@ async function show({ isRefresh = false, focus = false } = {}) {
   clearTimeout(timer);
   address = location.href;
   const { view, parameters } = current();
+  if (!view) drawNavigation(view, parameters);
   if (!view) return draw(h("h1", {}, "There is no such view"), h("p", {}, h("a", { href: "/operator" }, "Overview")));
   const period = view.period ? readPeriod(parameters) : null;
+  main.classList.toggle("wide", Boolean(view.isWide));
   if (!isRefresh) {
     document.title = `${view.title} – Coach Gateway`;
     drawNavigation(view, parameters);

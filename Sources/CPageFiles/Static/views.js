@@ -107,7 +107,8 @@ const providers = cards(
   },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
-    note: "Errors have those that another provider's answer healed.", action: callsAndErrors,
+    // The breakers of all models stand in the card above.
+    note: "Errors have those that another provider's answer healed.", action: callsAndErrors, hide: ["breaker"],
     chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
   });
 
@@ -206,11 +207,11 @@ export const views = [
     lead: "What people reported: personas and answers. No answer is shown here.",
   },
   {
-    name: "audit", title: "Audit log", group: "Manage", render: audit,
+    name: "audit", title: "Audit log", group: "Manage", isWide: true, render: audit,
     lead: "What operators and creators changed, newest first.",
   },
   {
-    name: "calls", title: "Calls", group: null, render: calls,
+    name: "calls", title: "Calls", group: null, isWide: true, render: calls,
     lead: "The rows of the ledger behind a figure.",
   },
   {
