@@ -55,7 +55,7 @@ struct PersonaPage {
         return """
             <!doctype html><html lang="en"><head>\((first + head).joined(separator: "\n"))
             <style>body{font:18px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere}\
-            img{border-radius:50%;object-fit:cover}</style></head>
+            h1,p,li{unicode-bidi:plaintext}img{border-radius:50%;object-fit:cover}</style></head>
             <body>\(body)</body></html>
 
             """

@@ -39,7 +39,7 @@ async function authorise() {
 function say(text) {
   kept.turns.push({ key: crypto.randomUUID(), message: text, turn: null, text: "", cursor: 0, state: "running" });
   keep();
-  draw();
+  add(kept.turns.at(-1));
   follow(kept.turns.at(-1));
 }
 
@@ -135,9 +135,9 @@ function care({ severity, message: text, resources }) {
     url && link(url, new URL(url).host), hours && element("span", "muted", hours),
   ].filter(Boolean);
   const places = resources.map((place) =>
-    element("li", null, element("strong", null, place.name), element("span", "ways", ...ways(place))));
+    element("li", null, element("strong", "own-direction", place.name), element("span", "ways", ...ways(place))));
   const title = severity === "acute" ? "You are not alone" : "Help is near";
-  const card = element("section", `care ${severity}`, element("h2", null, title), element("p", null, text), element("ul", null, ...places));
+  const card = element("section", `care ${severity}`, element("h2", null, title), element("p", "own-direction", text), element("ul", null, ...places));
   card.setAttribute("aria-label", "Help");
   return card;
 }
@@ -154,8 +154,8 @@ const states = { stopped: "stopped", length: "cut at its longest", interrupted: 
 function answer(turn) {
   const facts = [turn.domain?.replaceAll("_", " "), turn.usage?.model, turn.usage && `${turn.usage.output_tokens ?? "?"} tokens`,
     turn.usage?.cost_usd && `$${turn.usage.cost_usd}`, states[turn.state]].filter(Boolean);
-  const article = element("article", `answer ${turn.state}`, turn.disclosure ? element("p", "disclosure", turn.disclosure) : null,
-    turn.safety ? care(turn.safety) : null, element("div", "text", turn.text), turn.problem ? element("p", "problem", turn.problem) : null);
+  const article = element("article", `answer ${turn.state}`, turn.disclosure ? element("p", "disclosure own-direction", turn.disclosure) : null,
+    turn.safety ? care(turn.safety) : null, element("div", "text own-direction", turn.text), turn.problem ? element("p", "problem", turn.problem) : null);
   if (turn.state !== "running") {
     const again = turn === kept.turns.at(-1) ? button(turn.problem ? "Try again" : "Answer anew", () => retry(turn)) : null;
     article.append(element("div", "meta", again, ...facts.map((fact) => element("span", null, fact))));
@@ -163,9 +163,19 @@ function answer(turn) {
   return article;
 }
 
+const parts = (turn) => [element("p", "said own-direction", turn.message), answer(turn)];
+
 function draw() {
   byID("welcome").hidden = kept.turns.length > 0;
-  talk.replaceChildren(...kept.turns.flatMap((turn) => [element("p", "said", turn.message), answer(turn)]));
+  talk.replaceChildren(...kept.turns.flatMap(parts));
+  scrollTo(0, document.body.scrollHeight);
+}
+
+/** Shows a new turn. Those before it stay, because screen readers read out what is put into a log; only the last one can be answered anew. */
+function add(turn) {
+  byID("welcome").hidden = true;
+  talk.lastElementChild?.querySelector(".meta button")?.remove();
+  talk.append(...parts(turn));
   scrollTo(0, document.body.scrollHeight);
 }
 
@@ -174,11 +184,24 @@ function update(turn) {
   const place = talk.children[kept.turns.indexOf(turn) * 2 + 1];
   const isAtEnd = innerHeight + scrollY > document.body.scrollHeight - 120;
   const text = place?.querySelector(".text");
-  const isSameFrame = place?.className === `answer ${turn.state}` && Boolean(place.querySelector(".care")) === Boolean(turn.safety);
+  const isDrawn = (name, fact) => Boolean(place.querySelector(name)) === Boolean(fact);
+  const isSameFrame = place?.className === `answer ${turn.state}` && isDrawn(".disclosure", turn.disclosure) && isDrawn(".care", turn.safety);
   const isLonger = isSameFrame && turn.state === "running" && turn.text.startsWith(text.textContent);
   if (isLonger) text.append(turn.text.slice(text.textContent.length));
-  else place?.replaceWith(answer(turn));
+  else if (place) change(place, answer(turn));
   if (isAtEnd) scrollTo(0, document.body.scrollHeight);
+}
+
+/** Makes an element like another one; what is the same in both stays, so that it is not read out twice. */
+function change(old, made) {
+  old.className = made.className;
+  // A text that arrived in pieces is several nodes.
+  old.normalize();
+  const changed = [...made.childNodes].map((node, place) => (old.childNodes[place]?.isEqualNode(node) ? old.childNodes[place] : node));
+  changed.forEach((node, place) => {
+    if (old.childNodes[place] !== node) old.insertBefore(node, old.childNodes[place] ?? null);
+  });
+  while (old.childNodes.length > changed.length) old.lastChild.remove();
 }
 
 function showLine(text) {

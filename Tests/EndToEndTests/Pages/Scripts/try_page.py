@@ -62,6 +62,7 @@ with Browser(origin) as browser:
     # A reload in the middle of an answer.
     say(browser, f"Where do I start? {scripted(words=200, pace_ms=30)}")
     browser.wait("the beginning", lambda: len(answer(browser)) > 30)
+    assert browser.all(".answer.running .disclosure"), "the disclosure comes before the answer"
     beginning = answer(browser)
     browser.driver.refresh()
     browser.wait("the same words", lambda: answer(browser).startswith(beginning))
@@ -79,11 +80,17 @@ with Browser(origin) as browser:
     assert len(answer(browser).split()) >= 200, answer(browser)
     browser.check("try-answer")
 
+    # What was read out is not put into the log again.
+    browser.script("window.kept = [...document.querySelectorAll('#talk > *, #talk .text')];")
+
     # Stop keeps what was said; the next answer to the same message supersedes it.
     say(browser, f"And then? {scripted(words=400, pace_ms=30)}")
     browser.wait("the beginning", lambda: len(answer(browser)) > 30)
+    assert browser.script("return window.kept.every((element) => element.isConnected);")
+    browser.script("window.kept = [...document.querySelectorAll('.answer.running, .answer.running .text')];")
     browser.click("Stop")
     wait_for_end(browser)
+    assert browser.script("return window.kept.length === 2 && window.kept.every((element) => element.isConnected);")
     assert "stopped" in browser.script("return [...document.querySelectorAll('.answer .meta')].at(-1).innerText")
     check_saved(browser)
     stopped = browser.script("return JSON.parse(localStorage.getItem('coach.try')).turns.at(-1).turn")
@@ -103,6 +110,17 @@ with Browser(origin) as browser:
     for width, scheme in LOOKS:
         browser.change_look(width, scheme)
         browser.check(f"try-care-{width}-{scheme}")
+
+    # Each paragraph stands in the direction of its language.
+    say(browser, f"مرحبا {scripted(words=3)}")
+    wait_for_end(browser)
+    assert browser.script(
+        """const range = document.createRange();
+        const said = [...document.querySelectorAll(".said")].at(-1);
+        range.setStart(said.firstChild, 0);
+        range.setEnd(said.firstChild, 5);
+        const [word, box] = [range.getBoundingClientRect(), said.getBoundingClientRect()];
+        return box.right - word.right < word.left - box.left;"""), "the first word at the left"
 
     # A provider that fails before its first word.
     say(browser, f"Hello {scripted(status=500)}")
