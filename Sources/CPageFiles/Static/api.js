@@ -1,9 +1,12 @@
 const root = "/api/v1/operator/";
 
+/** Messages of the gateway are phrases. */
+const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
 /** An error answer: its message, and what is wrong with each field. */
 export class Failure extends Error {
   constructor(status, error) {
-    super(error?.message ?? `The gateway answered ${status}.`);
+    super(sentence(error?.message ?? `the gateway answered ${status}`));
     this.status = status;
     this.findings = error?.details?.findings ?? [];
   }

@@ -104,6 +104,7 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
     wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, chartQuery ?? query),
     table(rows, {
       caption, hide, only, first, titles, grouped: groupsOf(query), totals: whole ?? spec.totals, action, actionLabel: "Rows",
+      none: period ? undefined : "Nothing here yet.",
     }));
 }
 

@@ -113,10 +113,10 @@ export function total(column, rows) {
 
 /**
  * A table of rows. `caption` is read to people who cannot see it; `totals` adds a last row: of the sums of the rows, or of what it has itself, when
- * there are more rows than these; `action` makes a last cell of a row.
+ * there are more rows than these; `action` makes a last cell of a row; `none`: said without rows.
  */
-export function table(rows, { caption, totals = false, action, actionLabel = "Actions", ...choice }) {
-  if (rows.length === 0) return empty("Nothing in this period.");
+export function table(rows, { caption, totals = false, action, actionLabel = "Actions", none = "Nothing in this period.", ...choice }) {
+  if (rows.length === 0) return empty(none);
   const whole = typeof totals === "object" ? totals : null;
   const shown = columns(whole ? [...rows, whole] : rows, choice);
   const cell = (column, row, index) => {
