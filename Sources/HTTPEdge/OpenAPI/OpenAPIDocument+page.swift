@@ -29,7 +29,7 @@ extension OpenAPIDocument {
     private static func article(_ entry: RouteTable.Entry) -> String {
         let route = entry.description
         let access = route.security.isOpen ? "open" : route.security.role.map { "role \($0.rawValue)" } ?? "authenticated"
-        let parameters = route.parameters.map { "\($0.name) (\($0.location.rawValue))" }
+        let parameters = route.parameters.map { "\($0.name) (\(Self.listed($0.location.rawValue, of: $0.schema)))" }
         let fields = (route.body?.schema).map(fieldNames) ?? []
         let lines = [
             "<b><code>\(entry.method.rawValue) \(HTMLText.escaped(entry.path))</code></b> <small>\(access)</small>",
@@ -41,9 +41,30 @@ extension OpenAPIDocument {
         return "<article>\(lines.compactMap { $0 }.joined(separator: "<br>"))</article>"
     }
 
+    /// A fact about a parameter or field, and its values where there are few.
+    private static func listed(_ fact: String, of schema: Schema) -> String {
+        let values = Self.values(of: schema)
+        let list = values.count > mostValues ? "" : values.joined(separator: " | ")
+        return [fact, list].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
+
+    private static let mostValues = 12
+
+    private static func values(of schema: Schema) -> [String] {
+        switch schema.form {
+        case .text(_, let values, _): values
+        case .named(_, let inner), .array(let inner, _): values(of: inner)
+        default: []
+        }
+    }
+
     private static func fieldNames(_ schema: Schema) -> [String] {
         switch schema.form {
-        case .object(let fields): fields.map { $0.isRequired ? "\($0.name) (required)" : $0.name }
+        case .object(let fields):
+            fields.map { field in
+                let facts = listed(field.isRequired ? "required" : "", of: field.schema)
+                return facts.isEmpty ? field.name : "\(field.name) (\(facts))"
+            }
         case .named(_, let inner): fieldNames(inner)
         default: []
         }
