@@ -19,6 +19,7 @@ const tones = {
 /** Columns of which a missing value is a group of its own. */
 const groups = {
   domain: "General", model: "No model", provider: "No provider", tier: "None", persona_id: "No persona", user_id: "No user",
+  category: "No category", jurisdiction: "Not known",
 };
 /** Columns that are there only if they tell something. */
 const exceptions = ["unpriced_turns", "unpriced", "mrr_unpriced"];
@@ -65,7 +66,7 @@ export function columns(rows, { hide = [], only, first = [], titles = {}, groupe
     if (column.kind === "money") column.places = key === "cost_usd" ? format.places(rows.map((row) => row[key] ?? "0")) : 2;
     if (column.kind === "number") column.isFraction = rows.some((row) => typeof row[key] === "number" && !Number.isInteger(row[key]));
     // A row of another list, such as a call, may well be of no persona.
-    column.isGroup = rows.some((row) => "turns" in row || ("calls" in row && !("call" in row)));
+    column.isGroup = rows.some((row) => "turns" in row || "referrals" in row || ("calls" in row && !("call" in row)));
     column.isFigure = ["money", "milliseconds", "share", "number", "measured"].includes(column.kind);
     return column;
   });
