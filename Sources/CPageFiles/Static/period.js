@@ -23,12 +23,16 @@ export const range = ({ from, to }) => ({ from, to, limit: 5000 });
 
 /** Buttons and dates; `change` gets the new parameters of the address. */
 export function periodPicker(period, change) {
-  const from = h("input", { type: "date", value: period.from, required: true });
-  const to = h("input", { type: "date", value: period.to, required: true });
-  const apply = () => from.value && to.value && from.value <= to.value && change({ days: null, from: from.value, to: to.value });
-  from.addEventListener("change", apply);
-  to.addEventListener("change", apply);
-  const dates = h("div", { class: "dates", hidden: period.days !== "" }, field("From", from), field("To", to));
+  const [from, to] = [period.from, period.to].map((value) =>
+    h("input", { type: "date", value, required: true, min: "1970-01-01", max: "9999-12-31" }));
+  const check = () => to.setCustomValidity(from.value > to.value ? "This day is before the first one." : "");
+  // Sent when both are whole: a date that is being typed changes with every digit.
+  const apply = (event) => {
+    event.preventDefault();
+    change({ days: null, from: from.value, to: to.value });
+  };
+  const dates = h("form", { class: "dates", hidden: period.days !== "", oninput: check, onsubmit: apply },
+    field("From", from), field("To", to), h("button", {}, "Show"));
   const buttons = choices.map(([value, label]) =>
     h("button", {
       type: "button", "aria-pressed": String(period.days === value),

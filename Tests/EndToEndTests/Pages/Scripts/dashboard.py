@@ -95,6 +95,19 @@ with Browser(origin) as browser:
     browser.open("/operator/usage?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main") and not browser.all("main td") and not browser.all("canvas")
 
+    # Dates are typed digit by digit, and sent when they are in order.
+    browser.open("/operator/costs?days=30")
+    browser.click("Dates")
+    browser.settle()
+    opened = browser.driver.current_url
+    for year in (2019, 2020):
+        browser.open(opened.removeprefix(origin))
+        for field, date in zip(browser.all(".dates input"), ("01022020", f"0131{year}")):
+            field.send_keys(date)
+        browser.click("Show")
+        if year == 2019:
+            assert browser.driver.current_url == opened and browser.all(".dates input:invalid"), browser.driver.current_url
+    browser.wait("the days", lambda: browser.driver.current_url.endswith("from=2020-01-02&to=2020-01-31"))
     require_figures_kept(browser)
     # Turns without a persona have a name, and so has the list of their calls.
     browser.open("/operator/costs?by=persona&days=30")
