@@ -21,6 +21,7 @@ struct PersonaPageTests {
         let (item, link) = try await shared(by: creator, ["name": "Ada", "description": "Hallo", "languages": ["de-CH", "en"]])
         let bare = try await anyone.send("GET", link, headers: Self.html)
         #expect(bare.text.contains(#"<html lang="en">"#) && bare.text.contains(#"lang="de-CH"><h1>Ada</h1>"#), "\(bare.text)")
+        #expect(bare.text.contains("unicode-bidi:plaintext"), "each text in the direction of its own language")
         #expect(!bare.text.contains("<img"))
         #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: AvatarFiles.pixel).status == 200)
         let page = try await anyone.send("GET", link, headers: Self.html)
