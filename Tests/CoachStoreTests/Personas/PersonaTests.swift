@@ -105,6 +105,63 @@ struct PersonaTests {
         #expect((context.persona?.id == persona) == (status == "unpublished") && context.history.count == 2)
     }
 
+    @Test(
+        "a request may name its conversation's own persona, also when that is unpublished or not listed any more, but not a withdrawn one",
+        arguments: [("unpublished", "listed"), ("published", "link"), ("withdrawn", "listed")])
+    func namesOwnPersona(status: String, visibility: String) async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let persona = try await store.persona()
+        let slug = try #require(try await store.value("select slug from public.coaching_personas where id = \(persona.uuid)"))
+        let first = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: caller))
+        try await store.admin.execute(
+            "update public.coaching_personas set status = \(status), visibility = \(visibility) where id = \(persona.uuid)")
+        for request in [
+            TurnRequest(message: "On", conversationID: first.conversationID, personaID: persona),
+            TurnRequest(message: "On", conversationID: first.conversationID, personaSlug: slug),
+        ] {
+            let result = try await turns.begin(caller, request, risk: .calm)
+            if status == "withdrawn" {
+                #expect(try result.rejection.reason == .unknownPersona)
+            } else {
+                let begun = try result.begun
+                #expect(begun.persona?.id == persona)
+                try await turns.finish(.complete(begun.identity, of: caller))
+            }
+        }
+        let other = try await turns.talk(caller, "Hello")
+        for conversation in [nil, other.conversationID] {
+            let request = TurnRequest(message: "Hi", conversationID: conversation, personaID: persona)
+            #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .unknownPersona)
+        }
+    }
+
+    @Test("the next attempt of a request keeps the persona that it named, or whose share link, when that is unpublished meanwhile")
+    func nextAttempt() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, creator, turns) = (Caller.someone(), Caller.someone(role: .creator), store.turns())
+        let persona = try await store.persona(of: creator.userID)
+        let sharing = PersonaSharing.postgres(client: store.gateway)
+        let link = try await sharing.create(creator, persona, .random(), ShareLinkDraft())
+        let requests = [
+            TurnRequest(message: "Hi", personaID: persona, idempotencyKey: "named"),
+            TurnRequest(message: "Hi", shareToken: link.token, idempotencyKey: "shared"),
+        ]
+        var firsts: [TurnIdentity] = []
+        for request in requests {
+            let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+            try await turns.finish(.failed(first, of: caller))
+            firsts.append(first)
+        }
+        try await store.admin.execute("update public.coaching_personas set status = 'unpublished' where id = \(persona.uuid)")
+        for (request, first) in zip(requests, firsts) {
+            let again = try await turns.begin(caller, request, risk: .calm).begun
+            #expect(again.identity.turnID == first.turnID && again.identity.attempt == 2 && again.persona?.id == persona)
+            try await turns.finish(.complete(again.identity, of: caller))
+        }
+    }
+
     @Test("a conversation made before its first message keeps the version of then, also when that is no longer published")
     func keptVersion() async throws {
         let store = try await StoreFixture.shared()
