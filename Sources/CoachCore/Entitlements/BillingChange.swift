@@ -119,6 +119,10 @@ public struct BillingPeriod: Hashable, Sendable {
         self.purchasedAt = purchasedAt
         self.expiry = expiry
     }
+
+    /// Whether an event with this period need not be of a subscription or of anything else that gives access: it may be of a consumable product, or of a
+    /// payment of which it does not say what was paid (Stripe).
+    var isOfNoSubscription: Bool { entitlements.isEmpty && (expiry == nil || !renews) }
 }
 
 /// The whole state of one purchase, as a store returned it.

@@ -42,6 +42,8 @@ public struct BillingFigures: Hashable, Sendable {
         switch event.change {
         case .purchase(let named, let purchaseEvent, let paid):
             guard let kind = Kind(purchaseEvent, paid, of: event.source) else { return nil }
+            // The sale of a consumable product is not counted either. A refund of Stripe is found by its payment.
+            if kind == .refund, paid.isOfNoSubscription, event.source != .stripe { return nil }
             (reference, period, self.kind) = (named, paid, kind)
             periodEnd = period.expiry
         case .observation(let observation):

@@ -140,6 +140,8 @@ extension EntitlementFold {
         var purchase = Purchase(reference: reference, owner: owner, period: period)
         switch event {
         case .temporaryGrant: purchase.isTemporary = true
+        // Whoever has no subscription does not have a refunded one either.
+        case .refunded where period.isOfNoSubscription: return nil
         case .expired, .refunded: settleTemporaryGrants(reference, owner: owner)
         default:
             if period.expiry == nil { return nil }

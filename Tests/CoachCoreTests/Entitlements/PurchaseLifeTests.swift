@@ -184,6 +184,27 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 10).status == .refunded)
     }
 
+    @Test("the refund of a consumable product, or of a payment that is not known, is no refunded subscription")
+    mutating func refundOfNoSubscription() {
+        let coins = PurchaseReference(environment: .production, store: .appStore, originalTransaction: "9", transaction: "9")
+        history.add(.refunded, on: 40, from: 39, [], product: "coins", reference: coins)
+        history.add(.refunded, on: 41, from: 39, to: 41, [], product: "coins", renews: false, reference: coins)
+        let payment = PurchaseReference(environment: .production, store: .stripe, transaction: "pi_1")
+        history.add(.refunded, on: 42, from: 39, [], product: nil, reference: payment)
+        #expect(history.state(on: 43) == EntitlementState.none)
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        history.add(.expired(paused: false), on: 30, from: 0, to: 30)
+        #expect(history.state(on: 43).status == .expired && history.state(on: 43).entitlement == "pro")
+        history.add(.refunded, on: 44, from: 0, to: 30)
+        #expect(history.state(on: 45).status == .refunded)
+    }
+
+    @Test("a lost purchase of which the refund is known was refunded")
+    mutating func refundOfLostPurchase() {
+        history.add(.refunded, on: 5, from: 0, to: 5)
+        #expect(history.state(on: 6).status == .refunded && history.state(on: 6).entitlement == "pro")
+    }
+
     @Test("a purchase whose first events were lost is created from later ones")
     mutating func lostPurchase() {
         history.add(.cancelled, on: 5, from: 0, to: 30)

@@ -96,6 +96,18 @@ struct AppStoreNotificationTests {
         #expect(coins.outcome == .ignored(.consumable))
     }
 
+    @Test("the refund of a consumable product is not counted, because its sale is not; that of a lifetime product is")
+    func refundFigures() throws {
+        func figures(_ product: String) throws -> BillingFigures? {
+            let transaction: [String: JSONValue] = ["type": "Non-Consumable", "expiresDate": .null, "productId": .string(product)]
+            let intake = try reader().parse(signer.body("REFUND", transaction: transaction), now: now)
+            guard case .event(let event) = intake.outcome else { return nil }
+            return BillingFigures(event, price: intake.price)
+        }
+        #expect(try figures("coins") == nil)
+        #expect(try figures("life")?.kind == .refund)
+    }
+
     @Test("types without effect, unknown types and missing content are ignored")
     func ignored() throws {
         for type in ["TEST", "PRICE_INCREASE", "CONSUMPTION_REQUEST", "REFUND_DECLINED", "RENEWAL_EXTENSION", "METADATA_UPDATE"] {

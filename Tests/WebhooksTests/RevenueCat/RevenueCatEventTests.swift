@@ -89,6 +89,20 @@ struct RevenueCatEventTests {
         #expect(purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": .null]))?.event == .billingIssue(graceUntil: nil))
     }
 
+    @Test("the refund of a consumable product is not counted, because its sale is not")
+    func refundOfConsumable() {
+        let coins: [String: JSONValue?] = ["product_id": "coins", "entitlement_ids": .null, "expiration_at_ms": .null]
+        #expect(parse("NON_RENEWING_PURCHASE", coins).outcome == .ignored(.consumable))
+        for (changes, kind) in [(coins, nil), ([:], .refund)] as [([String: JSONValue?], BillingFigures.Kind?)] {
+            let intake = parse("CANCELLATION", changes.merging(["cancel_reason": "CUSTOMER_SUPPORT"]) { $1 })
+            guard case .event(let event) = intake.outcome else {
+                Issue.record("ignored")
+                continue
+            }
+            #expect(BillingFigures(event, price: intake.price)?.kind == kind)
+        }
+    }
+
     @Test("the refund of an earlier period does not end the renewed one; that of the current period does")
     func earlierRefund() {
         let (start, month): (Int64, Int64) = (1_767_225_600_000, 30 * 86_400_000)
