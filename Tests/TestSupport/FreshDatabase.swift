@@ -59,7 +59,8 @@ public final class FreshDatabase: Sendable {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The rows of a query, fields separated by `|`, in a session that other queries have used. Not for statements that change a session.
+    /// The rows of one query without a semicolon, fields separated by `|`, in a session that other queries have used. Not for statements that
+    /// change a session.
     public func query(_ sql: String) async throws -> [String] {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try self.rows(of: sql) }) }
