@@ -30,13 +30,24 @@ struct RunScriptTests {
             executable: URL(fileURLWithPath: "/bin/bash"))
     }
 
-    @Test("starts everything again that dies, and ends it at a signal", arguments: [SIGINT, SIGTERM])
-    func life(signal: Int32) async throws {
-        let data = folder.path + "/data"
-        let run = try start(
-            ["--port", "\(try ThrowawayCluster.freePort())", "--data", data], path: "\(folder.path):/usr/bin:/bin:/usr/sbin")
+    @Test("starts everything again that dies, and ends it at SIGINT; a second run has the same keys, and ends at SIGTERM")
+    func life() async throws {
+        let (data, port) = (folder.path + "/data", try ThrowawayCluster.freePort())
         ProcessCleanup.runAtEnd("kill -QUIT $(head -n 1 '\(data)/postgres/data/postmaster.pid') 2>/dev/null")
-        try await eventually("the end of the start in\n\(run.output)") { run.output.contains("Ctrl-C stops everything") || !run.isRunning }
+        func ready() async throws -> Program {
+            let run = try start(["--port", "\(port)", "--data", data], path: "\(folder.path):/usr/bin:/bin:/usr/sbin")
+            try await eventually("the end of the start in\n\(run.output)") {
+                run.output.contains("Ctrl-C stops everything") || !run.isRunning
+            }
+            return run
+        }
+        func end(_ run: Program, _ signal: Int32) async throws {
+            run.signal(signal)
+            #expect(try await run.exit(within: 60) == 128 + signal)
+            #expect(postmaster(data).isEmpty)
+            for command in ["serve", "simulate-llm"] { #expect(try processes(of: data, command).isEmpty) }
+        }
+        let run = try await ready()
         let page = try #require(run.lines.firstIndex { $0.hasSuffix("/try") }, "\(run.output)")
         let command = try #require(run.lines[page...].first { $0.hasPrefix("curl -N ") })
         try await expectAnswer(to: command)
@@ -46,11 +57,12 @@ struct RunScriptTests {
         kill(try #require(Int32(postmaster(data))), SIGKILL)
         try await eventually("PostgreSQL in\n\(run.output)") { run.output.contains("PostgreSQL has ended by itself") }
         try await expectAnswer(to: command)
+        try await end(run, SIGINT)
 
-        run.signal(signal)
-        #expect(try await run.exit(within: 60) == 128 + signal)
-        #expect(postmaster(data).isEmpty)
-        for command in ["serve", "simulate-llm"] { #expect(try processes(of: data, command).isEmpty) }
+        // The token of the first run opens the second one.
+        let second = try await ready()
+        try await expectAnswer(to: command)
+        try await end(second, SIGTERM)
     }
 
     @Test("says which step fails, why, and what to do")
