@@ -31,6 +31,7 @@ extension FunctionExpectation {
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         // The rollups are of all users.
+        "gateway.ledger_id()",
         "gateway.fold_subscription_figures(integer)", "gateway.subscription_figures_as_of()",
         "gateway.fold_rollups(integer)", "gateway.figures_as_of()", "gateway.figure_state()",
         "gateway.note_readings(uuid, text[], double precision[])",
