@@ -7,6 +7,8 @@ struct ConnectionParameters {
     let tlsMode: String
     private let connectionString: String
     private let given: [String: String]
+    /// Replaces the connection string's `target_session_attrs`; nil: that one applies.
+    private let session: String?
     private let applicationName: String
     private let sessionOptions: String
 
@@ -31,6 +33,9 @@ struct ConnectionParameters {
         guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")) else { return nil }
         self.hosts = hosts
         prefersStandby = value("target_session_attrs") == "prefer-standby"
+        // Of several hosts most are standbys, which accept connections and no writes. `any` has to be written down to get one of them.
+        let isChosen = given["target_session_attrs"] != nil || value("target_session_attrs") != "any"
+        session = hosts.entries.count > 1 && !isChosen ? "read-write" : nil
         tlsMode = value("sslmode")
         applicationName = configuration.applicationName
         sessionOptions = [given["options"], configuration.sessionOptions].compactMap { $0 }.joined(separator: " ")
@@ -42,7 +47,7 @@ struct ConnectionParameters {
         keywords["host"] = target.entry.host
         keywords["hostaddr"] = target.entry.address ?? ""
         keywords["port"] = target.entry.port
-        if let session = target.session { keywords["target_session_attrs"] = session }
+        if let session = target.session ?? session { keywords["target_session_attrs"] = session }
         keywords["application_name"] = given["application_name"] ?? applicationName
         keywords["options"] = sessionOptions
         keywords["client_encoding"] = "UTF8"

@@ -120,13 +120,17 @@ import Testing
         }
     }
 
-    @Test("a first host that does not match target_session_attrs is skipped")
+    @Test("a first host that does not match target_session_attrs is skipped; without that, one that only reads")
     func sessionAttributes() async throws {
         let cluster = try await ThrowawayCluster.start()
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
         let hosts = "127.0.0.1:\(readOnly.port),127.0.0.1:\(cluster.port)"
-        for (attribute, port) in [("read-write", cluster.port), ("read-only", readOnly.port), ("prefer-standby", readOnly.port)] {
-            let url = "postgres://\(ThrowawayCluster.user)@\(hosts)/postgres?target_session_attrs=\(attribute)"
+        let attributes = [
+            ("?target_session_attrs=read-write", cluster.port), ("?target_session_attrs=read-only", readOnly.port),
+            ("?target_session_attrs=prefer-standby", readOnly.port), ("?target_session_attrs=any", readOnly.port), ("", cluster.port),
+        ]
+        for (attribute, port) in attributes {
+            let url = "postgres://\(ThrowawayCluster.user)@\(hosts)/postgres\(attribute)"
             try await withClient(at: url) { client in
                 try await expectEqual(client.int("select inet_server_port()"), port)
             }
