@@ -137,6 +137,17 @@ import Testing
         }
     }
 
+    @Test("a session that turns out to only read is replaced")
+    func readOnlySession() async throws {
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
+            try await client.execute("create table t (a int)")
+            try await client.execute("set default_transaction_read_only = on")
+            let error = await postgresError { try await client.execute("insert into t values (1)") }
+            #expect(error?.sqlState == "25006")
+            try await eventually { await postgresError { try await client.execute("insert into t values (1)") } == nil }
+        }
+    }
+
     @Test("notices of the server are passed on")
     func notices() async throws {
         let notices = Mutex<[String]>([])
