@@ -149,6 +149,28 @@ struct ConfigurationTests {
         #expect(storage.takesAnswers)
     }
 
+    @Test("an instance is not ready when the database has taken no renewal of its lease for seconds, and ready again with the first")
+    func lease() async throws {
+        let lease = LeaseMonitor()
+        let script = Script()
+        let recovery = lease.watch(
+            TurnRecovery(
+                renewLease: {
+                    if let fault = script.fault { throw fault }
+                    return []
+                }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
+                orphans: { _ in [] }))
+        script.fault = StoreFault.unavailable(retryAfter: 1)
+        await #expect(throws: StoreFault.self) { try await recovery.renewLease() }
+        #expect(lease.takesWrites(), "one renewal may fail")
+        let later = ContinuousClock.now + LeaseMonitor.patience
+        await #expect(throws: StoreFault.self) { try await recovery.renewLease() }
+        #expect(!lease.takesWrites(at: later))
+        script.fault = nil
+        _ = try await recovery.renewLease()
+        #expect(lease.takesWrites(at: later))
+    }
+
     private static let receipt = TurnReceipt(
         userID: .random(),
         identity: TurnIdentity(

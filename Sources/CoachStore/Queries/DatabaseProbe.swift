@@ -15,6 +15,8 @@ public struct DatabaseProbe: Sendable {
         public var bypassesRowSecurity: Bool
         /// Whether the role is a member of `authenticated`.
         public var canActAsUser: Bool
+        /// Whether the server takes no writes, as a standby.
+        public var isReadOnly: Bool
 
         /// Why a release with `needed` as its newest migration cannot work with this schema; nil when it can.
         public func schemaFinding(needed: String) -> String? {
@@ -42,14 +44,15 @@ public struct DatabaseProbe: Sendable {
         var report = try await client.query(
             """
             select current_user::text, rolsuper or rolbypassrls,
-                coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false)
+                coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false),
+                current_setting('transaction_read_only')::boolean
             from pg_roles where rolname = current_user
             """, deadline: deadline
         ) { rows in
             try rows.only { row in
                 Report(
                     schemaVersion: nil, minimumVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1),
-                    canActAsUser: try row.value(2))
+                    canActAsUser: try row.value(2), isReadOnly: try row.value(3))
             }
         }
         do {

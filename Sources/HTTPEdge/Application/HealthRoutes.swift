@@ -7,19 +7,22 @@ public struct InstanceReadiness: Sendable {
     public var database: Bool
     /// Whether new turns are accepted.
     public var accepting: Bool
+    /// Whether the database takes writes.
+    public var writing: Bool
     /// Whether the database or the disk can save the answers of turns that end.
     public var saving: Bool
     /// Further details for operators, by name.
     public var details: [String: String]
 
-    public init(database: Bool, accepting: Bool, saving: Bool = true, details: [String: String] = [:]) {
+    public init(database: Bool, accepting: Bool, writing: Bool = true, saving: Bool = true, details: [String: String] = [:]) {
         self.database = database
         self.accepting = accepting
+        self.writing = writing
         self.saving = saving
         self.details = details
     }
 
-    var isReady: Bool { database && accepting && saving }
+    var isReady: Bool { database && accepting && writing && saving }
 }
 
 /// `GET /healthz`: the process runs. `GET /readyz`: the instance should get traffic; without reasons, which only the metrics port shows.

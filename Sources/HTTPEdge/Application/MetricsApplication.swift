@@ -58,6 +58,7 @@ extension InstanceReadiness {
                 writer.member("ready", isReady)
                 writer.member("database", database)
                 writer.member("accepting", accepting)
+                writer.member("writing", writing)
                 writer.member("saving", saving)
                 for (name, value) in details.sorted(by: { $0.key < $1.key }) {
                     writer.key(name)

@@ -80,6 +80,7 @@ struct CheckCommand: AsyncParsableCommand {
     private static func findings(_ report: DatabaseProbe.Report, newest: String) -> [String] {
         var findings: [String] = []
         if let finding = report.schemaFinding(needed: newest) { findings.append(finding) }
+        if report.isReadOnly { findings.append("DATABASE_URL: the server takes no writes, as a standby: name the primary") }
         if report.bypassesRowSecurity {
             findings.append("DATABASE_URL: role \(report.role) bypasses row-level security: log in as coach_gateway")
         }

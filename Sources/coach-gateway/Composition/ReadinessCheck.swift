@@ -14,6 +14,7 @@ struct ReadinessCheck {
             // Until it is registered it can begin no turn.
             database: databases.areReachable && local.instance.isRegistered && local.schema.isOpen && documentsAreLoaded.current,
             accepting: turns.admission.isOpen,
+            writing: turns.lease.takesWrites(),
             saving: local.storage.takesAnswers,
             details: [
                 "turns": "\(turns.registry.count)", "executor_takeover": "\(EventLoopExecutor.isInstalled)",

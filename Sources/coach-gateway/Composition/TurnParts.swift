@@ -15,6 +15,7 @@ struct TurnParts {
     let intakePacer: IntakePacer
     let repository: TurnRepository
     let recovery: TurnRecovery
+    let lease = LeaseMonitor()
     let records: CallRecordStore
     let registry: TurnRegistry
     let admission: Admission
@@ -39,8 +40,8 @@ struct TurnParts {
                 .postgres(
                     client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
                     exhausted: { budgets.exhausted(on: CalendarDay(containing: Date())) })))
-        recovery = .postgres(
-            client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner)
+        recovery = lease.watch(
+            .postgres(client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner))
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)
         registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)

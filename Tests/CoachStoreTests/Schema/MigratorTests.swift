@@ -164,7 +164,8 @@ struct MigratorTests {
         ] as [(String?, String?, String?)])
     func compatibility(found: String?, minimum: String?, finding: String?) {
         let report = DatabaseProbe.Report(
-            schemaVersion: found, minimumVersion: minimum, role: "coach_gateway", bypassesRowSecurity: false, canActAsUser: true)
+            schemaVersion: found, minimumVersion: minimum, role: "coach_gateway", bypassesRowSecurity: false, canActAsUser: true,
+            isReadOnly: false)
         let answer = report.schemaFinding(needed: "00020")
         #expect(finding.map { answer?.contains($0) == true } ?? (answer == nil), "\(answer ?? "no finding")")
     }
@@ -200,7 +201,7 @@ struct MigratorTests {
         let store = try await StoreFixture.shared()
         let report = try await DatabaseProbe(client: store.gateway).report()
         #expect(report.schemaVersion == (try DatabaseProbe.newestVersion(in: Project.migrations)))
-        #expect(report.role == "coach_gateway" && !report.bypassesRowSecurity && report.canActAsUser)
+        #expect(report.role == "coach_gateway" && !report.bypassesRowSecurity && report.canActAsUser && !report.isReadOnly)
         #expect(try await DatabaseProbe(client: store.admin).report().bypassesRowSecurity)
 
         let empty = try await Fixture([:])

@@ -183,18 +183,10 @@ struct OutageTests {
         let island = try await Island()
         let gateway = try await island.gateway(folder, ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
         let port = try await gateway.metricsPort()
-        func allowWrites(_ isAllowed: Bool) async throws {
-            let change = isAllowed ? "reset default_transaction_read_only" : "set default_transaction_read_only = on"
-            let database = island.database.fresh
-            try await database.psql("alter role coach_gateway in database \(database.name) \(change)")
-            // Only sessions that begin after the commit have the setting.
-            try await database.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'coach_gateway'")
-        }
-
         let testUser = gateway.testUser()
         let first = try await testUser.openStream("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 1)
         try folder.refuseReceipts()
-        try await allowWrites(false)
+        try await allowWrites(false, on: island)
         #expect(try await first.toEnd().end?["code"] == "EXT_4003")
         try await eventually("a reachable database that does not save") {
             let during = try await Browser(port: port).send("GET", "/readyz")
@@ -202,10 +194,36 @@ struct OutageTests {
         }
         #expect(try await gateway.readiness() == 503)
 
-        try await allowWrites(true)
+        try await allowWrites(true, on: island)
         try await gateway.waitUntilReady()
         let (turn, content) = try await island.database.settledAnswer(of: testUser.id, within: 20)
         #expect(turn["status"] == "complete" && content == first.text)
+    }
+
+    @Test("an instance whose database only reads is not ready, and serves again when it writes, in sessions that began before, too")
+    func onlyReading() async throws {
+        let island = try await Island()
+        let gateway = try await island.gateway(try StateFolder(), ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let port = try await gateway.metricsPort()
+        try await allowWrites(false, on: island)
+        try await eventually("a database that takes no writes") {
+            let during = try await Browser(port: port).send("GET", "/readyz")
+            return during.status == 503 && during.json.flag("writing") == false && during.json.flag("database") == true
+        }
+        #expect(try await gateway.testUser().chat("Hello").errorCode == "EXT_4003")
+        let database = island.database.fresh
+        try await database.psql("alter role coach_gateway in database \(database.name) reset default_transaction_read_only")
+        try await gateway.waitUntilReady()
+        try await eventually("an answer") { try await gateway.testUser().chat("Hello \(sim(["words": 2]))").first("done") != nil }
+    }
+
+    /// For sessions of the gateway, all of which begin anew.
+    private func allowWrites(_ isAllowed: Bool, on island: Island) async throws {
+        let change = isAllowed ? "reset default_transaction_read_only" : "set default_transaction_read_only = on"
+        let database = island.database.fresh
+        try await database.psql("alter role coach_gateway in database \(database.name) \(change)")
+        // Only sessions that begin after the commit have the setting.
+        try await database.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'coach_gateway'")
     }
 
     @Test("a turn that begin_turn committed, but whose result was lost, does not block its conversation")
