@@ -12,9 +12,10 @@ public struct Migrator: Sendable {
     private let attempts: Int
 
     /// - Parameters:
-    ///   - lockTimeout: how long a file waits for a table lock. Short, because other statements wait behind it.
-    ///   - attempts: how often a file is tried when it does not get a lock.
-    public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .seconds(2), attempts: Int = 60) {
+    ///   - lockTimeout: how long a file waits for a table lock. Short, because other statements wait behind it: a turn gives up after a second
+    ///     (`repeatingContended`).
+    ///   - attempts: how often a file is tried when it does not get a lock: for three minutes, most of which are pauses.
+    public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .milliseconds(200), attempts: Int = 200) {
         self.client = client
         self.directory = directory
         self.lockTimeout = lockTimeout

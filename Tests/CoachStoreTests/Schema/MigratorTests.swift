@@ -133,6 +133,24 @@ struct MigratorTests {
         #expect(try await migration.value.map(\.fileName) == ["00003_column.sql"])
     }
 
+    @Test("turns begin while a file waits for a table that is in use")
+    func turnsMeanwhile() async throws {
+        let store = try await StoreFixture()
+        let fixture = try await Fixture()
+        try fixture.write("alter table public.turns add column b int;", to: "99999_column.sql")
+        let migrator = Migrator(client: store.admin, directory: fixture.directory)
+        let migration = try await store.admin.withTransaction { reader in
+            try await reader.execute("select from public.turns")
+            let migration = Task { try await migrator.migrate() }
+            for _ in 0..<4 {
+                try await eventually("a file that waits") { try await store.count("select count(*) from pg_locks where not granted") > 0 }
+                try await store.turns().talk(.someone(), "Hello")
+            }
+            return migration
+        }
+        #expect(try await migration.value.map(\.fileName) == ["99999_column.sql"])
+    }
+
     @Test("a marked file runs outside a transaction, also after an interrupted attempt left an invalid index")
     func outsideTransaction() async throws {
         let index = "-- migrate: no transaction\ncreate unique index concurrently if not exists idx_t_a on public.t (a);\n"
