@@ -73,12 +73,15 @@ struct SafetyFusionTests {
     }
 
     @Test(
-        "short answers count after danger: those of safety after a question about it, what was done without one; who is there does not",
+        "short answers count after danger: those of safety after a question about it, what was done or is feared without one; who is there does not",
         arguments: [
             ("weiß nicht", true, RiskTier.crisis), ("weiß nicht", false, .none), ("je crois que non", true, .crisis),
             ("acho que não", true, .crisis), ("creo que no", true, .crisis), ("i dont think so", true, .crisis),
             ("schon genommen", false, .high), ("déjà pris", false, .high), ("tarde demais", false, .high),
             ("minha irmã está aqui", true, .none), ("estão aqui comigo meus pais", true, .none),
+            ("I might do something stupid", false, .crisis), ("creo que va a hacer una locura", false, .crisis),
+            ("ich hab Angst dass sie eine Dummheit macht", false, .crisis), ("j'ai peur qu'il fasse une bêtise", false, .crisis),
+            ("acho que ele vai fazer alguma besteira", false, .crisis), ("I did something stupid at work", false, .none),
         ])
     func shortAnswers(message: String, asked: Bool, tier: RiskTier) {
         let risk = Shipped.grammarAlone.assess(message).risk
