@@ -54,7 +54,7 @@ extension PostgresClient {
     }
 
     fileprivate func callTable(_ query: CallQuery, _ page: PageRequest, for caller: Caller) async throws -> FigureTable {
-        let cursor = try page.keys(count: 5)
+        let cursor = try page.dayAndKeys(count: 5)
         // PostgreSQL reads them only when there are rows to compare.
         if let numbers = cursor?.suffix(2), numbers.contains(where: { Int32($0) == nil }) { throw InvalidCursor() }
         let filter = JSONWriter.encode { json in
@@ -80,7 +80,7 @@ extension PostgresClient {
     }
 
     fileprivate func retentionUserTable(_ query: RetentionQuery, _ page: PageRequest, for caller: Caller) async throws -> FigureTable {
-        let cursor = try page.keys(count: 3)
+        let cursor = try page.dayAndKeys(count: 3)
         let statement: Query = """
             select \(Figures.asOf), (extract(epoch from cohort) * 1000000)::bigint, week, user_id, days, active_days, turns,
                 case when cohort is not null then concat_ws('/', (cohort at time zone 'UTC')::date, week, account_id) end
@@ -140,5 +140,13 @@ extension PageRequest {
         // PostgreSQL's texts have no U+0000.
         guard keys.count == count, !cursor.utf8.contains(0) else { throw InvalidCursor() }
         return keys
+    }
+
+    /// The same, when the first key is a day. PostgreSQL would read other texts as a day, too, such as a time with a zone, and rejects some of them by
+    /// other codes than `SQLState.invalidTexts`.
+    fileprivate func dayAndKeys(count: Int) throws(InvalidCursor) -> [String]? {
+        let found = try keys(count: count)
+        if let day = found?.first, CalendarDay(day) == nil { throw InvalidCursor() }
+        return found
     }
 }

@@ -50,8 +50,12 @@ struct CallListTests {
         }
         #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
         #expect(try await calls(["user_id": nil]).isEmpty)
-        await #expect(throws: InvalidCursor.self) {
-            try await figures.calls(admin, CallQuery(period: FigureSample.period, filter: [:]), PageRequest(limit: 1, cursor: "x/y"))
+        let keys = "\(UUID())/\(UUID())/1/1"
+        // PostgreSQL reads the last three as times with a zone.
+        for cursor in ["x/y", "x/\(keys)", "2026-11-30 00:00+99:99/\(keys)", "2026-11-30 00:00 Mars/\(keys)", "+262143-01-01/\(keys)"] {
+            await #expect(throws: InvalidCursor.self, "\(cursor)") {
+                try await figures.calls(admin, CallQuery(period: FigureSample.period, filter: [:]), PageRequest(limit: 1, cursor: cursor))
+            }
         }
     }
 

@@ -102,7 +102,9 @@ struct RetentionUserTests {
         let (figures, query) = (Figures.postgres(client: store.gateway), RetentionQuery(period: Self.period))
         await #expect(throws: NotAllowed.self) { try await figures.retentionUsers(.someone(), query, PageRequest(limit: 1)) }
         let account = UUID().uuidString
-        for cursor in ["x", "x/0/\(account)", "2026-03-02/99999999999/\(account)", "2026-03-02/0/x"] {
+        for cursor in [
+            "x", "x/0/\(account)", "2026-03-02/99999999999/\(account)", "2026-03-02/0/x", "2026-03-02 00:00+99:99/0/\(account)",
+        ] {
             await #expect(throws: InvalidCursor.self, "\(cursor)") {
                 try await figures.retentionUsers(.someone(role: .operator), query, PageRequest(limit: 1, cursor: cursor))
             }
