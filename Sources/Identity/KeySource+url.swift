@@ -23,7 +23,7 @@ extension KeySource {
 
     /// - Throws: `insecure` for anything but https, or http on loopback.
     public static func check(url text: String) throws(KeySourceError) {
-        guard let url = URL(string: text), isTrustworthy(url) else { throw .insecure(url: text) }
+        guard let url = URL(string: text), isTrustworthy(url) else { throw .insecure }
     }
 
     static func isTrustworthy(_ url: URL) -> Bool {

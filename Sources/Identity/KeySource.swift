@@ -21,8 +21,8 @@ public struct KeySource: Sendable {
 
 /// Why a key set document could not be read.
 public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Neither https nor http on loopback: an attacker on the network could replace the keys.
-    case insecure(url: String)
+    /// Neither https nor http on loopback: an attacker on the network could replace the keys. Does not name the URL, which may have a password.
+    case insecure
     /// The file does not exist or cannot be read.
     case unreadable(path: String)
     /// More than `KeySource.maximumByteCount` bytes.
@@ -38,7 +38,7 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .insecure(let url): "\(url) is neither https nor http on loopback"
+        case .insecure: "is neither https nor http on loopback"
         case .unreadable(let path): "\(path) cannot be read"
         case .tooLarge: "the key set has more than \(KeySource.maximumByteCount) bytes"
         case .status(let status): "the key set's server answered \(status)"

@@ -64,6 +64,17 @@ struct ConfigurationTests {
         #expect(findings.contains { $0.hasPrefix("\(name): ") }, "\(findings)")
     }
 
+    @Test(
+        "a finding about an address does not repeat it, because it may have a password",
+        arguments: ["COACH_JWKS_URL", "COACH_ALERT_WEBHOOK_URL", "REVENUECAT_API_URL", "PLAY_PUSH_KEYS_URL", "PLAY_API_URL"])
+    func addresses(name: String) {
+        let settings = Settings(
+            environment: [name: "http://user:hidden@example.com/hidden", SettingKey.alertWebhookSecret.name: "hidden"])
+        let findings = GatewayConfiguration.read(settings, environment: [:]).findings
+        #expect(findings.contains("\(name): is neither https nor http on loopback"), "\(findings)")
+        #expect(!findings.contains { $0.contains("hidden") }, "\(findings)")
+    }
+
     @Test("an empty value in the file counts as none, as in the environment")
     func empty() {
         let file = Data(#"{"COACH_JWT_ISSUER": "", "COACH_PORT": "", "COACH_TRUSTED_PROXIES": ""}"#.utf8)
