@@ -29,9 +29,13 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
         let domain = try body.optional("domain", .domain)
         let starters = try body.optional("starters", .list(0...Self.starterCount, .text(1...Self.starterLimit))) ?? []
         let languages = try body.optional("languages", .list(0...Self.languageCount, .languageTag)) ?? []
-        try PersonaTextRules.checkName(name, body)
-        for (field, texts) in [("description", [description ?? ""]), ("starters", starters)] {
-            try PersonaTextRules.check(texts, field, name: name, body)
+        // The rules take time in proportion to a text's length. A text that is too long is rejected for that alone.
+        let checkedName = Self.isLonger(name, than: Self.nameLimit) ? "" : name
+        try PersonaTextRules.checkName(checkedName, body)
+        for (field, texts, limit) in [
+            ("description", [description ?? ""], Self.descriptionLimit), ("starters", starters, Self.starterLimit),
+        ] {
+            try PersonaTextRules.check(texts.filter { !Self.isLonger($0, than: limit) }, field, name: checkedName, body)
         }
         var settings: [JSONMember] = []
         for field in Self.promptMembers {
@@ -45,7 +49,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
             if texts.reduce(0, { $0 + $1.unicodeScalars.count }) > Self.settingLimit {
                 try body.report(field, .tooLong(limit: Self.settingLimit))
             } else {
-                try PersonaTextRules.check(texts, field, name: name, body)
+                try PersonaTextRules.check(texts, field, name: checkedName, body)
             }
         }
         json = .object(
@@ -55,6 +59,11 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
                 JSONMember("starters", .array(starters.map(JSONValue.string))),
                 JSONMember("languages", .array(languages.map(JSONValue.string))),
             ] + settings)
+    }
+
+    /// - Parameter limit: in Unicode scalars.
+    private static func isLonger(_ text: String, than limit: Int) -> Bool {
+        text.utf8.count > limit && text.unicodeScalars.count > limit
     }
 
     /// All texts of a prompt setting, names of an object included, because they enter the prompt, too. nil for another form.
