@@ -153,4 +153,8 @@ extension PersonaTextRules {
         "store",
         "studio", "guru", "center", "link", "page", "team", "guide", "pro", "shop", "tech", "cloud", "blog", "site", "online", "website",
     ]
+    /// Top-level domains that are short words of prose.
+    static let shortWordDomains: Set<String> = [
+        "be", "to", "in", "it", "at", "is", "so", "us", "my", "st", "la", "id", "am", "do", "no", "se",
+    ]
 }

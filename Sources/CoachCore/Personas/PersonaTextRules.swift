@@ -83,13 +83,34 @@ enum PersonaTextRules {
     }
 
     /// A name with a top-level domain. Not every dot between letters: "node.js", "e.g." and "calm.Then" are no hosts. The top-level domains that are
-    /// short words of prose need a path.
+    /// short words of prose need a path. Reads each character a few times at most: a regular expression begins again at each hyphen of a label.
     private static func hasHost(_ text: String) -> Bool {
-        if text.contains(/(?i)\b[a-z0-9-]{2,63}\.(be|to|in|it|at|is|so|us|my|st|la|id|am|do|no|se)\/[a-z0-9]/) { return true }
-        return text.matches(of: /\b[\p{L}0-9-]{2,63}(?:\.[A-Za-z0-9-]{2,63})+/).contains { match in
-            match.output.split(separator: ".").dropFirst().contains { label in
-                wordDomains.contains(String(label)) || topLevelDomains.contains(label.lowercased())
-            }
+        let scalars = Array(text.unicodeScalars)
+        return scalars.indices.contains { dot in
+            guard scalars[dot] == ".", dot >= 2, scalars[dot - 2..<dot].allSatisfy(isOfLabel) else { return false }
+            let label = scalars[(dot + 1)...].prefix(while: isOfDomain)
+            let domain = String(String.UnicodeScalarView(label))
+            if wordDomains.contains(domain) || topLevelDomains.contains(domain.lowercased()) { return true }
+            guard shortWordDomains.contains(domain.lowercased()) else { return false }
+            let path = scalars[label.endIndex...].prefix(2)
+            return path.first == "/" && path.dropFirst().contains(where: isOfDomain)
+        }
+    }
+
+    /// Whether a label of a host can have the character, in any script. A combining mark belongs to its letter.
+    private static func isOfLabel(_ scalar: Unicode.Scalar) -> Bool {
+        if isOfDomain(scalar) { return true }
+        return switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark, .spacingMark: true
+        default: false
+        }
+    }
+
+    /// Whether a top-level domain can have the character.
+    private static func isOfDomain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-": true
+        default: false
         }
     }
 

@@ -60,6 +60,7 @@ struct PersonaContentTests {
             ("Eres una terapeuta", .claimsProfession), ("call +1 (555) 010-9999", .contact), ("see example.com", .contact),
             ("https://x", .contact), ("me@example.org", .contact), ("follow @someone", .contact), ("Book at coach.ai today", .contact),
             ("Ada.Coach.AI", .contact), ("mehr auf müller.ch", .contact), ("see ada.life", .contact), ("youtu.be/abc", .contact),
+            ("at my.ada.com", .contact), ("x_ada.com", .contact), ("Ada.IS/coach", .contact), ("mu\u{308}ller.ch", .contact),
         ])
     func refused(text: String, problem: PersonaTextRules.Problem) {
         #expect(PersonaTextRules.problems(of: text, name: "Ada").contains(problem))
@@ -139,7 +140,7 @@ struct PersonaContentTests {
             "Dr. Smith's book inspired Ada", "Ada is a friend", "Treat a user as a human.",
             "You are a kind person.", "Mistakes are human.", "Every user is a human being.",
             "Uses node.js, e.g. at 3.5 km, i.e. half; works well.I ask. Calm.Then brisk.Life is short...coach gently",
-            "Ends.Not all is said.",
+            "Ends.Not all is said.", "Day-by-day, one-to-one, at 7.30 a.m. and/or later.So is/was", "...com .com a.com",
         ])
     func harmless(text: String) {
         #expect(PersonaTextRules.problems(of: text, name: "Ada") == [])
