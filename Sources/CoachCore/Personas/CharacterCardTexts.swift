@@ -12,14 +12,15 @@ struct CharacterCardTexts {
     static let fields = ["creator_notes", "description", "personality", "scenario"]
 
     private let texts: [String: String]
-    /// What `{{char}}` stands for. V3 prefers the nickname.
+    /// What `{{char}}` stands for. V3 prefers the nickname. One that is longer than a persona's name is not used, because it would fill the memory: a
+    /// text of a card may have tens of thousands of placeholders.
     private let character: String
 
     /// - Parameter data: `data` of the card.
     init(_ data: JSONValue) {
         texts = Dictionary(uniqueKeysWithValues: Self.fields.map { ($0, data[$0]?.string ?? "") })
-        let nickname = data["nickname"]?.string ?? ""
-        character = nickname.isEmpty ? data["name"]?.string ?? "" : nickname
+        let names = ["nickname", "name"].compactMap { data[$0]?.string }
+        character = names.first { !$0.isEmpty && !PersonaContent.isLonger($0, than: PersonaContent.nameLimit) } ?? ""
     }
 
     /// The members of a persona's content.

@@ -61,8 +61,8 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
             ] + settings)
     }
 
-    /// - Parameter limit: in Unicode scalars.
-    private static func isLonger(_ text: String, than limit: Int) -> Bool {
+    /// Whether a text has more Unicode scalars than `limit`.
+    static func isLonger(_ text: String, than limit: Int) -> Bool {
         text.utf8.count > limit && text.unicodeScalars.count > limit
     }
 

@@ -65,6 +65,12 @@ struct CharacterCardTests {
             "spec": "chara_card_v3", "data": ["name": "Ada Byron", "nickname": "Ada", "description": "{{char}} listens"],
         ]
         #expect(try CharacterCard(JSONReader(nicknamed)).content.json["personality"] == ["Ada listens"])
+        let long = JSONValue.string(String(repeating: "N", count: 200_000))
+        let named = nicknamed.setting("data", to: try #require(nicknamed["data"]).setting("nickname", to: long))
+        #expect(try CharacterCard(JSONReader(named)).content.json["personality"] == ["Ada Byron listens"])
+        let many = JSONValue.string(String(repeating: "{{char}}", count: 30_000))
+        let full = named.setting("data", to: try #require(named["data"]).setting("description", to: many))
+        #expect(JSONReader.collect(full, CharacterCard.init).findings.map(\.path) == ["data.description"])
         // Other braces are still taken for an attempt at the prompt's template.
         let other: JSONValue = ["spec": "chara_card_v3", "data": ["name": "Ada", "description": "{{system}}"]]
         #expect(JSONReader.collect(other, CharacterCard.init).findings.map(\.path) == ["data.description"])
