@@ -8,9 +8,14 @@ struct TurnPorts: Sendable {
     let repository: TurnRepository
     let recovery: TurnRecovery
 
-    init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: TierBook = TierBook()) {
+    /// - Parameter recoveryClient: for leases, checkpoints and others' text; nil: `client`.
+    init(
+        client: PostgresClient, recoveryClient: PostgresClient? = nil, owner: @escaping @Sendable () throws -> TurnOwner,
+        tiers: TierBook = TierBook()
+    ) {
         repository = .postgres(client: client, owner: owner, tiers: { tiers })
-        recovery = .postgres(client: client, checkpointClient: client, textClient: client, owner: owner)
+        let recoveryClient = recoveryClient ?? client
+        recovery = .postgres(client: client, checkpointClient: recoveryClient, textClient: recoveryClient, owner: owner)
     }
 
     func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {

@@ -19,6 +19,36 @@ import Testing
         #expect(try await database.row(sessions).number("count") == 7)
     }
 
+    @Test("a turn is followed on another instance and answered once while neither has the connections of checkpoints and others' text")
+    func recoveryConnectionsAway() async throws {
+        let (database, simulator) = (try await Database.ofItsOwn(), try await TestBed.shared().simulator.url)
+        func gateway() async throws -> Gateway {
+            try await Gateway(database: database.gatewayURL, simulator: simulator, environment: try StateFolder().state())
+        }
+        let (one, other) = (try await gateway(), try await gateway())
+        // The limit is for new connections of roles that are not superusers.
+        try await database.fresh.psql(
+            """
+            do $$ begin
+                execute format('alter database %I connection limit 0', current_database());
+                perform pg_terminate_backend(a.pid) from pg_stat_activity a
+                where a.datname = current_database() and a.application_name in ('coach-gateway-checkpoints', 'coach-gateway-texts');
+            end $$;
+            """)
+        for each in [one, other] { try await eventually("connections lost") { try await each.readiness() == 503 } }
+        // Longer than a lease.
+        let (user, message) = (one.testUser(), "Slow \(sim(["words": 100, "pace_ms": 100]))")
+        let running = try await user.openStream(message, ["client_message_id": "once"]).until(bytes: 10)
+        let followed = try await user.at(other.port).follow(running.turnID).until(bytes: 10)
+        #expect(followed.end == nil)
+        #expect(try await running.toEnd().end?.type == "done")
+        #expect(try await followed.toEnd().end?.type == "done")
+        #expect(followed.text == running.text)
+        let repeated = try await user.at(other.port).chat(message, ["client_message_id": "once"])
+        #expect(repeated.first("start")?["turn_id"] == running.turnID && repeated.content == running.text)
+        #expect(try await database.usage(of: user.id).count == 1)
+    }
+
     @Test("an operator's slow figures do not delay turns")
     func slowFigures() async throws {
         let database = try await Database.ofItsOwn()

@@ -5,15 +5,19 @@ import PostgresClient
 extension TurnRecovery {
     /// Leases and checkpoints in PostgreSQL. `owner` as for `TurnRepository.postgres`.
     /// - Parameters:
+    ///   - client: the connections by which turns begin; also in place of each of the others while it has no connection.
     ///   - checkpointClient: for leases and checkpoints, of two connections or more, so that a lease does not wait for a checkpoint.
     ///   - textClient: for the text of many turns at once, megabytes that are decoded on its reactor's thread.
     public static func postgres(
         client: PostgresClient, checkpointClient: PostgresClient, textClient: PostgresClient,
         owner: @escaping @Sendable () throws -> TurnOwner
     ) -> TurnRecovery {
-        TurnRecovery(
-            renewLease: { try await checkpointClient.renewLease(of: owner()) },
-            checkpoint: { turns, neededFrom in try await checkpointClient.checkpoint(turns, neededFrom: neededFrom, owner: owner()) },
+        // An instance that can begin turns must be able to keep them: without renewals its turns count as lost.
+        let checkpoints: @Sendable () -> PostgresClient = { checkpointClient.whileReachable(else: client) }
+        let texts: @Sendable () -> PostgresClient = { textClient.whileReachable(else: client) }
+        return TurnRecovery(
+            renewLease: { try await checkpoints().renewLease(of: owner()) },
+            checkpoint: { turns, neededFrom in try await checkpoints().checkpoint(turns, neededFrom: neededFrom, owner: owner()) },
             load: { userID, turnID in
                 let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(userID), \(turnID))")
                 return try await StoreFault.translating {
@@ -21,14 +25,14 @@ extension TurnRecovery {
                     return try text.map { try StoredJSON.decode(KnownTurn.self, from: $0) }
                 }
             },
-            tail: { cursors in try await textClient.tail(cursors) },
+            tail: { cursors in try await texts().tail(cursors) },
             requestStop: { caller, turnID in
                 try await client.call("gateway.request_stop(\(caller.userID), \(turnID))", for: caller)
             },
             orphans: { tried in
                 let owner = try owner()
                 return try await StoreFault.translating {
-                    let text: String = try await textClient.value(
+                    let text: String = try await texts().value(
                         of: "select gateway.orphans(\(owner.instance), \(owner.epoch), \(orphansAtOnce), \(tried))")
                     return try StoredJSON.decode([OrphanedTurn].self, from: text)
                 }
@@ -58,6 +62,9 @@ extension PostgresClient {
             }
         }
     }
+
+    /// This client; `other` while this one has no connection, as when the server has no slot left for it.
+    fileprivate func whileReachable(else other: PostgresClient) -> PostgresClient { status.isReachable ? self : other }
 
     fileprivate func renewLease(of owner: TurnOwner) async throws -> [TurnID] {
         let stops: [UUID]? = try await StoreFault.translating {

@@ -2,6 +2,8 @@ import CoachCore
 import CoachStore
 import Foundation
 import PostgresClient
+import Reactor
+import TestSupport
 import Testing
 
 // Serialized: each test begins without instances and without turns that run, in a database that they share.
@@ -163,6 +165,26 @@ struct LeaseTests {
         #expect(try await survivor.turns.orphans() == [])
         try await store.passed(4.1, without: [killed])
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
+    }
+
+    @Test("leases, checkpoints and others' text use the connections of turns while those of their own cannot be opened")
+    func withoutOwnConnections() async throws {
+        let (store, reactor) = (try await StoreFixture(), try Reactor(name: "no server"))
+        reactor.start()
+        defer { reactor.stop() }
+        let refused = StoreFixture.client("postgres://127.0.0.1:\(try ThrowawayCluster.freePort())/none", reactor)
+        let (running, peer, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
+        let own = TurnPorts(client: store.gateway, recoveryClient: refused, owner: { running.owner })
+        let others = TurnPorts(client: store.gateway, recoveryClient: refused, owner: { peer.owner })
+        let identity = try await running.begin(caller)
+        try await store.passed(7.1, without: [running])
+        #expect(try await others.orphans().map(\.facts.identity) == [identity])
+        #expect(try await own.renewLease() == [])
+        #expect(try await own.checkpoint([.first(identity, of: caller, "Good question.")]) != nil)
+        #expect(try await others.orphans() == [])
+        let cursor = TurnCursor(userID: caller.userID, turnID: identity.turnID, afterByte: 0)
+        #expect(try await others.tail([cursor]).map(\.text) == ["Good question."])
+        await refused.shutdown(grace: .zero)
     }
 
     @Test("a restarted instance finds the orphans of its own earlier epoch at once")
