@@ -224,7 +224,9 @@ struct SafetyTests {
         let browser = Browser(port: try await TestBed.shared().testUser().browser.port)
         func resources(_ query: String, _ headers: [String: String] = [:]) async throws -> String {
             let answer = try await browser.send("GET", "/api/v1/resources\(query)", headers: headers)
-            #expect(answer.status == 200)
+            // A phone may keep them for the time without a connection.
+            #expect(answer.status == 200 && answer.headers["cache-control"] == "max-age=3600")
+            #expect(answer.headers["vary"]?.hasPrefix("Accept-Language") == true)
             // Without `meta`, whose random id can contain any number.
             return try #require(answer.text.firstRange(of: "\"meta\"").map { String(answer.text[..<$0.lowerBound]) })
         }

@@ -29,12 +29,23 @@ public struct SafetyRoutes: Feature {
             let asked = Region(country: query["country"].map(String.init), locale: query["locale"].map(String.init))
             let region = Region(firstOf: [asked, AcceptLanguage.region(request.headers[.acceptLanguage])])
             let card = StreamSafety(coaching.current.resources.all(in: region))
-            return .list(request, context, try Page(of: card.resources, try PageQuery.read(request))) { $0 }
+            return .list(request, context, try Page(of: card.resources, try PageQuery.read(request))) { $0 }.kept(by: "Accept-Language")
         }
         group.get(
             "/.well-known/safety-protocol", .init("Get the published safety protocol", response: .media("text/markdown", .text))
         ) { _, _ in
-            Response(bytes: safetyProtocol, type: "text/markdown; charset=utf-8")
+            Response(bytes: safetyProtocol, type: "text/markdown; charset=utf-8").kept()
         }
+    }
+}
+
+extension Response {
+    /// The response with leave for caches to keep it for an hour: a phone can show it without a connection, too.
+    /// - Parameter field: a header of the request by which the response differs.
+    fileprivate func kept(by field: String? = nil) -> Response {
+        var response = self
+        response.headers[.cacheControl] = "max-age=3600"
+        response.headers[.vary] = field
+        return response
     }
 }
