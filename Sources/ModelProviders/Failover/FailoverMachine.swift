@@ -3,7 +3,7 @@ import TokenRelay
 
 /// Decides which provider is called, how long it has, and how a model call ends. Pure; a part of `ModelCallMachine`.
 ///
-/// Another provider may take over while no text was released. Afterwards none does, because a second answer does not continue the first. `clock` is to be
+/// Another provider may take over while no text was released. Afterwards none does, because a second answer does not continue the first. `timePassed` is to be
 /// called at `deadline`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
 struct FailoverMachine: Equatable {
     private struct Attempt: Equatable {
@@ -75,7 +75,7 @@ struct FailoverMachine: Equatable {
         }
     }
 
-    /// When `clock` is to be called next; nil: never.
+    /// When `timePassed` is to be called next; nil: never.
     // Inlined, these read their fields where they stand; called, the driver copies the machine for each token.
     @inline(__always) var deadline: MonotonicInstant? {
         switch state {

@@ -79,7 +79,7 @@ struct ModelCallMachine {
     @inline(__always) var hasText: Bool { failover.hasText }
     /// Whether text was released, so that no other provider is called.
     var hasReleased: Bool { failover.hasReleased }
-    /// When to call `clock`; nil: never.
+    /// When to call `timePassed`; nil: never.
     @inline(__always) var deadline: MonotonicInstant? { failover.deadline }
     /// Whether a request is out that has brought no text.
     var isWaitingForText: Bool { failover.isWaitingForText }
