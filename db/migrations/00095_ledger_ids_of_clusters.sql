@@ -4,12 +4,13 @@
 
 alter table gateway.rollup_state add column shift bigint not null default 0;
 
--- Lets the ids of all running transactions, and of later ones, be at least the watermark; returns the new shift. The caller has locked the row, and found
--- an id below the watermark, which shows that the watermark is another cluster's.
+-- Lets the ids of all running transactions, and of later ones, be at least the watermark and above those of the ledger's rows, so that these are folded next;
+-- returns the new shift. The caller has locked the row, and found an id below the watermark, which shows that the watermark is another cluster's.
 create function gateway.shift_ledger_ids() returns bigint
     language sql set search_path = '' as $$
     update gateway.rollup_state s
-    set shift = s.watermark::text::bigint - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+    set shift = greatest(s.watermark::text::bigint, (select max(l.booked_in)::text::bigint + 1 from public.usage_logs l))
+        - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
     returning s.shift
 $$;
 

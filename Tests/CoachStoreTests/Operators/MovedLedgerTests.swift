@@ -20,7 +20,7 @@ struct MovedLedgerTests {
             insert into public.usage_logs
                 (account_id, day, turn_id, attempt, call, revision, purpose, tier, finalized_by, status, cost_usd, booked_in)
             select l.account_id, l.day, gen_random_uuid(), 1, 1, 1, 'chat', 'free', 'owner', 'complete', 0.5,
-                (s.watermark::text::bigint + 1)::text::xid8
+                (s.watermark::text::bigint + 1000)::text::xid8
             from public.usage_logs l cross join gateway.rollup_state s limit 1
             """)
         if isFoldedFirst { _ = try await store.value("select gateway.fold_rollups(100)::text") }
@@ -30,5 +30,10 @@ struct MovedLedgerTests {
         }
         try await store.foldRollups()
         #expect(try await store.count("select sum(turns)::bigint from gateway.usage_days") == 10)
+        let notFolded: Query = """
+            select count(*) from public.usage_logs l cross join gateway.rollup_state s
+            where l.booked_in >= s.watermark and l.booked_at <= s.as_of
+            """
+        #expect(try await store.count(notFolded) == 0)
     }
 }
