@@ -175,7 +175,7 @@ def main():
             load.result()
     query("analyze public.usage_logs")
     # Rows booked beside a transaction that still runs, as a vacuum's, would be left to the gateway.
-    last = query("select pg_current_xact_id()")[0]
+    last = query("select gateway.ledger_id()")[0]
     while query(f"select gateway.oldest_running() <= '{last}'") == ["t"]:
         time.sleep(0.1)
     loaded = time.monotonic()
