@@ -98,6 +98,40 @@ struct PersonaSharingTests {
         #expect(try await ground.sharing.shared(open.token) == nil)
     }
 
+    @Test("a conversation goes on with the link that it began with when that or the persona is closed; nothing else begins with it")
+    func closedMeanwhile() async throws {
+        let ground = try await Ground()
+        let (user, stranger) = (try await ground.user(), try await ground.user())
+        let (turns, link) = (ground.store.turns(), try await ground.link())
+        let first = try await turns.begin(user, TurnRequest(message: "Hi", shareToken: link.token), risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: user))
+        let (conversation, other) = (first.conversationID, try await turns.talk(user, "Hello").conversationID)
+        let unknown = ShareLink.randomToken()
+        for isUnpublished in [false, true] {
+            if isUnpublished {
+                try await ground.personas.unpublish(ground.creator, ground.persona)
+            } else {
+                try await ground.sharing.revoke(ground.creator, ground.persona, link.id)
+            }
+            for persona in [nil, ground.persona] {
+                let request = TurnRequest(message: "On", conversationID: conversation, personaID: persona, shareToken: link.token)
+                let begun = try await turns.begin(user, request, risk: .calm).begun
+                #expect(begun.persona?.id == ground.persona)
+                try await turns.finish(.complete(begun.identity, of: user))
+            }
+            for (caller, request) in [
+                (user, TurnRequest(message: "Hi", conversationID: conversation, personaID: .random(), shareToken: link.token)),
+                (user, TurnRequest(message: "Hi", conversationID: conversation, shareToken: unknown)),
+                (user, TurnRequest(message: "Hi", conversationID: conversation, personaID: ground.persona, shareToken: unknown)),
+                (user, TurnRequest(message: "Hi", conversationID: other, shareToken: link.token)),
+                (user, TurnRequest(message: "Hi", shareToken: link.token)),
+                (stranger, TurnRequest(message: "Hi", shareToken: link.token)),
+            ] {
+                #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .unknownPersona)
+            }
+        }
+    }
+
     @Test("a deleted persona has no links to create or revoke, and no avatar to set or remove")
     func deleted() async throws {
         let ground = try await Ground()
