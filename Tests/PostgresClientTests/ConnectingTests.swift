@@ -164,7 +164,10 @@ import Testing
                 try await other.withConnection { holder in
                     try await holder.execute("select pg_advisory_lock(1)")
                     let running = Task { try await client.text("select 'done' from pg_advisory_xact_lock(1)") }
-                    let waiting: Query = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+                    let waiting: Query = """
+                        select count(*) from pg_locks l join pg_database d on d.oid = l.database
+                        where d.datname = current_database() and l.locktype = 'advisory' and not l.granted
+                        """
                     try await eventually { try await other.int(waiting) == 1 }
                     async let first: Void = client.shutdown(grace: .seconds(30))
                     async let second: Void = client.shutdown(grace: .seconds(30))
