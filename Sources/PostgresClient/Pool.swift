@@ -194,7 +194,7 @@ final class Pool {
     /// Closes a connection whose session only reads (25006): the next one may reach the primary, or begin under another setting. A young one stays,
     /// so that statements are answered at once while all sessions are of that kind.
     private func replaceReadOnlySession(_ id: PoolMachine.ConnectionID, after error: PostgresError) {
-        guard error.sqlState == "25006", let since = openSince[id], since.duration(to: .now) > Backoff.stableAfter else { return }
+        guard error.isReadOnlyTransaction, let since = openSince[id], since.duration(to: .now) > Backoff.stableAfter else { return }
         connections[id]?.close()
     }
 

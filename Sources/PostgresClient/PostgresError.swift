@@ -59,6 +59,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     /// Whether the statement waited for a lock longer than `lock_timeout` (55P03).
     public var isLockTimeout: Bool { sqlState == "55P03" }
 
+    /// Whether the statement writes and the session only reads (25006), as all of a standby do.
+    public var isReadOnlyTransaction: Bool { sqlState == "25006" }
+
     /// The same error with `mayHaveTakenEffect`, for work that was sent.
     var afterSending: PostgresError {
         PostgresError(

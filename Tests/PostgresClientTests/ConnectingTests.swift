@@ -143,7 +143,7 @@ import Testing
             try await client.execute("create table t (a int)")
             try await client.execute("set default_transaction_read_only = on")
             let error = await postgresError { try await client.execute("insert into t values (1)") }
-            #expect(error?.sqlState == "25006")
+            #expect(error?.isReadOnlyTransaction == true)
             try await eventually { await postgresError { try await client.execute("insert into t values (1)") } == nil }
         }
     }

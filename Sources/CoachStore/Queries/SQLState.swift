@@ -10,7 +10,6 @@ enum SQLState {
     static let contention: Set<String> = ["55P03", deadlock, "40001"]
     /// Table or schema that does not exist, or may not be read.
     static let missing: Set<String> = ["42P01", "3F000", insufficientPrivilege]
-    static let readOnlyTransaction = "25006"
     /// Classes of codes about connections, resources, an operator's intervention, and the system.
     static let serverTrouble: Set<String> = ["08", "53", "57", "58"]
     /// Texts that are not of the type they are read as, or out of its range.

@@ -13,7 +13,7 @@ extension StoreFault {
         switch error.kind {
         case .unavailable, .deadline, .poolExhausted, .cancelled:
             self = .unavailable(retryAfter: 1, reason: error.description)
-        case .server where error.isStatementTimeout || error.isContention || Self.isServerTrouble(error.sqlState):
+        case .server where error.isStatementTimeout || error.isContention || Self.isServerTrouble(error):
             self = .unavailable(retryAfter: 1, reason: error.description)
         case .server, .protocolViolation:
             self = .unexpected(error.description)
@@ -22,9 +22,8 @@ extension StoreFault {
 
     /// Classes of SQLSTATE (PostgreSQL manual, appendix A): 08 connection, 53 resources, 57 operator intervention (shutdown), 58 system
     /// (a full disk), and 25006, a server that only reads: the standby of a switch-over.
-    private static func isServerTrouble(_ sqlState: String?) -> Bool {
-        guard let sqlState else { return false }
-        return SQLState.serverTrouble.contains(String(sqlState.prefix(2))) || sqlState == SQLState.readOnlyTransaction
+    private static func isServerTrouble(_ error: PostgresError) -> Bool {
+        error.isReadOnlyTransaction || SQLState.serverTrouble.contains(String((error.sqlState ?? "").prefix(2)))
     }
 
     /// Runs `body` and maps `PostgresError` to `StoreFault`, except for the SQLSTATEs that the caller handles. A cancelled caller gets
