@@ -33,9 +33,9 @@ struct ConnectionParameters {
         guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")) else { return nil }
         self.hosts = hosts
         prefersStandby = value("target_session_attrs") == "prefer-standby"
-        // Of several hosts most are standbys, which accept connections and no writes. `any` has to be written down to get one of them.
-        let isChosen = given["target_session_attrs"] != nil || value("target_session_attrs") != "any"
-        session = hosts.entries.count > 1 && !isChosen ? "read-write" : nil
+        // Of several hosts most are standbys, which accept connections and no writes. Only `any` in the connection string gets one of them.
+        let isUnset = given["target_session_attrs"] == nil && value("target_session_attrs") == "any"
+        session = hosts.entries.count > 1 && isUnset ? "read-write" : nil
         tlsMode = value("sslmode")
         applicationName = configuration.applicationName
         sessionOptions = [given["options"], configuration.sessionOptions].compactMap { $0 }.joined(separator: " ")
