@@ -16,7 +16,7 @@ public enum ConnectionFailure: Sendable, Hashable {
     case certificate
     /// The server accepts no connections at present: it starts, stops, or has too many.
     case busy
-    /// No server is of the kind that `target_session_attrs` requires, for instance all are standbys and a primary is required.
+    /// No server is of the kind that `target_session_attrs` requires, or of several none takes writes, as while all are standbys.
     case wrongSession
     case other
 }

@@ -54,16 +54,17 @@ struct CommandTests {
         #expect(gone.status != 0 && gone.output.contains("DATABASE_URL") && !gone.output.contains("secret-word"), "\(gone.output)")
     }
 
-    @Test("check and serve distinguish wrong password, closed port, unknown host and rejected certificate, without the secret")
+    @Test("check and serve distinguish wrong password, closed port, unknown host, certificate and kind of server, without the secret")
     func checkConnections() async throws {
         let cluster = try await ThrowawayCluster.start(passwords: true)
         let port = cluster.port
-        let testBed = try await TestBed.shared()
+        let (testBed, primary) = (try await TestBed.shared(), try await FreshDatabase())
         for (url, finding) in [
             ("postgres://coach_gateway:secret-word@127.0.0.1:\(port)/postgres", "the role or its password is refused"),
             ("postgres://coach_gateway:secret-word@127.0.0.1:1/x", "nothing listens on this host and port"),
             ("postgres://coach_gateway:secret-word@host.invalid/x", "the host is unknown"),
             ("postgres://coach_gateway:secret-word@127.0.0.1:\(port)/x?sslmode=require", "TLS or a certificate is refused"),
+            (primary.url + "?target_session_attrs=standby", "no server takes writes, or meets target_session_attrs"),
         ] {
             let environment = Gateway.environment(database: url, simulator: "http://127.0.0.1:1/v1")
             let check = try await Program.run(["check"], environment: environment)

@@ -135,6 +135,8 @@ import Testing
                 try await expectEqual(client.int("select inet_server_port()"), port)
             }
         }
+        let readers = Array(repeating: "127.0.0.1:\(readOnly.port)", count: 2).joined(separator: ",")
+        try await expectRefusal("postgres://\(ThrowawayCluster.user)@\(readers)/postgres", "session is read-only", .wrongSession)
     }
 
     @Test("a session that turns out to only read is replaced")

@@ -16,7 +16,7 @@ enum DatabaseFinding {
             case .unknownDatabase: "there is no such database"
             case .certificate: "TLS or a certificate is refused"
             case .busy: "the server accepts no connections at present"
-            case .wrongSession: "no server meets target_session_attrs"
+            case .wrongSession: "no server takes writes, or meets target_session_attrs"
             case .other: "no connection"
             }
         return "\(meaning): \(error.message)"
