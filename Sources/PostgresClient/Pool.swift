@@ -168,7 +168,8 @@ final class Pool {
         lastError = error
         connections[id] = nil
         // A connection that the server closed soon after accepting it does not reset the back-off.
-        if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.stableAfter { backoff.reset() }
+        if isLongOpen(id) { backoff.reset() }
+        openSince[id] = nil
         let actions = machine.closed(id, now: .now)
         publishStatus()
         perform(actions)
@@ -176,9 +177,12 @@ final class Pool {
     }
 
     private func answered(_ id: PoolMachine.ConnectionID, _ batch: Batch, _ error: PostgresError?) {
+        let isReplaced = error?.isReadOnlyTransaction == true && isLongOpen(id)
+        if isReplaced { perform(machine.retire(id)) }
         // The server rolled the whole batch back, so sending it again is safe.
-        if let error, error.isOutdatedStatement, batch.retriesLeft > 0, !batch.isAnswered, machine.isShared(id) {
-            batch.retriesLeft -= 1
+        if let error, isReplaced || error.isOutdatedStatement, batch.retriesLeft > 0, !batch.isAnswered, machine.isShared(id) {
+            // Not counted when the session is replaced: it meets each of them once, and a young one's error ends it.
+            if !isReplaced { batch.retriesLeft -= 1 }
             batch.wasSent = false
             perform(machine.batchEnded(on: id, now: .now))
             let request = nextRequest()
@@ -188,14 +192,12 @@ final class Pool {
         }
         if let error { batch.fail(error) } else { batch.succeed() }
         perform(machine.batchEnded(on: id, now: .now))
-        if let error { replaceReadOnlySession(id, after: error) }
     }
 
-    /// Closes a connection whose session only reads (25006): the next one may reach the primary, or begin under another setting. A young one stays,
-    /// so that statements are answered at once while all sessions are of that kind.
-    private func replaceReadOnlySession(_ id: PoolMachine.ConnectionID, after error: PostgresError) {
-        guard error.isReadOnlyTransaction, let since = openSince[id], since.duration(to: .now) > Backoff.stableAfter else { return }
-        connections[id]?.close()
+    /// Whether a session that only reads is replaced: the next one may reach the primary, or begin under another setting. A young one stays, so that
+    /// statements are answered at once while all sessions are of that kind.
+    private func isLongOpen(_ id: PoolMachine.ConnectionID) -> Bool {
+        openSince[id].map { $0.duration(to: .now) > Backoff.stableAfter } ?? false
     }
 
     /// `asked`: when the reading was submitted.

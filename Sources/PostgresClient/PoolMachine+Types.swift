@@ -60,10 +60,14 @@ extension PoolMachine {
         /// From 0. An affinity selects a slot; a connection that replaces a lost one gets its slot.
         let slot: Int
         var isOpen = false
+        /// Takes no more batches, and is closed when its last one is answered.
+        var isRetiring = false
         /// Batches that were sent and are not yet answered.
         var outstanding = 0
         /// Since when the oldest outstanding batch is at the head of the pipeline.
         var headSince: Instant
+
+        var takesBatches: Bool { isOpen && !isRetiring }
     }
 
     /// The state of a leased connection.

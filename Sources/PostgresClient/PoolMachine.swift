@@ -65,7 +65,8 @@ struct PoolMachine {
         guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [] }
         sharedConnections[sharedConnection].outstanding -= 1
         sharedConnections[sharedConnection].headSince = now
-        if isShutDown, sharedConnections[sharedConnection].outstanding == 0 { return [.close(id)] }
+        let isLast = isShutDown || sharedConnections[sharedConnection].isRetiring
+        if isLast, sharedConnections[sharedConnection].outstanding == 0 { return [.close(id)] }
         return sendWaiting(now: now)
     }
 
@@ -148,6 +149,14 @@ struct PoolMachine {
         return actions
     }
 
+    /// The answer to a batch shows that the session is of no use: it is to be replaced when the outstanding batches are answered, or at once when it is
+    /// leased and has one caller. Call before `batchEnded`.
+    mutating func retire(_ id: ConnectionID) -> [Action] {
+        guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [.close(id)] }
+        sharedConnections[sharedConnection].isRetiring = true
+        return []
+    }
+
     mutating func retryDue(now: Instant) -> [Action] {
         isRetryScheduled = false
         return isShutDown ? [] : connectMissing(now: now)
@@ -189,7 +198,7 @@ struct PoolMachine {
         func distance(_ sharedConnection: SharedConnection) -> Int {
             (sharedConnection.slot - queue + limits.sharedConnections) % limits.sharedConnections
         }
-        let nearest = sharedConnections.indices.filter { sharedConnections[$0].isOpen }.min {
+        let nearest = sharedConnections.indices.filter { sharedConnections[$0].takesBatches }.min {
             distance(sharedConnections[$0]) < distance(sharedConnections[$1])
         }
         return nearest.flatMap { mayTake(sharedConnections[$0], now: now) ? $0 : nil }
@@ -197,7 +206,7 @@ struct PoolMachine {
 
     private func mayTake(_ sharedConnection: SharedConnection, now: Instant) -> Bool {
         let isStale = sharedConnection.outstanding > 0 && now - sharedConnection.headSince >= limits.staleHead
-        return sharedConnection.isOpen && !isStale && sharedConnection.outstanding < limits.pipelineDepth
+        return sharedConnection.takesBatches && !isStale && sharedConnection.outstanding < limits.pipelineDepth
     }
 
     private mutating func send(_ request: RequestID, sharedConnection: Int, now: Instant) -> Action {

@@ -70,6 +70,23 @@ import Testing
         #expect(pool.load == (inUse: 2, waiting: 1))
     }
 
+    @Test("a retiring connection gets no more batches, and is closed when the last of those that it has is answered; a leased one at once")
+    mutating func retiring() {
+        openSharedConnections()
+        for number in 1...3 { _ = pool.batchArrived(request(number), now: at(0)) }
+        #expect(pool.retire(connection(1)) == [])
+        #expect(pool.batchEnded(on: connection(1), now: at(1)) == [])
+        #expect(pool.batchArrived(request(4), now: at(1)) == [.send(request(4), on: connection(2))])
+        #expect(pool.batchArrived(request(5), affinity: 0, now: at(1)) == [])
+        #expect(pool.batchEnded(on: connection(1), now: at(2)) == [.close(connection(1))])
+        #expect(pool.closed(connection(1), now: at(2)) == [.scheduleRetry])
+        #expect(pool.retryDue(now: at(3)) == [.connectShared(connection(3))])
+        #expect(pool.batchEnded(on: connection(2), now: at(3)) == [.send(request(5), on: connection(2))])
+        #expect(pool.leaseRequested(request(6), now: at(4)) == [.connectLease(connection(4))])
+        #expect(pool.opened(connection(4), now: at(5)) == [.lend(connection(4), to: request(6))])
+        #expect(pool.retire(connection(4)) == [.close(connection(4))])
+    }
+
     @Test("a batch that arrives before the first connection is open waits for it")
     mutating func early() {
         _ = pool.start(now: at(0))
