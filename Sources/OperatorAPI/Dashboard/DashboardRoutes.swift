@@ -78,21 +78,23 @@ public struct DashboardRoutes: Feature {
             return response
         }
         let token = FormBody.value(of: "token", in: try await request.collectBytes())
+        let view = Self.view(at: request.headers[.referer])
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
             return Response(
                 status: .seeOther,
-                headers: [.setCookie: session.setCookie, .location: Self.view(under: request.headers[.referer]), .cacheControl: "no-store"])
+                headers: [.setCookie: session.setCookie, .location: view ?? "/operator", .cacheControl: "no-store"])
         } catch {
             return signInPage(error)
         }
     }
 
-    /// Where the form stood, by the `Referer` of its request: the address of a view, which opens after the sign-in; for others the overview.
-    private static func view(under referer: String?) -> String {
-        guard let page = referer.flatMap({ URLComponents(string: $0) }) else { return "/operator" }
+    /// The view whose address the form stood under, which opens after the sign-in. Nil for other pages.
+    private static func view(at address: String?) -> String? {
+        guard let page = address.flatMap({ URLComponents(string: $0) }) else { return nil }
+        // Only the path is read, so the redirect stays on this origin.
         let path = page.percentEncodedPath
-        guard path.hasPrefix("/operator/"), path != "/operator/session" else { return "/operator" }
+        guard path == "/operator" || (path.hasPrefix("/operator/") && path != "/operator/session") else { return nil }
         return path + (page.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 

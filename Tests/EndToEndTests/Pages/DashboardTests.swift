@@ -59,7 +59,8 @@ struct DashboardTests {
         #expect(signedIn.status == 303 && signedIn.headers["location"] == "/operator" && signedIn.headers["x-ratelimit-remaining"] != nil)
         // The form stands under the address of the view that was asked for, which opens after the sign-in.
         let costs = "/operator/costs?days=7&by=user"
-        for (page, view) in [(costs, costs), (path, "/operator"), ("/docs", "/operator")] {
+        let week = "/operator?days=7"
+        for (page, view) in [(costs, costs), (week, week), (path, "/operator"), ("/docs", "/operator"), ("/operators", "/operator")] {
             let headers = form.merging(["Referer": "http://127.0.0.1:\(testBed.gateway.port)\(page)"]) { $1 }
             let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: headers)
             #expect(signedIn.status == 303 && signedIn.headers["location"] == view)
