@@ -77,19 +77,21 @@ public struct DashboardRoutes: Feature {
             response.headers[.setCookie] = session.setCookie
             return response
         }
-        let token = FormBody.value(of: "token", in: try await request.collectBytes())
-        let view = Self.view(at: request.headers[.referer])
+        let body = try await request.collectBytes()
+        let token = FormBody.value(of: "token", in: body)
+        // After a failed sign-in the form stands under the address of the session, and its field has the view.
+        let view = Self.view(at: FormBody.value(of: "view", in: body)) ?? Self.view(at: request.headers[.referer])
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
             return Response(
                 status: .seeOther,
                 headers: [.setCookie: session.setCookie, .location: view ?? "/operator", .cacheControl: "no-store"])
         } catch {
-            return signInPage(error)
+            return signInPage(error, view: view)
         }
     }
 
-    /// The view whose address the form stood under, which opens after the sign-in. Nil for other pages.
+    /// The path and query of a view, which opens after the sign-in. Nil for other pages.
     private static func view(at address: String?) -> String? {
         guard let page = address.flatMap({ URLComponents(string: $0) }) else { return nil }
         // Only the path is read, so the redirect stays on this origin.
@@ -98,10 +100,11 @@ public struct DashboardRoutes: Feature {
         return path + (page.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 
-    private func signInPage(_ error: GatewayError? = nil) -> Response {
+    private func signInPage(_ error: GatewayError? = nil, view: String? = nil) -> Response {
         let problem = error.map { #"<p class="problem" role="alert">That did not work: \#(HTMLText.escaped($0.message)).</p>"# }
         let status = error.map { HTTPResponse.Status(code: $0.httpStatus) } ?? .ok
-        var page = assets.filled(signInForm, ["problem": problem ?? ""]).page(status: status)
+        let texts = ["problem": problem ?? "", "view": HTMLText.escaped(view ?? "")]
+        var page = assets.filled(signInForm, texts).page(status: status)
         error?.write(to: &page.headers, status: status.code)
         return page
     }

@@ -65,6 +65,15 @@ struct DashboardTests {
             let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: headers)
             #expect(signedIn.status == 303 && signedIn.headers["location"] == view)
         }
+        // After a wrong token it stands under the session's address, and keeps the view.
+        let wrong = try await here.send(
+            "POST", path, body: Array("token=x".utf8), headers: form.merging(["Referer": "http://127.0.0.1\(costs)"]) { $1 })
+        #expect(wrong.status == 401 && wrong.text.contains(#"name="view" value="/operator/costs?days=7&amp;by=user""#), "\(wrong.text)")
+        for (field, view) in [("%2Foperator%2Fcosts%3Fdays%3D7%26by%3Duser", costs), ("https%3A%2F%2Fcoach.example%2F", "/operator")] {
+            let headers = form.merging(["Referer": "http://127.0.0.1\(path)"]) { $1 }
+            let signedIn = try await here.send("POST", path, body: Array("token=\(token)&view=\(field)".utf8), headers: headers)
+            #expect(signedIn.status == 303 && signedIn.headers["location"] == view)
+        }
         let user = try await here.send("POST", path, body: Array("token=\(Token(user: id).text)".utf8), headers: form)
         #expect(user.status == 403 && user.headers["x-ratelimit-remaining"] != nil && user.text.contains("Access token"))
         let header = try #require(signedIn.headers["set-cookie"])

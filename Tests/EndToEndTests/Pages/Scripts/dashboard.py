@@ -65,14 +65,15 @@ with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
     browser.open("/docs")
     browser.check("docs")
-    browser.open("/operator/costs")
+    browser.open("/operator/costs?days=7")
     assert browser.all("form[action='/operator/session']"), "the form to sign in"
     browser.check("sign-in")
     sign_in(browser, "not-a-token")
     browser.wait("a problem", lambda: browser.all(".problem"))
     browser.check("sign-in-problem", allowed=("/operator/session",))
     sign_in(browser, token)
-    browser.wait("the overview", lambda: browser.driver.current_url.endswith("/operator") and browser.all("#navigation a"))
+    # The view that was asked for, also after a wrong token.
+    browser.wait("the view", lambda: browser.driver.current_url.endswith("/operator/costs?days=7") and browser.all("#navigation a"))
     browser.settle()
     cookie = browser.driver.get_cookie("coach_operator")
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and not cookie["secure"], cookie
