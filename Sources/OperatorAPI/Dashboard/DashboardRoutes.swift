@@ -56,14 +56,14 @@ public struct DashboardRoutes: Feature {
         }
     }
 
-    /// While the database is unavailable the dashboard itself reports it, and that an operator has sent too many requests.
+    /// Serves the dashboard also while the database is unavailable or the operator is over their limit.
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
         var expiresAt = ""
         do throws(GatewayError) {
             expiresAt = Timestamp(try await sessions.expiry(request, context)).rfc3339
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
-            // A cookie of no session, from an address that has sent too many.
+            // An unknown session from an address over its limit: 429.
             if error.limit == .address { throw error }
         }
         return assets.filled(page, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
