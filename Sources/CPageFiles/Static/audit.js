@@ -31,10 +31,10 @@ const callKeys = ["from", "to", "model", "provider", "domain", "persona_id", "us
 const retentionKeys = ["from", "to", "cohort", "week"];
 const chosen = (keys, parameters) => Object.fromEntries(keys.map((key) => [key, parameters.get(key)]));
 
-/** A period in words; its end is the beginning of the day or hour after it. */
+/** A period in words. A day at its end is included; a time at its end is the beginning of the day or hour after it. */
 function periodText(from, to) {
   const isDays = [from, to].every((text) => Date.parse(text) % grainLengths.day === 0);
-  const last = isDays ? new Date(Date.parse(to) - grainLengths.day).toISOString() : to;
+  const last = isDays && to.includes("T") ? new Date(Date.parse(to) - grainLengths.day).toISOString() : to;
   return format.day(from) === format.day(last) ? format.day(from) : `${format.day(from)} to ${format.day(last)}`;
 }
 

@@ -115,6 +115,10 @@ with Browser(origin) as browser:
     assert cells(browser, "By persona", ["Persona"]) == [["No persona"]]
     assert follow(browser, "By persona", "No persona")
     browser.wait("its calls", lambda: browser.text(".remark").endswith(" · No persona"))
+    note = "/operator/calls?from=2020-01-01&to="
+    for to, text in (("2020-01-31", "1 Jan 2020 to 31 Jan 2020"), ("2020-01-31T00:00:00Z", "1 Jan 2020 to 30 Jan 2020")):
+        browser.open(note + to)
+        assert browser.text(".remark") == text, browser.text(".remark")
     browser.open("/operator/none")
     assert browser.all("#navigation a"), "no way to the other views"
     browser.open("/operator?days=30")
