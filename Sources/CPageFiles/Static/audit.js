@@ -44,7 +44,7 @@ function callsText({ from, to, error_code: code, error, ...groups }) {
     if (value === "") return groupName(key, null);
     return `${label(key)} ${key.endsWith("_id") ? format.shortId(value) : groupName(key, value)}`;
   });
-  const errors = code ? [code === "*" ? "Ended with an error" : `Ended with ${code}`] : error ? ["Counted as errors"] : [];
+  const errors = code ? [code === "*" ? "Ended with an error" : `Ended with ${code}`] : error === "true" ? ["Counted as errors"] : [];
   return [from && to && periodText(from, to), ...shared, ...errors].filter(Boolean).join(" · ");
 }
 

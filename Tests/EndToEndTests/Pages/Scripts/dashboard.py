@@ -119,6 +119,9 @@ with Browser(origin) as browser:
     for to, text in (("2020-01-31", "1 Jan 2020 to 31 Jan 2020"), ("2020-01-31T00:00:00Z", "1 Jan 2020 to 30 Jan 2020")):
         browser.open(note + to)
         assert browser.text(".remark") == text, browser.text(".remark")
+    for error, text in (("true", "1 Jan 2020 · Counted as errors"), ("false", "1 Jan 2020")):
+        browser.open(f"{note}2020-01-01&error={error}")
+        assert browser.text(".remark") == text, browser.text(".remark")
     browser.open("/operator/none")
     assert browser.all("#navigation a"), "no way to the other views"
     browser.open("/operator?days=30")
