@@ -41,8 +41,9 @@ function periodText(from, to) {
 /** Which calls a list has: their period, and what they share. */
 function callsText({ from, to, error_code: code, error, ...groups }) {
   const shared = Object.entries(groups).filter(([, value]) => value !== null).map(([key, value]) => {
-    if (value === "") return groupName(key, null);
-    return `${label(key)} ${key.endsWith("_id") ? format.shortId(value) : groupName(key, value)}`;
+    // The others' names say of what they are.
+    if (value === "" && !["domain", "tier"].includes(key)) return groupName(key, null);
+    return `${label(key)} ${key.endsWith("_id") ? format.shortId(value) : groupName(key, value || null)}`;
   });
   const errors = code ? [code === "*" ? "Ended with an error" : `Ended with ${code}`] : error === "true" ? ["Counted as errors"] : [];
   return [from && to && periodText(from, to), ...shared, ...errors].filter(Boolean).join(" · ");

@@ -122,6 +122,8 @@ with Browser(origin) as browser:
     for error, text in (("true", "1 Jan 2020 · Counted as errors"), ("false", "1 Jan 2020")):
         browser.open(f"{note}2020-01-01&error={error}")
         assert browser.text(".remark") == text, browser.text(".remark")
+    browser.open(f"{note}2020-01-01&domain=&tier=&model=")
+    assert browser.text(".remark") == "1 Jan 2020 · No model · Domain General · Tier None", browser.text(".remark")
     browser.open("/operator/none")
     assert browser.all("#navigation a"), "no way to the other views"
     browser.open("/operator?days=30")
