@@ -149,6 +149,8 @@ function mayLeave() {
   return true;
 }
 
+const pageOf = (address) => address.split("#")[0];
+
 function toggleMenu(isOpen) {
   side.classList.toggle("open", isOpen);
   menu.setAttribute("aria-expanded", String(isOpen));
@@ -163,6 +165,8 @@ document.addEventListener("click", (event) => {
   go(link.href);
 });
 addEventListener("popstate", () => {
+  // A link to a part of the page, such as the one that skips the navigation.
+  if (pageOf(location.href) === pageOf(address)) return;
   if (mayLeave()) return show({ focus: true });
   history.pushState(null, "", address);
 });
