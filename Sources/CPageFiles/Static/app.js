@@ -40,12 +40,13 @@ async function show({ isRefresh = false, focus = false } = {}) {
   clearTimeout(timer);
   address = location.href;
   const { view, parameters } = current();
+  const title = view?.title ?? "There is no such view";
+  document.title = `${title} – Coach Gateway`;
+  main.classList.toggle("wide", Boolean(view?.isWide));
   if (!view) drawNavigation(view, parameters);
-  if (!view) return draw(h("h1", {}, "There is no such view"), h("p", {}, h("a", { href: "/operator" }, "Overview")));
+  if (!view) return draw(h("h1", {}, title), h("p", {}, h("a", { href: "/operator" }, "Overview")));
   const period = view.period ? readPeriod(parameters) : null;
-  main.classList.toggle("wide", Boolean(view.isWide));
   if (!isRefresh) {
-    document.title = `${view.title} – Coach Gateway`;
     drawNavigation(view, parameters);
     toggleMenu(false);
     draw(head(view, period, parameters), h("div", { id: "content", "aria-busy": "true" }, h("p", { class: "empty" }, "Reading …")));

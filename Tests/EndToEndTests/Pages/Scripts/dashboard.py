@@ -128,6 +128,7 @@ with Browser(origin) as browser:
     assert browser.text(".remark") == "1 Jan 2020 · No model · Domain General · Tier None", browser.text(".remark")
     browser.open("/operator/none")
     assert browser.all("#navigation a"), "no way to the other views"
+    assert browser.driver.title.startswith("There is no such view"), browser.driver.title
     browser.open("/operator?days=30")
     assert "Active in 30 days" in browser.text(".tiles"), browser.text(".tiles")
 
