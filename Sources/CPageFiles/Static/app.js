@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h, isUnsaved, mayLeave, unmark } from "./dom.js";
 import { Failure } from "./api.js";
 import { removeCharts } from "./charts.js";
 import { time } from "./format.js";
@@ -140,16 +140,6 @@ function go(address) {
   show({ focus: true });
 }
 
-const unsaved = () => [...document.querySelectorAll("form[data-unsaved]")];
-
-/** Whether what was written into a form and not saved may be given up. */
-function mayLeave() {
-  const forms = unsaved();
-  if (forms.length > 0 && !confirm("Leave without saving what you changed?")) return false;
-  for (const form of forms) delete form.dataset.unsaved;
-  return true;
-}
-
 const pageOf = (address) => address.split("#")[0];
 
 function toggleMenu(isOpen) {
@@ -172,7 +162,7 @@ addEventListener("popstate", () => {
   history.pushState(null, "", address);
 });
 addEventListener("beforeunload", (event) => {
-  if (unsaved().length > 0) event.preventDefault();
+  if (isUnsaved()) event.preventDefault();
 });
 menu.addEventListener("click", () => toggleMenu(!side.classList.contains("open")));
 // Only charts have colours that style sheets do not change.
@@ -180,6 +170,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => main
 
 document.getElementById("sign-out").addEventListener("click", async () => {
   if (!mayLeave()) return;
+  unmark();
   await fetch("/operator/session", { method: "DELETE" });
   location.assign("/operator");
 });

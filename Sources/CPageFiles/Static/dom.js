@@ -23,6 +23,17 @@ export const reasonInput = () => h("input", {
 /** Asks why something is changed. Null when nothing is to be changed. */
 export const askReason = (question) => prompt(`${question} Why, for the audit log:`)?.trim() || null;
 
+const unsaved = () => [...document.querySelectorAll("form[data-unsaved]")];
+
+/** Whether a form has been marked as having what is not saved. */
+export const isUnsaved = () => unsaved().length > 0;
+
+/** Whether what was written into a form and not saved may be given up. Asks. */
+export const mayLeave = () => !isUnsaved() || confirm("Leave without saving what you changed?");
+
+/** Takes the marks back: what was written is saved, or given up. */
+export const unmark = () => unsaved().forEach((form) => delete form.dataset.unsaved);
+
 /** A label around its control. */
 export function field(label, control) {
   return h("label", {}, label, control);

@@ -1,5 +1,5 @@
 import { call, Failure } from "./api.js";
-import { h, askReason, card, field, empty, reasonInput } from "./dom.js";
+import { h, askReason, card, field, empty, mayLeave, reasonInput, unmark } from "./dom.js";
 import { difference } from "./difference.js";
 import { csvButton, figure, isPart, newest, notAvailable, partNote } from "./figures.js";
 import { groupName, table } from "./table.js";
@@ -77,7 +77,10 @@ function editor(path, { data, etag }, refresh) {
         query: { dry_run: dryRun ? "true" : null }, headers: { "if-match": etag },
         body: { body: document, reason: reason.value || undefined },
       });
-      if (!dryRun) return refresh();
+      if (!dryRun) {
+        unmark();
+        return refresh();
+      }
       const notice = h("p", { class: "notice" }, "Valid. Nothing is saved yet.");
       result.replaceChildren(...[notice, difference(answer.data.operations, body), decisions(answer.data)].filter(Boolean));
     } catch (error) {

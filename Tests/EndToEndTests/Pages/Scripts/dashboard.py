@@ -191,8 +191,16 @@ with Browser(origin) as browser:
 
     # An earlier version of the limits, again with a reason.
     browser.open("/operator/configuration?document=limits")
-    browser.fill("input[name=reason]", "the same limits")
+    # The new version is saved, though the page cannot show it.
+    browser.all("input[name=reason]")[0].send_keys("the same limits")
+    assert browser.all("form[data-unsaved]")
+    browser.script(
+        """window.kept = fetch;
+        window.fetch = (url, options) => options.method === "PUT" ? kept(url, options) : Promise.reject(new TypeError("no network"));""")
     browser.click("Save a new version")
+    browser.wait("what is wrong", lambda: "cannot be reached" in browser.text("#content > .problem"))
+    assert not browser.all("form[data-unsaved]")
+    browser.open("/operator/configuration?document=limits")
     browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
     browser.click_and_answer("Restore", None)
     browser.click_and_answer("Restore", " put back in a browser ")
