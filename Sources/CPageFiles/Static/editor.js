@@ -139,10 +139,12 @@ async function versions(path, { data, etag }, refresh) {
     result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
   };
   const restore = async (version) => {
+    if (!mayLeave()) return;
     const reason = askReason(`Make version ${version} the current one again?`);
     if (!reason) return;
     try {
       await call("POST", `${path}/rollback`, { headers: { "if-match": etag }, body: { version, reason } });
+      unmark();
       refresh();
     } catch (error) {
       result.replaceChildren(...problem(error, refresh));

@@ -98,17 +98,20 @@ class Browser:
             return Boolean(field);""", selector, text))
 
     def click_and_answer(self, text, answer):
-        """Clicks a button that opens a dialog, and answers its question; None: cancels it."""
+        """Clicks a button that opens a dialog, and answers its question; None: cancels it. Returns the question."""
         # A dialog that opens while a script of the driver runs ends the script.
         self.wait(f"button {text}", lambda: self.script(
             """const button = [...document.querySelectorAll("button")].find((button) => button.innerText === arguments[0] && button.offsetParent);
             setTimeout(() => button?.click());
             return Boolean(button);""", text))
         dialog = self.wait("a dialog", lambda: expected_conditions.alert_is_present()(self.driver))
+        question = dialog.text
         if answer is None:
-            return dialog.dismiss()
-        dialog.send_keys(answer)
-        dialog.accept()
+            dialog.dismiss()
+        else:
+            dialog.send_keys(answer)
+            dialog.accept()
+        return question
 
     def click_link_and_answer(self, text, accept):
         """Clicks a link that asks whether to go, and answers."""

@@ -202,7 +202,13 @@ with Browser(origin) as browser:
     assert not browser.all("form[data-unsaved]")
     browser.open("/operator/configuration?document=limits")
     browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
-    browser.click_and_answer("Restore", None)
+    # Not without a question while there is something to be saved.
+    browser.all("input[name=reason]")[0].send_keys("not saved")
+    assert "without saving" in browser.click_and_answer("Restore", None)
+    assert browser.value("input[name=reason]") == "not saved"
+    browser.click_link_and_answer("Costs", accept=True)
+    browser.open("/operator/configuration?document=limits")
+    assert "Make version 1" in browser.click_and_answer("Restore", None)
     browser.click_and_answer("Restore", " put back in a browser ")
     browser.wait("version 3", lambda: "version 3" in browser.text(".editor header"))
     browser.wait("its reason", lambda: "put back in a browser" in browser.text("main"))
