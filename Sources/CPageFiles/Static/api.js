@@ -1,3 +1,5 @@
+import { isUnsaved } from "./dom.js";
+
 const root = "/api/v1/operator/";
 
 /** Messages of the gateway are phrases. */
@@ -15,7 +17,7 @@ export class Failure extends Error {
 /** This gateway does not have the route. */
 export class NotAvailable extends Error {}
 
-const signedOut = "Your session has ended. Sign in in another tab, then try again: what you wrote is still here.";
+const signedOut = "Your session has ended. Sign in in another tab, then try again: the forms of this page keep what you wrote.";
 
 /** The whole envelope of an answer. */
 export async function call(method, path, { query, body, headers } = {}) {
@@ -24,9 +26,8 @@ export async function call(method, path, { query, body, headers } = {}) {
     headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  const json = await response.json().catch(() => null);
-  if (response.ok) return { ...json, etag: response.headers.get("etag") };
-  throw new Failure(response.status, response.status === 401 ? { message: signedOut } : json?.error);
+  if (!response.ok) throw new Failure(response.status, await problemOf(response));
+  return { ...await response.json().catch(() => null), etag: response.headers.get("etag") };
 }
 
 /** Rows of a figure. Throws `NotAvailable` when there is no such route. */
@@ -61,14 +62,15 @@ export async function download(path, query, name) {
   return !next;
 }
 
-const problemOf = async (response) => (await response.json().catch(() => null))?.error;
+const problemOf = async (response) =>
+  (response.status === 401 ? { message: signedOut } : (await response.json().catch(() => null))?.error);
 
 function address(path, query) {
   const parameters = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined);
   return root + path + (parameters.length ? `?${new URLSearchParams(parameters)}` : "");
 }
 
-/** Signed out, a view that was to be read becomes the form to sign in, which leads back to it; what was to be saved stays. */
+/** After a 401 a GET reloads the page, which shows the form to sign in. Other methods, and a GET beside an unsaved form, leave it: input is kept. */
 async function request(url, options) {
   let response;
   try {
@@ -76,6 +78,6 @@ async function request(url, options) {
   } catch {
     throw new Failure(0, { message: "The gateway cannot be reached." });
   }
-  if (response.status === 401 && (options.method ?? "GET") === "GET") location.reload();
+  if (response.status === 401 && (options.method ?? "GET") === "GET" && !isUnsaved()) location.reload();
   return response;
 }

@@ -133,10 +133,14 @@ async function versions(path, { data, etag }, refresh) {
   if (!answer) return card("Versions", null, notAvailable());
   const result = h("div", { role: "status", class: "stack" });
   const compare = async (version) => {
-    const [from, patch] = await Promise.all([
-      call("GET", `${path}/versions/${version}`), call("GET", `${path}/diff`, { query: { from: version, to: data.version } }),
-    ]);
-    result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
+    try {
+      const [from, patch] = await Promise.all([
+        call("GET", `${path}/versions/${version}`), call("GET", `${path}/diff`, { query: { from: version, to: data.version } }),
+      ]);
+      result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
+    } catch (error) {
+      result.replaceChildren(...problem(error, refresh));
+    }
   };
   const restore = async (version) => {
     if (!mayLeave()) return;

@@ -26,6 +26,13 @@ def show_costs(browser):
     return has_costs(browser, cost, turns)
 
 
+def session(browser, method):
+    """Ends the session or begins another one, as another tab would, and returns the status."""
+    return browser.script(
+        "return fetch('/operator/session', { method: arguments[0], headers: arguments[1] }).then(({ status }) => status)",
+        method, {"authorization": f"Bearer {token}"} if method == "POST" else {})
+
+
 def require_edits_kept(browser, field):
     """What was typed into a field stays in another colour scheme, until somebody agrees to leave it, and when the session has ended."""
     browser.all(field)[0].send_keys(" edited")
@@ -37,12 +44,11 @@ def require_edits_kept(browser, field):
     browser.click_link_and_answer("Costs", accept=False)
     assert browser.value(field) == kept and "configuration" in browser.driver.current_url
     browser.fill("input[name=reason]", "the session has ended")
-    session = "return fetch('/operator/session', { method: arguments[0], headers: arguments[1] }).then(({ status }) => status)"
-    assert browser.script(session, "DELETE", {}) == 204
+    assert session(browser, "DELETE") == 204
     browser.click("Save a new version")
     browser.wait("what is wrong", lambda: "Your session has ended" in browser.text(".editor .problem"))
     assert browser.value(field) == kept
-    assert browser.script(session, "POST", {"authorization": f"Bearer {token}"}) == 201
+    assert session(browser, "POST") == 201
     browser.fill(field, kept.removesuffix(" edited"))
 
 
@@ -206,6 +212,13 @@ with Browser(origin) as browser:
     browser.all("input[name=reason]")[0].send_keys("not saved")
     assert "without saving" in browser.click_and_answer("Restore", None)
     assert browser.value("input[name=reason]") == "not saved"
+    # Nor does a session that has ended take it away.
+    assert session(browser, "DELETE") == 204
+    for count, button in enumerate(("Compare", "CSV"), 1):
+        browser.click(button)
+        browser.wait(f"what is wrong with {button}", lambda: browser.text("main").count("Your session has ended") == count)
+    assert browser.value("input[name=reason]") == "not saved"
+    assert session(browser, "POST") == 201
     browser.click_link_and_answer("Costs", accept=True)
     browser.open("/operator/configuration?document=limits")
     assert "Make version 1" in browser.click_and_answer("Restore", None)
