@@ -192,16 +192,18 @@ function update(turn) {
   if (isAtEnd) scrollTo(0, document.body.scrollHeight);
 }
 
-/** Makes an element like another one; what is the same in both stays, so that it is not read out twice. */
+/** Makes an element like another one; what is the same in both is not moved, so that it is not read out twice. */
 function change(old, made) {
   old.className = made.className;
   // A text that arrived in pieces is several nodes.
   old.normalize();
-  const changed = [...made.childNodes].map((node, place) => (old.childNodes[place]?.isEqualNode(node) ? old.childNodes[place] : node));
-  changed.forEach((node, place) => {
-    if (old.childNodes[place] !== node) old.insertBefore(node, old.childNodes[place] ?? null);
+  const nodes = [...made.childNodes];
+  nodes.forEach((node, place) => {
+    const at = old.childNodes[place];
+    if (!at) old.append(node);
+    else if (!at.isEqualNode(node)) at.replaceWith(node);
   });
-  while (old.childNodes.length > changed.length) old.lastChild.remove();
+  while (old.childNodes.length > nodes.length) old.lastChild.remove();
 }
 
 function showLine(text) {
