@@ -29,7 +29,8 @@ struct ShutdownTests {
         try await eventually("the running turn") {
             try await testBed.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
-        let request = try gone.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
+        // Longer than the other turn, which would keep the process alive.
+        let request = try gone.request("Tell me \(sim(["words": 50, "pace_ms": 80]))")
         try await Wire.run {
             let wire = try Wire(port: gateway.port)
             try wire.send(request)
@@ -50,7 +51,7 @@ struct ShutdownTests {
         #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
         #expect(try await testBed.database.turn(of: testUser.id)["status"] == "complete")
         let stored = try await testBed.database.messages(of: gone.id, role: "assistant")
-        #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 15)
+        #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 50)
     }
 
     @Test("and a restart: the conversation continues")
