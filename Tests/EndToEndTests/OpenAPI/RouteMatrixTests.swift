@@ -138,11 +138,15 @@ struct RouteMatrixTests {
         return path.contains("{") ? nil : path
     }
 
-    /// Of each role its own routes: who calls the others makes no difference to what is read of the request.
+    /// Each role is tested on its own routes only; handlers parse requests independently of the role.
     @Test("answers an invalid request with a documented error, never with 5xx", arguments: [nil, "creator", "operator"])
     func nonsense(role: String?) async throws {
         let testBed = try await TestBed.shared()
-        let routes = try await routes(testBed.gateway.port).filter { !$0.isOpen && $0.role == role }
+        let routes = try await routes(testBed.gateway.port).filter { route in
+            // Only a creator has a persona for those of personas.
+            let needsPersona = role == "creator" && route.path.hasPrefix("/api/v1/personas/{id}")
+            return !route.isOpen && (route.role == role || (route.role == nil && needsPersona))
+        }
         var refused = 0
         for route in routes {
             // A new user for each route, so that none reaches the request limit.
@@ -169,7 +173,7 @@ struct RouteMatrixTests {
                 #expect(answer.status < 400 || answer.errorCode != nil, "\(route.method) \(path): \(answer.text)")
             }
         }
-        // Creators have few lists.
+        // Few of the creators' GET routes have these parameters.
         #expect(refused > (role == "creator" ? 5 : 15), "\(refused)")
     }
 
