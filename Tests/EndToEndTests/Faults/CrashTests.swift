@@ -80,6 +80,7 @@ struct CrashTests {
         func moved(_ turn: Killed) -> Killed {
             Killed(testUser: turn.testUser.at(successor.port), message: turn.message, turn: turn.turn)
         }
+        for user in [kept, silent] { _ = try await database.settledAnswer(of: user.testUser.id, within: 4) }
         return (database: database, gateway: successor, kept: moved(kept), silent: moved(silent))
     }
 
