@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestServers
+import Synchronization
 import TestSupport
 import Testing
 
@@ -31,8 +32,14 @@ struct TraceTests {
         return try Program([script], executable: URL(fileURLWithPath: try #require(python)))
     }
 
-    /// An id that no other test has.
-    private static func newTrace() -> String { (0..<32).map { _ in "123456789abcdef".randomElement().map(String.init) ?? "" }.joined() }
+    private static let traces = Mutex<Set<String>>([])
+
+    /// An id that no other test has, and which is kept in `traces`.
+    private static func newTrace() -> String {
+        let trace = (0..<32).map { _ in "123456789abcdef".randomElement().map(String.init) ?? "" }.joined()
+        traces.withLock { _ = $0.insert(trace) }
+        return trace
+    }
 
     @Test(
         "a turn is a span below the caller's, its steps are its children, and the provider gets the request's",
@@ -58,8 +65,9 @@ struct TraceTests {
         let spans = ground.spans(of: trace)
         let turn = try #require(spans.first { $0["name"] == "turn" })
         #expect(turn["parent"] == caller && turn["service"] == "coach" && turn["key"] == "a key")
-        let names = Set(collector.lines.dropFirst().compactMap { JSONObject($0)["name"] })
-        #expect(names.isSubset(of: spans.compactMap { $0["name"] }), "turns alone are traced: \(names)")
+        let traced = Set(collector.lines.dropFirst().compactMap { JSONObject($0)["trace"] })
+        let turns = Self.traces.withLock { $0.union([trace]) }
+        #expect(traced.isSubset(of: turns), "turns alone are traced:\n\(collector.output)")
         let children = spans.filter { $0["parent"] == turn["span"] }
         #expect(Set(children.compactMap { $0["name"] }) == ["assess", "begin", "decide", "compose", "generate", "finish"])
         let step = try #require(children.first { $0["name"] == "generate" })
