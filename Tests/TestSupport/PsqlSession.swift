@@ -17,6 +17,8 @@ final class PsqlSession: Sendable {
         signal(SIGPIPE, SIG_IGN)
         process = try ChildProcess(
             [PostgresPrograms.path("psql"), "-X", "-q", "-A", "-t", "-d", url], input: .pipe, output: .pipe, errors: .pipe)
+        // Errors share the pipe with rows, and so would notices and warnings. When this fails, so does the first query, and tells why.
+        try? process.write("set client_min_messages = error;")
     }
 
     /// The lines of a query's answer. Blocks. One query at a time.
