@@ -63,24 +63,15 @@ extension Database {
         return (try await turn(of: user), try await messages(of: user, role: "assistant").first?["content"] ?? "")
     }
 
-    /// Checks that budgets and ledger agree and nothing is reserved.
-    func isBalanced() async throws -> Bool {
+    /// Checks that budgets and ledger agree and nothing is reserved. `user`: only of this one, where others have turns that run.
+    func isBalanced(of user: String? = nil) async throws -> Bool {
+        let ofUser = user.map { "where user_id = '\($0)'" } ?? ""
+        let ofAccount = user.map { "where account_id = (select account_id from users where id = '\($0)')" } ?? ""
         let sums = try await row(
             """
-            select coalesce((select sum(spent_usd) from budgets), 0) = coalesce((select sum(cost_usd) from usage_logs), 0)
-                and coalesce((select sum(reserved_usd + reserved_tokens) from budgets), 0) = 0 as balanced
-            """)
-        return sums.flag("balanced") ?? false
-    }
-
-    /// The same of one user, where others have turns that run.
-    func isBalanced(of user: String) async throws -> Bool {
-        let sums = try await row(
-            """
-            select coalesce(sum(b.spent_usd), 0) = coalesce((
-                    select sum(l.cost_usd) from usage_logs l join users u using (account_id) where u.id = '\(user)'), 0)
-                and coalesce(sum(b.reserved_usd + b.reserved_tokens), 0) = 0 as balanced
-            from budgets b where b.user_id = '\(user)'
+            select coalesce((select sum(spent_usd) from budgets \(ofUser)), 0)
+                    = coalesce((select sum(cost_usd) from usage_logs \(ofAccount)), 0)
+                and coalesce((select sum(reserved_usd + reserved_tokens) from budgets \(ofUser)), 0) = 0 as balanced
             """)
         return sums.flag("balanced") ?? false
     }
