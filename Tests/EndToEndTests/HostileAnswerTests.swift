@@ -45,7 +45,7 @@ struct HostileAnswerTests {
     }
 
     /// A gateway with this provider, whose models have prices, and a database of its own.
-    private static let bench = Task {
+    private static let fixture = Task {
         let provider = try RawProvider { request, connection in
             Oddity.allCases.first { request.contains($0.rawValue) }?.answer(request, connection)
         }
@@ -62,7 +62,7 @@ struct HostileAnswerTests {
 
     @Test("whose usage is negative, absurd or no number is answered, and billed by an estimate")
     func usage() async throws {
-        let (_, gateway, database) = try await Self.bench.value
+        let (_, gateway, database) = try await Self.fixture.value
         for count in Self.absurdCounts {
             let user = gateway.testUser()
             let answer = try await user.chat("Hello |\(count)| \(Oddity.usage.rawValue)")
@@ -83,7 +83,7 @@ struct HostileAnswerTests {
 
     @Test("with text after its finish reason: the text is kept; with text after its end: that is not read, and the connection is closed")
     func textAfterEnd() async throws {
-        let (provider, gateway, database) = try await Self.bench.value
+        let (provider, gateway, database) = try await Self.fixture.value
         func chat() async throws {
             let user = gateway.testUser()
             let answer = try await user.chat("Hello \(Oddity.textAfterEnd.rawValue)")
@@ -105,7 +105,7 @@ struct HostileAnswerTests {
 
     @Test("with text without end after its finish reason is cut at 64 KiB")
     func endlessAfterFinish() async throws {
-        let (provider, gateway, database) = try await Self.bench.value
+        let (provider, gateway, database) = try await Self.fixture.value
         let user = gateway.testUser()
         let answer = try await user.chat("Hello \(Oddity.endless.rawValue)")
         #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.first("done")?["finish_reason"] == "length")
@@ -116,7 +116,7 @@ struct HostileAnswerTests {
 
     @Test("with bytes that are not UTF-8 is answered, with replacement characters in their places")
     func invalidText() async throws {
-        let (_, gateway, database) = try await Self.bench.value
+        let (_, gateway, database) = try await Self.fixture.value
         let user = gateway.testUser()
         let answer = try await user.chat("Hello \(Oddity.invalidText.rawValue)")
         #expect(answer.eventTypes == ["start", "token", "usage", "done"] && answer.content == "caf\u{FFFD}(\u{FFFD}!", "\(answer.text)")

@@ -30,7 +30,7 @@ struct HostileProviderTests {
     ]
 
     /// All of them by name, and their gateways. Each has a route in which it is alone, and one with the simulator behind it.
-    private struct Bench: Sendable {
+    private struct Fixture: Sendable {
         var providers: [String: Hostile]
         private var gateways: [Gateway] = []
 
@@ -92,13 +92,13 @@ struct HostileProviderTests {
         }
     }
 
-    private static let bench = Task { try await Bench() }
+    private static let fixture = Task { try await Fixture() }
 
     /// An answer without text is an error within 3 s, or the next provider's answer. It costs nothing, unless it may have been an answer: then the provider
     /// may bill it.
     private func expectRefusal(by name: String, fault: String, isAccepted: Bool = false) async throws -> Hostile {
-        let (bench, database) = (try await Self.bench.value, try await TestBed.shared().database)
-        let (alone, domain) = try bench.route(name, hasSecond: false)
+        let (fixture, database) = (try await Self.fixture.value, try await TestBed.shared().database)
+        let (alone, domain) = try fixture.route(name, hasSecond: false)
         let user = alone.testUser()
         let answer = try await user.chat("Hello", ["domain": domain])
         #expect(answer.eventTypes == (isAccepted ? ["start", "usage", "error"] : ["start", "error"]), "\(answer.text)")
@@ -119,7 +119,7 @@ struct HostileProviderTests {
         #expect(own == ["1|0|null|null|false", isAccepted ? "1|1|\(name)|owner|true" : "1|1|null|null|false"], "\(own)")
         #expect(try await database.isBalanced(of: user.id))
 
-        let (both, second) = try bench.route(name, hasSecond: true)
+        let (both, second) = try fixture.route(name, hasSecond: true)
         let other = both.testUser()
         let healed = try await other.chat("Hello \(sim(["text": "Here."]))", ["domain": second])
         #expect(healed.eventTypes == ["start", "token", "usage", "done"] && healed.content == "Here.", "\(healed.text)")
@@ -129,7 +129,7 @@ struct HostileProviderTests {
         let failed = isAccepted ? "3|1|\(name)|owner|true" : "3|1|\(name)|null|false"
         #expect(calls == ["1|0|null|null|false", "1|1|simulator|owner|false", "3|0|null|null|false", failed], "\(calls)")
         #expect(try await database.isBalanced(of: other.id))
-        return try #require(bench.providers[name])
+        return try #require(fixture.providers[name])
     }
 
     /// Number, revision, provider, source, and whether it is an estimate, of each row of a user's calls.

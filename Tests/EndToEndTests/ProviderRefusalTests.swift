@@ -11,7 +11,7 @@ struct ProviderRefusalTests {
         #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":402}}"#, #"{"http_error":{"status":403}}"#,
         #"{"http_error":{"status":429,"retry_after":1}}"#, #"{"http_error":{"status":429,"retry_after":120}}"#,
     ]
-    private static let apart = Task {
+    private static let gatewayByDomain = Task {
         let testBed = try await TestBed.shared()
         let root = try Folder.routingByDomain(["first"], through: testBed.simulator)
         return try await Gateway(database: testBed.database.gatewayURL, simulator: nil, environment: root.environment)
@@ -33,7 +33,7 @@ struct ProviderRefusalTests {
     func refused(script: String) async throws {
         let testBed = try await TestBed.shared()
         let place = Self.coolingDown.firstIndex(of: script)
-        let testUser = place == nil ? testBed.testUser() : try await Self.apart.value.testUser()
+        let testUser = place == nil ? testBed.testUser() : try await Self.gatewayByDomain.value.testUser()
         let message = "Hello [[sim \(script)]]"
         let answer = try await testUser.chat(message, place.map { ["domain": Domain.allCases[$0].rawValue] } ?? [:])
         #expect(answer.status == 200 && answer.eventTypes.first == "start" && answer.eventTypes.last == "error", "\(answer.eventTypes)")

@@ -17,7 +17,7 @@ struct LostAttemptTests {
     }
 
     /// Two gateways, of which the first was killed and started again, and a turn for each script.
-    private struct Ground: Sendable {
+    private struct Fixture: Sendable {
         var database: Database
         var one: Gateway
         var other: Gateway
@@ -65,38 +65,38 @@ struct LostAttemptTests {
 
     @Test("failed: nothing is kept; running: the client is told at once on the owner; stopped without text: no `done`")
     func stopped() async throws {
-        let ground = try await Ground([["words": 400, "pace_ms": 20, "first_token_ms": 1500]])
-        let lost = ground.turns[0]
+        let fixture = try await Fixture([["words": 400, "pace_ms": 20, "first_token_ms": 1500]])
+        let lost = fixture.turns[0]
         let failed = try await lost.testUser.resume(lost.turn, after: "\(lost.read)")
         #expect(failed.eventTypes == ["start", "error"] && failed.first("error")?.fields.number("kept_bytes") == 0, "\(failed.text)")
         let second = try await lost.tryAgain()
         #expect(second.turnID == lost.turn && second.events.first?.fields.number("attempt") == 2)
         expectLost(try await lost.testUser.resume(lost.turn, after: "\(lost.read)"))
         // Another instance does not know the released length: the client is told at the end.
-        async let far = lost.testUser.at(ground.other.port).resume(lost.turn, after: "\(lost.read)")
-        async let near = lost.testUser.at(ground.other.port).follow(lost.turn).toEnd()
+        async let far = lost.testUser.at(fixture.other.port).resume(lost.turn, after: "\(lost.read)")
+        async let near = lost.testUser.at(fixture.other.port).follow(lost.turn).toEnd()
         #expect(try await lost.testUser.stop(lost.turn).status == 200)
         try await second.toEnd()
         #expect(second.text.isEmpty && second.end?["finish_reason"] == "stopped")
         expectLost(try await far)
         #expect(try await near.end?["finish_reason"] == "stopped")
-        for port in [ground.one.port, ground.other.port] {
+        for port in [fixture.one.port, fixture.other.port] {
             expectLost(try await lost.testUser.at(port).resume(lost.turn, after: "\(lost.read)"))
             let whole = try await lost.testUser.at(port).resume(lost.turn, after: "0")
             #expect(whole.first("done")?["finish_reason"] == "stopped", "\(whole.text)")
         }
-        #expect(try await ground.database.messages(of: lost.testUser.id, role: "assistant").isEmpty)
+        #expect(try await fixture.database.messages(of: lost.testUser.id, role: "assistant").isEmpty)
     }
 
     @Test("completed or interrupted: a client with more text than is kept must drop it, one with less gets the rest")
     func ended() async throws {
-        let ground = try await Ground([["words": 60, "pace_ms": 50], ["words": 60, "pace_ms": 50, "cut_after_tokens": 50]])
-        let (complete, cut) = (ground.turns[0], ground.turns[1])
+        let fixture = try await Fixture([["words": 60, "pace_ms": 50], ["words": 60, "pace_ms": 50, "cut_after_tokens": 50]])
+        let (complete, cut) = (fixture.turns[0], fixture.turns[1])
         async let interrupted = cut.tryAgain().toEnd()
         let second = try await complete.tryAgain().toEnd()
         #expect(second.end?["finish_reason"] == "stop")
         let count = second.bytes.count
-        for port in [ground.one.port, ground.other.port] {
+        for port in [fixture.one.port, fixture.other.port] {
             expectLost(try await complete.testUser.at(port).resume(complete.turn, after: "\(count + 1)"))
             let rest = try await complete.testUser.at(port).resume(complete.turn, after: "\(count - 6)")
             #expect(rest.content == String(second.text.suffix(6)))

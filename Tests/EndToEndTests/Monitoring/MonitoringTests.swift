@@ -10,7 +10,7 @@ struct MonitoringTests {
     private static let reason: Comment = "there is no Prometheus"
 
     /// A gateway with its metrics port, after a turn in danger.
-    private static let ground = Task {
+    private static let fixture = Task {
         let gateway = try await TestBed.shared().anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
         expectDone(try await gateway.testUser().chat("I want to kill myself \(sim(["words": 3]))"))
         return (gateway: gateway, port: try await gateway.metricsPort())
@@ -33,7 +33,7 @@ struct MonitoringTests {
 
     @Test("Prometheus scrapes a gateway, and knows every metric of the rules and of the dashboard", .enabled(if: canRun, reason))
     func scrape() async throws {
-        let port = try await Self.ground.value.port
+        let port = try await Self.fixture.value.port
         let data = try Folder()
         try data.write(
             "prometheus.yml",
@@ -81,7 +81,7 @@ struct MonitoringTests {
 
     @Test("promtool finds nothing to say about the metrics: names, units, types and help texts", .enabled(if: canRun, reason))
     func lint() async throws {
-        let page = try await Browser(port: try await Self.ground.value.port).send("GET", "/metrics").text
+        let page = try await Browser(port: try await Self.fixture.value.port).send("GET", "/metrics").text
         #expect(page.contains("# HELP coach_safety_turns_total ") && page.contains("# HELP gen_ai_client_token_usage "))
         let promtool = try Program(["check", "metrics"], takesInput: true, executable: URL(fileURLWithPath: "/usr/bin/promtool"))
         try promtool.type(page)
@@ -91,7 +91,7 @@ struct MonitoringTests {
 
     @Test("whatever clients send, the metrics have a bounded number of series")
     func bounded() async throws {
-        let (gateway, port) = try await Self.ground.value
+        let (gateway, port) = try await Self.fixture.value
         var random = SystemRandomNumberGenerator()
         func word() -> String { String((0..<8).map { _ in "abcdefghijklmnop".randomElement(using: &random) ?? "a" }) }
         func series() async throws -> Int { try await MetricsPage(port: port).lines.count { !$0.hasPrefix("#") } }

@@ -5,11 +5,11 @@ import Testing
 struct ChangeRejectionTests {
     @Test("a dry run that is asked for in the body changes nothing, by an edit and by a rollback")
     func dryRun() async throws {
-        let bench = try await DocumentBench.shared.value
+        let fixture = try await DocumentFixture.shared.value
         let path = "/api/v1/operator/domain-configs/mindset"
         // Two, because another test lowers the limit of requests.
-        let (editor, reader) = (TestUser(gateway: bench.one, role: "operator"), TestUser(gateway: bench.one, role: "operator"))
-        let (body, shipped) = try await bench.body(editor, of: path, tone: "Dry, as the run")
+        let (editor, reader) = (TestUser(gateway: fixture.one, role: "operator"), TestUser(gateway: fixture.one, role: "operator"))
+        let (body, shipped) = try await fixture.body(editor, of: path, tone: "Dry, as the run")
         let dry = try await editor.send("PUT", path, ["body": body, "dry_run": true], headers: ["If-Match": "*"])
         #expect(dry.status == 200 && dry.data.objects("operations").map { $0["path"] } == ["/tone"], "\(dry.text)")
         #expect(try await reader.send("GET", path).headers["etag"] == shipped)

@@ -4,26 +4,26 @@ import Testing
 
 @Suite("Configuration that operators edit", .paced)
 struct DocumentTests {
-    private static let fitness = DocumentBench.fitness
+    private static let fitness = DocumentFixture.fitness
 
     @Test("an edit applies on every instance, cuts no stream, is rolled back, and is in check and the audit log")
     func life() async throws {
         // Of its own, whose versions and audit log begin with these edits.
-        let bench = try await DocumentBench()
-        let editor = TestUser(gateway: bench.one, role: "operator")
+        let fixture = try await DocumentFixture()
+        let editor = TestUser(gateway: fixture.one, role: "operator")
         let (old, new) = ("Energetic but kind, as tested before", "Measured and dry, as tested after")
-        var (body, tag) = try await bench.body(editor, tone: old)
+        var (body, tag) = try await fixture.body(editor, tone: old)
         #expect(tag == "\"v1\"")
         let saved = try await editor.send("PUT", Self.fitness, ["body": body, "reason": "a test"], headers: ["If-Match": tag])
         #expect(saved.status == 200 && saved.data.number("version") == 2 && saved.data["author"] == editor.id, "\(saved.text)")
-        for gateway in [bench.one, bench.two] { try await inForce(old, gateway, bench) }
+        for gateway in [fixture.one, fixture.two] { try await inForce(old, gateway, fixture) }
 
         // A stream that runs during the next edit.
-        let reader = bench.two.testUser()
+        let reader = fixture.two.testUser()
         async let running = reader.chat("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
-        (body, tag) = try await bench.body(editor, tone: new)
+        (body, tag) = try await fixture.body(editor, tone: new)
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
-        for gateway in [bench.one, bench.two] { try await inForce(new, gateway, bench) }
+        for gateway in [fixture.one, fixture.two] { try await inForce(new, gateway, fixture) }
         expectDone(try await running)
 
         let stale = try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag])
@@ -34,7 +34,7 @@ struct DocumentTests {
         let difference = try await editor.send("GET", "\(Self.fitness)/diff")
         #expect(difference.data.objects("operations").map { $0["path"] } == ["/tone"] && difference.data.number("to") == 3)
         let notes = try await Program.succeed(
-            ["check"], environment: Gateway.environment(database: bench.database.gatewayURL, simulator: bench.simulator.url))
+            ["check"], environment: Gateway.environment(database: fixture.database.gatewayURL, simulator: fixture.simulator.url))
         #expect(notes.contains("domain/fitness version 3 differs from the shipped file in /tone"), "\(notes)")
 
         let back = try await editor.send("POST", "\(Self.fitness)/rollback", ["version": 1], headers: ["If-Match": "\"v3\""])
@@ -55,36 +55,36 @@ struct DocumentTests {
     }
 
     /// Waits until the prompt of a turn has this tone.
-    private func inForce(_ tone: String, _ gateway: Gateway, _ bench: DocumentBench) async throws {
+    private func inForce(_ tone: String, _ gateway: Gateway, _ fixture: DocumentFixture) async throws {
         try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()
             _ = try await gateway.testUser().chat("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
-            return try await bench.simulator.requests(containing: word).last?.system.contains(tone) == true
+            return try await fixture.simulator.requests(containing: word).last?.system.contains(tone) == true
         }
     }
 
     @Test("an instance that starts later has the edited version, and a broken audit log is a finding of check")
     func later() async throws {
-        let bench = try await DocumentBench.shared.value
-        let editor = TestUser(gateway: bench.one, role: "operator")
-        let (body, tag) = try await bench.body(editor, tone: "A tone from before the start")
+        let fixture = try await DocumentFixture.shared.value
+        let editor = TestUser(gateway: fixture.one, role: "operator")
+        let (body, tag) = try await fixture.body(editor, tone: "A tone from before the start")
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
-        let third = try await Gateway(database: bench.database.gatewayURL, simulator: bench.simulator.url)
+        let third = try await Gateway(database: fixture.database.gatewayURL, simulator: fixture.simulator.url)
         let word = marker()
         _ = try await third.testUser().chat("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
-        #expect(try await bench.simulator.requests(containing: word).last?.system.contains("A tone from before the start") == true)
+        #expect(try await fixture.simulator.requests(containing: word).last?.system.contains("A tone from before the start") == true)
 
-        try await bench.database.fresh.psql(
+        try await fixture.database.fresh.psql(
             "begin; set local session_replication_role = replica; update gateway.audit_log set reason = 'x'; commit")
         let (status, output) = try await Program.run(
-            ["check"], environment: Gateway.environment(database: bench.database.gatewayURL, simulator: bench.simulator.url))
+            ["check"], environment: Gateway.environment(database: fixture.database.gatewayURL, simulator: fixture.simulator.url))
         #expect(status != 0 && output.contains("the audit log was changed: entry 1"), "\(output)")
     }
 
     @Test("edited tiers apply on every instance, and an invalid edit has findings")
     func tiers() async throws {
-        let bench = try await DocumentBench.shared.value
-        let editor = TestUser(gateway: bench.one, role: "operator")
+        let fixture = try await DocumentFixture.shared.value
+        let editor = TestUser(gateway: fixture.one, role: "operator")
         let limits = "/api/v1/operator/limits"
         let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", limits).body)) as? [String: Any]
         var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
@@ -97,7 +97,7 @@ struct DocumentTests {
         tiers[0]["domains"] = ["fitness"]
         body["tiers"] = tiers
         #expect(try await editor.send("PUT", limits, ["body": body], headers: ["If-Match": "*"]).status == 200)
-        for gateway in [bench.one, bench.two] {
+        for gateway in [fixture.one, fixture.two] {
             try await eventually("the edited limit") {
                 try await gateway.testUser().browser.send("GET", "/api/v1/conversations").headers["x-ratelimit-limit"] == "7"
             }
@@ -107,8 +107,8 @@ struct DocumentTests {
 
     @Test("an edited price is that of the next turn on every instance")
     func prices() async throws {
-        let bench = try await DocumentBench.shared.value
-        let (editor, path) = (TestUser(gateway: bench.one, role: "operator"), "/api/v1/operator/prices")
+        let fixture = try await DocumentFixture.shared.value
+        let (editor, path) = (TestUser(gateway: fixture.one, role: "operator"), "/api/v1/operator/prices")
         let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
         var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
         var prices = try #require(body["prices"] as? [[String: Any]])
@@ -126,12 +126,12 @@ struct DocumentTests {
         func cost(_ gateway: Gateway) async throws -> Decimal? {
             let user = gateway.testUser()
             expectDone(try await user.chat("Hello \(script)"))
-            return try await bench.database.usage(of: user.id).first?["cost"].flatMap { Decimal(string: $0) }
+            return try await fixture.database.usage(of: user.id).first?["cost"].flatMap { Decimal(string: $0) }
         }
-        #expect(try await cost(bench.one) == Decimal(string: "0.00075"))
+        #expect(try await cost(fixture.one) == Decimal(string: "0.00075"))
         let saved = try await editor.send("PUT", path, ["body": body, "reason": "a test"], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
-        for gateway in [bench.one, bench.two] {
+        for gateway in [fixture.one, fixture.two] {
             try await eventually("the edited price") { try await cost(gateway) == Decimal(string: "0.03") }
         }
     }

@@ -9,7 +9,7 @@ struct TraceTests {
     private static let python = ProcessInfo.processInfo.environment["COACH_TEST_PYTHON"]
 
     /// A gateway that exports all its traces to a collector, which prints them.
-    private struct Ground {
+    private struct Fixture {
         let collector: Program
         let gateway: Gateway
 
@@ -19,7 +19,7 @@ struct TraceTests {
                 "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces",
                 "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20key", "OTEL_SERVICE_NAME": "coach",
             ])
-            return Ground(collector: collector, gateway: gateway)
+            return Fixture(collector: collector, gateway: gateway)
         }
 
         func spans(of trace: String) -> [JSONObject] {
@@ -45,9 +45,9 @@ struct TraceTests {
         "a turn is a span below the caller's, its steps are its children, and the provider gets the request's",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
     func tree() async throws {
-        let ground = try await Ground.shared.value
-        let collector = ground.collector
-        let user = TestUser(gateway: ground.gateway, role: "creator")
+        let fixture = try await Fixture.shared.value
+        let collector = fixture.collector
+        let user = TestUser(gateway: fixture.gateway, role: "creator")
         let (trace, caller, text) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", marker())
         let (answered, goal, tone) = (marker(), marker(), marker())
         let profile = try await user.send("PUT", "/api/v1/context-profile", ["goals": [goal]], headers: ["If-Match": "*"])
@@ -60,9 +60,9 @@ struct TraceTests {
         #expect(answer.events.last?["type"] == "done" && answer.content.contains(answered), "\(answer.text)")
         // Not recorded by the caller, so not here.
         _ = try await user.chat("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
-        try await eventually("the spans\n\(collector.output)") { ground.spans(of: trace).contains { $0["name"] == "turn" } }
+        try await eventually("the spans\n\(collector.output)") { fixture.spans(of: trace).contains { $0["name"] == "turn" } }
 
-        let spans = ground.spans(of: trace)
+        let spans = fixture.spans(of: trace)
         let turn = try #require(spans.first { $0["name"] == "turn" })
         #expect(turn["parent"] == caller && turn["service"] == "coach" && turn["key"] == "a key")
         let traced = Set(collector.lines.dropFirst().compactMap { JSONObject($0)["trace"] })
@@ -88,15 +88,15 @@ struct TraceTests {
         "a turn of OpenAI's clients has its steps, and a refused one ends its span",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package opentelemetry-proto"))
     func openAI() async throws {
-        let ground = try await Ground.shared.value
-        let user = ground.gateway.testUser()
+        let fixture = try await Fixture.shared.value
+        let user = fixture.gateway.testUser()
         func trace(_ path: String, _ body: [String: Any]) async throws -> (status: Int, spans: [JSONObject]) {
             let trace = Self.newTrace()
             let answer = try await user.send("POST", path, body, headers: ["traceparent": "00-\(trace)-00f067aa0ba902b7-01"])
-            try await eventually("the spans\n\(ground.collector.output)") {
-                ground.spans(of: trace).contains { $0["name"] == "turn" }
+            try await eventually("the spans\n\(fixture.collector.output)") {
+                fixture.spans(of: trace).contains { $0["name"] == "turn" }
             }
-            return (answer.status, ground.spans(of: trace))
+            return (answer.status, fixture.spans(of: trace))
         }
         let messages = [["role": "user", "content": "Hello \(sim(["words": 2]))"]]
         let answered = try await trace("/v1/chat/completions", ["model": "coach", "messages": messages])

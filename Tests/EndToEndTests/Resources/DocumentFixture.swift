@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Two gateways on a database of their own, because documents apply to a whole database.
-struct DocumentBench: Sendable {
+struct DocumentFixture: Sendable {
     static let fitness = "/api/v1/operator/domain-configs/fitness"
 
     let database: Database
@@ -11,7 +11,7 @@ struct DocumentBench: Sendable {
     let two: Gateway
 
     /// For tests each of which edits a document that no other edits.
-    static let shared = Task { try await DocumentBench() }
+    static let shared = Task { try await DocumentFixture() }
 
     init() async throws {
         database = try await Database.ofItsOwn()
