@@ -194,8 +194,8 @@ final class Pool {
         perform(machine.batchEnded(on: id, now: .now))
     }
 
-    /// Whether a session that only reads is replaced: the next one may reach the primary, or begin under another setting. A young one stays, so that
-    /// statements are answered at once while all sessions are of that kind.
+    /// Whether a session has lasted longer than one that the server closes soon after it began. One that only reads is replaced then: the next may reach the
+    /// primary, or begin under another setting. A young one stays, so that statements are answered at once while all sessions are of that kind.
     private func isLongOpen(_ id: PoolMachine.ConnectionID) -> Bool {
         openSince[id].map { $0.duration(to: .now) > Backoff.stableAfter } ?? false
     }
