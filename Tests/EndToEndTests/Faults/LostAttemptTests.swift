@@ -90,7 +90,8 @@ struct LostAttemptTests {
 
     @Test("completed or interrupted: a client with more text than is kept must drop it, one with less gets the rest")
     func ended() async throws {
-        let fixture = try await Fixture([["words": 60, "pace_ms": 50], ["words": 60, "pace_ms": 50, "cut_after_tokens": 50]])
+        // Five seconds, so that neither ends before the kill on a busy machine.
+        let fixture = try await Fixture([["words": 100, "pace_ms": 50], ["words": 100, "pace_ms": 50, "cut_after_tokens": 90]])
         let (complete, cut) = (fixture.turns[0], fixture.turns[1])
         async let interrupted = cut.tryAgain().toEnd()
         let second = try await complete.tryAgain().toEnd()
