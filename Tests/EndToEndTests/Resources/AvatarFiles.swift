@@ -91,7 +91,11 @@ enum AvatarFiles {
         var rest = UInt32.max
         for byte in bytes {
             rest ^= UInt32(byte)
-            for _ in 0..<8 { rest = rest & 1 == 1 ? (rest >> 1) ^ 0xEDB8_8320 : rest >> 1 }
+            for _ in 0..<8 {
+                let isOdd = !rest.isMultiple(of: 2)
+                rest >>= 1
+                if isOdd { rest ^= 0xEDB8_8320 }
+            }
         }
         return ~rest
     }
