@@ -140,7 +140,7 @@ extension EntitlementFold {
         var purchase = Purchase(reference: reference, owner: owner, period: period)
         switch event {
         case .temporaryGrant: purchase.isTemporary = true
-        // Whoever has no subscription does not have a refunded one either.
+        // The refund of something else, such as a consumable product, leaves a user without a subscription at `none`.
         case .refunded where period.isOfNoSubscription: return nil
         case .expired, .refunded: settleTemporaryGrants(reference, owner: owner)
         default:
