@@ -15,10 +15,7 @@ enum OTLPEncoding {
                         json.array { json in
                             json.object { json in
                                 json.key("scope")
-                                json.object { json in
-                                    json.key("name")
-                                    json.string("coach-gateway")
-                                }
+                                json.object { $0.member("name", "coach-gateway") }
                                 json.key("spans")
                                 json.array { json in for span in spans { write(span, to: &json) } }
                             }
@@ -31,23 +28,22 @@ enum OTLPEncoding {
 
     private static func write(_ span: RecordedSpan.Record, to json: inout JSONWriter) {
         json.object { json in
-            field("traceId", span.trace.traceID.text, &json)
-            field("spanId", Hexadecimal.encode(span.trace.spanID), &json)
-            if let parent = span.parent { field("parentSpanId", Hexadecimal.encode(parent), &json) }
-            if let state = span.trace.state { field("traceState", state, &json) }
-            field("name", span.name, &json)
-            json.key("kind")
-            json.integer(kind(span.kind))
-            field("startTimeUnixNano", "\(span.startedAt)", &json)
-            field("endTimeUnixNano", "\(span.endedAt)", &json)
+            json.member("traceId", span.trace.traceID.text)
+            json.member("spanId", Hexadecimal.encode(span.trace.spanID))
+            if let parent = span.parent { json.member("parentSpanId", Hexadecimal.encode(parent)) }
+            if let state = span.trace.state { json.member("traceState", state) }
+            json.member("name", span.name)
+            json.member("kind", kind(span.kind))
+            json.member("startTimeUnixNano", "\(span.startedAt)")
+            json.member("endTimeUnixNano", "\(span.endedAt)")
             write(span.attributes, to: &json)
             if !span.events.isEmpty {
                 json.key("events")
                 json.array { json in
                     for event in span.events {
                         json.object { json in
-                            field("timeUnixNano", "\(event.nanosecondsSinceEpoch)", &json)
-                            field("name", event.name, &json)
+                            json.member("timeUnixNano", "\(event.nanosecondsSinceEpoch)")
+                            json.member("name", event.name)
                             write(event.attributes, to: &json)
                         }
                     }
@@ -58,7 +54,7 @@ enum OTLPEncoding {
                 json.object { json in
                     json.key("code")
                     json.integer(status.code == .ok ? 1 : 2)
-                    if let message = status.message { field("message", message, &json) }
+                    if let message = status.message { json.member("message", message) }
                 }
             }
         }
@@ -70,7 +66,7 @@ enum OTLPEncoding {
         json.beginArray()
         attributes.forEach { name, value in
             json.object { json in
-                field("key", name, &json)
+                json.member("key", name)
                 json.key("value")
                 json.object { write(value.toSpanAttribute(), to: &$0) }
             }
@@ -81,29 +77,20 @@ enum OTLPEncoding {
     /// One member of `AnyValue`.
     private static func write(_ value: SpanAttribute, to json: inout JSONWriter) {
         switch value {
-        case .int32(let number): field("intValue", "\(number)", &json)
-        case .int64(let number): field("intValue", "\(number)", &json)
-        case .bool(let bool):
-            json.key("boolValue")
-            json.bool(bool)
-        case .double(let number):
-            json.key("doubleValue")
-            json.number(number)
-        case .string(let text): field("stringValue", text, &json)
+        case .int32(let number): json.member("intValue", "\(number)")
+        case .int64(let number): json.member("intValue", "\(number)")
+        case .bool(let bool): json.member("boolValue", bool)
+        case .double(let number): json.member("doubleValue", number)
+        case .string(let text): json.member("stringValue", text)
         case .stringArray(let texts):
             json.key("arrayValue")
             json.object { json in
                 json.key("values")
-                json.array { json in for text in texts { json.object { field("stringValue", text, &$0) } } }
+                json.array { json in for text in texts { json.object { $0.member("stringValue", text) } } }
             }
-        case .stringConvertible(let convertible): field("stringValue", "\(convertible)", &json)
-        default: field("stringValue", "\(value)", &json)
+        case .stringConvertible(let convertible): json.member("stringValue", "\(convertible)")
+        default: json.member("stringValue", "\(value)")
         }
-    }
-
-    private static func field(_ name: String, _ text: String, _ json: inout JSONWriter) {
-        json.key(name)
-        json.string(text)
     }
 
     /// `Span.SpanKind` of the protocol.
