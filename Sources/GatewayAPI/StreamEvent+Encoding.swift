@@ -22,8 +22,7 @@ extension StreamEvent {
     }
 
     private static func append(_ literal: StaticString, into output: inout [UInt8]) {
-        // SAFETY: a literal's bytes live as long as the program.
-        output.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        output.append(contentsOf: literal.utf8)
     }
 
     /// Writes the event as a JSON object, `type` and `done` first.

@@ -1,3 +1,5 @@
+import JSON
+
 /// Implements ``Redactor``: one pass over a text that replaces its secrets. Each rule checks the bytes at one position and returns the
 /// range of the secret there.
 struct RedactionScan {
@@ -140,16 +142,10 @@ struct RedactionScan {
         return end
     }
 
-    private func matches(_ text: StaticString, at index: Int) -> Bool {
-        guard index + text.utf8CodeUnitCount <= bytes.count else { return false }
-        // SAFETY: the pointer of a StaticString is valid for ever and has utf8CodeUnitCount bytes.
-        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[index + $0] == text.utf8Start[$0] }
-    }
+    private func matches(_ text: StaticString, at index: Int) -> Bool { bytes[index...].starts(with: text.utf8) }
 
     private func matchesIgnoringCase(_ text: StaticString, at index: Int) -> Bool {
-        guard index + text.utf8CodeUnitCount <= bytes.count else { return false }
-        // SAFETY: the pointer of a StaticString is valid for ever and has utf8CodeUnitCount bytes.
-        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[index + $0] | 0x20 == text.utf8Start[$0] }
+        bytes[index...].starts(with: text.utf8) { $0 | 0x20 == $1 }
     }
 
     private func endsWith(_ folded: String, before index: Int) -> Bool {
@@ -180,10 +176,7 @@ struct RedactionScan {
 
     private static func endsValue(_ byte: UInt8) -> Bool { isOne(of: "&,;\"'()[]{}<>", byte) }
 
-    private static func isOne(of signs: StaticString, _ byte: UInt8) -> Bool {
-        // SAFETY: the pointer of a StaticString is valid for ever and has utf8CodeUnitCount bytes.
-        UnsafeBufferPointer(start: signs.utf8Start, count: signs.utf8CodeUnitCount).contains(byte)
-    }
+    private static func isOne(of signs: StaticString, _ byte: UInt8) -> Bool { signs.utf8.contains(byte) }
 
     /// Words that follow "bearer" in ordinary text.
     private static let plainWords: [StaticString] = [
