@@ -1,12 +1,7 @@
 import Dispatch
+import Glibc
 import JSON
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Writes log lines to a file descriptor, without blocking the callers. Lines are queued up to a number of bytes, and one thread writes
 /// them in order. When the reader of the log is too slow and the queue is full, lines are dropped and counted, and a later line reports how
@@ -127,28 +122,16 @@ public final class LogWriter: Sendable {
         lines.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                #if canImport(Darwin)
-                    let written = Darwin.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                #else
-                    let written = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                #endif
+                let written = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if written > 0 {
                     rest = rest.dropFirst(written)
                 } else if errno == EAGAIN {
-                    var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    _ = withUnsafeMutablePointer(to: &poll) { Self.poll($0) }
+                    var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&writable, 1, 1000)
                 } else if errno != EINTR {
                     return
                 }
             }
         }
-    }
-
-    private static func poll(_ descriptor: UnsafeMutablePointer<pollfd>) -> Int32 {
-        #if canImport(Darwin)
-            Darwin.poll(descriptor, 1, 1000)
-        #else
-            Glibc.poll(descriptor, 1, 1000)
-        #endif
     }
 }

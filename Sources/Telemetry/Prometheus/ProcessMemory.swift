@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// The memory of this process at one time, from `/proc/self/statm` (proc(5)).
 public struct ProcessMemory: Sendable {
@@ -11,7 +7,7 @@ public struct ProcessMemory: Sendable {
     /// The part of it that belongs to files.
     public let fileBytes: Int
 
-    /// Reads the current values; nil on systems without `/proc`.
+    /// Reads the current values; nil without `/proc`.
     public static func now() -> ProcessMemory? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }

@@ -1,16 +1,11 @@
 import CoreMetrics
+import Glibc
 import JSON
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 extension PrometheusMetricsFactory {
     /// Adds the standard process metrics (prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics"): CPU time, resident
-    /// memory, open files and their limit, start time. They are read from `/proc` at every rendering, and absent on systems without it.
+    /// memory, open files and their limit, start time. They are read from `/proc` at every rendering, and absent without it.
     public func addProcessMetrics() {
         guard ProcessReading.now() != nil else { return }
         let cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: self)
@@ -40,18 +35,13 @@ struct ProcessReading {
     var openFiles: Int
     var fileLimit: Double
 
-    /// Reads the current values; nil on systems without `/proc`.
+    /// Reads the current values; nil without `/proc`.
     static func now() -> ProcessReading? {
         guard let memory = ProcessMemory.now(), let files = openFileCount() else { return nil }
         var usage = rusage()
         var limit = rlimit()
-        #if canImport(Darwin)
-            getrusage(RUSAGE_SELF, &usage)
-            getrlimit(RLIMIT_NOFILE, &limit)
-        #else
-            getrusage(RUSAGE_SELF.rawValue, &usage)
-            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        #endif
+        getrusage(RUSAGE_SELF.rawValue, &usage)
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return ProcessReading(
             cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime), residentBytes: memory.residentBytes, openFiles: files,
