@@ -38,7 +38,7 @@ enum ErrorCode {
 
     /// The first of these members that is a code.
     static func first(of members: [String], in error: JSONValue?) -> String? {
-        members.lazy.compactMap { (error?[$0]).flatMap { $0.string ?? $0.integer.map { String($0) } } }.first(where: isCode)
+        members.lazy.compactMap { validated((error?[$0]).flatMap { $0.string ?? $0.integer.map { String($0) } }) }.first
     }
 
     /// The error object of a response's body: its member `error`, or the body itself, as some compatible servers send it. nil when the body is no object.
@@ -54,15 +54,17 @@ enum ErrorCode {
         return interpret((try? JSONDocument(parsing: raw))?.value)
     }
 
-    static func isCode(_ text: String) -> Bool {
-        (1...longest).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
+    /// The text when it is a code: letters, digits, `_`, `-` and `.` only. Else nil: it may quote content.
+    static func validated(_ text: String?) -> String? {
+        guard let text, (1...longest).contains(text.utf8.count) else { return nil }
+        let isCode = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
             }
+        }
+        return isCode ? text : nil
     }
 }

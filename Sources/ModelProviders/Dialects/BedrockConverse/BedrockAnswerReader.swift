@@ -64,7 +64,7 @@ extension BedrockAnswerReader.Progress {
     }
 
     private mutating func fail(_ code: String?, into update: inout ParsedUpdate) {
-        finish(.failed(BedrockConverse.error(code: code.flatMap { ErrorCode.isCode($0) ? $0 : nil })), into: &update)
+        finish(.failed(BedrockConverse.error(code: ErrorCode.validated(code))), into: &update)
     }
 
     private mutating func read(_ message: AmazonEvent, into update: inout ParsedUpdate) throws(JSONError) {
@@ -119,7 +119,7 @@ extension BedrockAnswerReader.Progress {
         case "end_turn", "stop_sequence", "tool_use": .ended(.stop)
         case "max_tokens", "model_context_window_exceeded": .ended(.length)
         case "guardrail_intervened", "content_filtered": .ended(.filtered)
-        case _ where reason.hasPrefix("malformed_"): .broken(.errorFrame, detail: ErrorCode.isCode(reason) ? reason : "malformed")
+        case _ where reason.hasPrefix("malformed_"): .broken(.errorFrame, detail: ErrorCode.validated(reason) ?? "malformed")
         default: .ended(.unknown)
         }
     }

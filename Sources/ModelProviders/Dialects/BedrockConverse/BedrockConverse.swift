@@ -106,8 +106,7 @@ enum BedrockConverse: WireFormat {
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
         // `ThrottlingException:http://internal.amazon.com/…`
         let type = head["x-amzn-errortype"].map { String($0.prefix { $0 != ":" }) }
-        let code =
-            type.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? ErrorCode.first(of: ["__type", "code"], in: ErrorCode.object(in: body))
+        let code = ErrorCode.validated(type) ?? ErrorCode.first(of: ["__type", "code"], in: ErrorCode.object(in: body))
         return head.status == 424 ? ProviderError(code: code, kind: .temporary) : error(code: code)
     }
 

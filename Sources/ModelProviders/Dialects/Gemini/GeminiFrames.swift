@@ -37,7 +37,7 @@ struct GeminiFrames: FrameReader {
         case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR": .ended(.filtered)
         case _ where reason.hasPrefix("IMAGE_"): .ended(.filtered)
         case "OTHER", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE": .broken(.errorFrame, detail: reason)
-        case _ where reason.hasPrefix("MALFORMED_"): .broken(.errorFrame, detail: ErrorCode.isCode(reason) ? reason : "malformed")
+        case _ where reason.hasPrefix("MALFORMED_"): .broken(.errorFrame, detail: ErrorCode.validated(reason) ?? "malformed")
         default: .ended(.unknown)
         }
     }

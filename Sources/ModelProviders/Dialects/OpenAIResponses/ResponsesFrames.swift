@@ -35,8 +35,7 @@ struct ResponsesFrames: FrameReader {
             switch event.response.incompleteReason {
             case "max_output_tokens"?: return .ended(.length)
             case "content_filter"?: return .ended(.filtered)
-            case let reason:
-                return .broken(.errorFrame, detail: reason.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? "incomplete")
+            case let reason: return .broken(.errorFrame, detail: ErrorCode.validated(reason) ?? "incomplete")
             }
         case "response.cancelled": return .broken(.errorFrame, detail: "cancelled")
         case "response.failed": return .failed(event.response.error ?? ProviderError())
@@ -70,7 +69,7 @@ private struct Event {
             case "delta": try json.appendText(to: &text)
             case "response":
                 if try json.entersObject() { try response.read(&json) }
-            case "code": error = try json.text().flatMap { ErrorCode.isCode($0) ? OpenAIError.read(code: $0) : nil } ?? error
+            case "code": error = ErrorCode.validated(try json.text()).map { OpenAIError.read(code: $0) } ?? error
             case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:)) ?? error
             default: continue
             }
