@@ -157,7 +157,7 @@ struct ModelCallFailoverTests {
     func judgeKey() async throws {
         try await CallBench.run(.refusing(401)) { bench in
             var configuration = bench.configuration
-            configuration.judge = JudgeSettings(route: bench.configuration.defaultRoute, lowestScore: 0)
+            configuration.judge = JudgeSettings(route: bench.configuration.defaultRoute, lowestScore: 0, timeLimit: .milliseconds(600))
             let events = Mutex<[ProviderEvent]>([])
             let judge = SafetyJudge(configuration: configuration, keys: bench.router.keys, transfers: bench.router.transfers) { event in
                 events.withLock { $0.append(event) }

@@ -9,23 +9,10 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var defaultRoute: Route
     /// All routes by name, the default one included.
     public var routes: [String: Route]
-    public var limits: CallLimits
+    public var limits = CallLimits()
     /// nil: no judge.
     public var judge: JudgeSettings?
 
-    public init(
-        providers: [String: Provider], defaultRoute: Route, routes: [String: Route], limits: CallLimits = CallLimits(),
-        judge: JudgeSettings? = nil
-    ) {
-        self.providers = providers
-        self.defaultRoute = defaultRoute
-        self.routes = routes
-        self.limits = limits
-        self.judge = judge
-    }
-}
-
-extension ModelConfiguration {
     /// For each model, the highest limit on the tokens of an answer in all routes.
     public var longestAnswers: [ModelName: Int] {
         let choices = ([defaultRoute] + routes.values).flatMap(\.choices)
@@ -38,12 +25,6 @@ public struct JudgeSettings: Sendable, Equatable {
     public var route: Route
     public var lowestScore: Float
     public var timeLimit: Duration
-
-    public init(route: Route, lowestScore: Float, timeLimit: Duration = .milliseconds(600)) {
-        self.route = route
-        self.lowestScore = lowestScore
-        self.timeLimit = timeLimit
-    }
 }
 
 /// Models in the order in which they are tried; never empty.
@@ -67,74 +48,41 @@ public struct Route: Sendable, Equatable {
 public struct ModelChoice: Sendable, Equatable {
     public var name: ModelName
     /// The limit includes reasoning with providers that count it so. A prompt may lower it.
-    public var maximumOutputTokens: Int
+    public var maximumOutputTokens = TokenEstimate.longestAnswer
     /// nil: not sent; the provider's default applies.
     public var temperature: Double?
     /// What only the provider's dialect has.
-    public var options: [String: JSONValue]
+    public var options: [String: JSONValue] = [:]
     /// Further members of each request's body, as they are.
-    public var parameters: [JSONMember]
+    public var parameters: [JSONMember] = []
     /// Neighbours with weights are tried in an order that is drawn by them for each call; nil: the choice stays in its place.
     public var weight: Int?
     /// Neighbours with this mark are tried in the order of their times to the first text.
-    public var wantsLeastLatency: Bool
-
-    public init(
-        name: ModelName, maximumOutputTokens: Int = TokenEstimate.longestAnswer, temperature: Double? = nil,
-        options: [String: JSONValue] = [:], parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
-    ) {
-        self.name = name
-        self.maximumOutputTokens = maximumOutputTokens
-        self.temperature = temperature
-        self.options = options
-        self.parameters = parameters
-        self.weight = weight
-        self.wantsLeastLatency = wantsLeastLatency
-    }
+    public var wantsLeastLatency = false
 }
 
-/// The limits of a model call: time per step, and size of the answer (DESIGN, Time limits).
+/// The limits of a model call, with their defaults: time per step, and size of the answer (DESIGN, Time limits).
 public struct CallLimits: Sendable, Equatable {
     /// Name resolution, connection and TLS of one attempt.
-    public var connect: Duration
+    public var connect = Duration.seconds(1)
     /// From the start of an attempt, or the last reasoning before its text, to its first text.
-    public var firstToken: Duration
+    public var firstToken = Duration.seconds(6)
     /// From the start of the call to the first text, over all attempts.
-    public var firstTokenOverall: Duration
+    public var firstTokenOverall = Duration.seconds(15)
     /// Between two texts, or a text and reasoning.
-    public var silence: Duration
+    public var silence = Duration.seconds(20)
     /// From the finish reason, or a text behind it, to the end mark of the answer or the end of the connection.
-    public var endMark: Duration
+    public var endMark = Duration.seconds(2)
     /// Silence after which text that the receiver holds back is released (DESIGN, Safety).
-    public var held: Duration
+    public var held = Duration.seconds(1)
     /// The whole call.
-    public var turn: Duration
+    public var turn = Duration.seconds(180)
     /// UTF-8 bytes of the answer.
-    public var answerBytes: Int
+    public var answerBytes = 64 << 10
     /// From the start to the report of the error of a route's only provider, with its second attempt (CONTRACT §4).
-    public var refusal: Duration
+    public var refusal = Duration.seconds(3)
     /// The pause before the second attempt at a route's only provider.
-    public var retryPause: Duration
+    public var retryPause = Duration.milliseconds(400)
     /// From the head of an error response to the end of its body.
-    public var refusalBody: Duration
-
-    /// The defaults.
-    public init(
-        connect: Duration = .seconds(1), firstToken: Duration = .seconds(6), firstTokenOverall: Duration = .seconds(15),
-        silence: Duration = .seconds(20), endMark: Duration = .seconds(2), held: Duration = .seconds(1), turn: Duration = .seconds(180),
-        answerBytes: Int = 64 << 10, refusal: Duration = .seconds(3),
-        retryPause: Duration = .milliseconds(400), refusalBody: Duration = .milliseconds(500)
-    ) {
-        self.connect = connect
-        self.firstToken = firstToken
-        self.firstTokenOverall = firstTokenOverall
-        self.silence = silence
-        self.endMark = endMark
-        self.held = held
-        self.turn = turn
-        self.answerBytes = answerBytes
-        self.refusal = refusal
-        self.retryPause = retryPause
-        self.refusalBody = refusalBody
-    }
+    public var refusalBody = Duration.milliseconds(500)
 }
