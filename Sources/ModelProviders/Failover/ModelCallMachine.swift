@@ -48,7 +48,7 @@ struct ModelCallMachine {
     private(set) var attempt = 0
     /// Bytes of the text read last, from its start, that were not delivered yet.
     private(set) var pendingText = 0
-    /// What to deliver beside text; nil with most tokens.
+    /// What to deliver beside text; nil with most tokens. Written through `fields`.
     private var pendingFields: Fields?
     private var failover: FailoverMachine
     /// Bytes of the text of the request that is out.
@@ -130,12 +130,10 @@ extension ModelCallMachine {
     }
 
     private mutating func noteAcceptance() {
-        var fields = pendingFields ?? Fields()
         fields.acceptedBy = current.name
         request?.isAccepted = true
         // Removes the usage that an earlier provider has reported.
         if hasUnusedCalls { fields.usage = TokenUsage() }
-        pendingFields = fields
     }
 
     /// Whether the provider has neither sent nor counted anything.
@@ -176,14 +174,12 @@ extension ModelCallMachine {
         }
         if let usage = update.usage {
             request?.usage = usage
-            pendingFields = pendingFields ?? Fields()
-            pendingFields?.usage = usage
+            fields.usage = usage
         }
         if update.reasoningBytes > 0 {
             sentReasoningBytes += update.reasoningBytes
             failover.receivedReasoning(at: now)
-            pendingFields = pendingFields ?? Fields()
-            pendingFields?.reasoningBytes = sentReasoningBytes
+            fields.reasoningBytes = sentReasoningBytes
         }
         if update.hasFinishReason { failover.receivedFinishReason(at: now) }
         if isTooLong { return action(failover.reachedBound()) }
@@ -232,6 +228,11 @@ extension ModelCallMachine {
 // MARK: - Steps
 
 extension ModelCallMachine {
+    private var fields: Fields {
+        get { pendingFields ?? Fields() }
+        set { pendingFields = newValue }
+    }
+
     private mutating func action(_ decision: FailoverMachine.Action) -> Action {
         switch decision {
         case .none: return .none
@@ -246,15 +247,13 @@ extension ModelCallMachine {
             return .cancelTransfer
         case .classifyErrorResponse: return classifyErrorResponse()
         case .releaseHeld:
-            pendingFields = pendingFields ?? Fields()
-            pendingFields?.isSilent = true
+            fields.isSilent = true
             return .none
         case .finishAnswer: return .finishAnswer
         case .end(let end):
             endAttempt()
             if hasUnusedCalls, request?.isAccepted == false { noteUnusedCall() }
-            pendingFields = pendingFields ?? Fields()
-            pendingFields?.end = end
+            fields.end = end
             return end.isFault ? .cancelTransfer : .letTransferEnd
         }
     }
@@ -266,9 +265,7 @@ extension ModelCallMachine {
 
     private mutating func noteUnusedCall() {
         guard let call = openRequest else { return }
-        var fields = pendingFields ?? Fields()
         fields.unusedCalls = (fields.unusedCalls ?? []) + [call]
-        pendingFields = fields
         (request, sentBytes, sentReasoningBytes, hasUnusedCalls) = (nil, 0, 0, true)
     }
 
