@@ -106,8 +106,14 @@ extension EventStreamAnswerReader.Progress {
     }
 }
 
-extension UnsafeBufferPointer<UInt8> {
-    /// Whether the first character after white space is that of an object (RFC 8259 §2); the parser refuses other control characters. Some servers
-    /// keep the connection open with data that is empty or is words.
-    var isJSONObject: Bool { first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "{") }
+extension [UInt8] {
+    /// Takes a frame's bytes in place of those of the last one, and keeps the buffer. False, without a change, when the frame is no object: some servers
+    /// keep the connection open with data that is empty or is words. The first character after white space tells (RFC 8259 §2); the parser refuses
+    /// other control characters.
+    mutating func replace(withObject frame: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard frame.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "{") else { return false }
+        removeAll(keepingCapacity: true)
+        append(contentsOf: frame)
+        return true
+    }
 }

@@ -19,9 +19,7 @@ struct AnthropicFrames: FrameReader {
     func readUsingTemplate(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
-        guard data.isJSONObject else { return nil }
-        frame.removeAll(keepingCapacity: true)
-        frame.append(contentsOf: data)
+        guard frame.replace(withObject: data) else { return nil }
         let start = update.text.count
         let event = try AnthropicEvent(frame, text: &update.text)
         if event.isText {

@@ -14,9 +14,7 @@ struct GeminiFrames: FrameReader {
     var verdictAtEnd: ParsedUpdate.Verdict { finish ?? .cut }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
-        guard data.isJSONObject else { return nil }
-        frame.removeAll(keepingCapacity: true)
-        frame.append(contentsOf: data)
+        guard frame.replace(withObject: data) else { return nil }
         let chunk = try GeminiChunk(frame, text: &update.text)
         if chunk.isPromptBlocked { finish = .ended(.filtered) }
         if let reason = chunk.finishReason { finish = Self.verdict(reason) }

@@ -27,9 +27,7 @@ struct OpenAIFrames: FrameReader {
             if usage != UsageTally() { update.usage = usage.classes(OpenAIUsage.inclusion, isFinal: true) }
             return verdictAtEnd
         }
-        guard data.isJSONObject else { return nil }
-        frame.removeAll(keepingCapacity: true)
-        frame.append(contentsOf: data)
+        guard frame.replace(withObject: data) else { return nil }
         let chunk = try OpenAIChunk(frame, text: &update.text)
         if let places = chunk.ordinaryPlaces { template.learn(data, places) }
         update.reasoningBytes += chunk.reasoningBytes

@@ -14,9 +14,7 @@ struct ResponsesFrames: FrameReader {
     var verdictAtEnd: ParsedUpdate.Verdict { .cut }
 
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
-        guard data.isJSONObject else { return nil }
-        frame.removeAll(keepingCapacity: true)
-        frame.append(contentsOf: data)
+        guard frame.replace(withObject: data) else { return nil }
         let start = update.text.count
         let event = try Event(frame, text: &update.text)
         if let counts = event.response.usage {
