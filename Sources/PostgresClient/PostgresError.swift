@@ -1,8 +1,8 @@
 /// An error of a request to the database.
 ///
 /// `description` may be logged: it has kind, code and constraint, and the server's message only for codes whose messages name schema
-/// objects or the server's state and never quote data. `message`, `detail` and `hint` are the server's text and can quote values; do not
-/// log them.
+/// objects or the server's state and never quote data. `message` is the server's text and can quote values; do not log it. The server's
+/// detail, which quotes the values of keys, and its hint are not kept.
 public struct PostgresError: Error, Sendable, Hashable {
     /// Kinds of failure that callers distinguish.
     public enum Kind: Sendable, Hashable {
@@ -25,10 +25,6 @@ public struct PostgresError: Error, Sendable, Hashable {
     public let sqlState: String?
     /// A description. May quote values when `kind` is `server`.
     public let message: String
-    /// The server's explanation. May quote values.
-    public let detail: String?
-    /// The server's advice.
-    public let hint: String?
     /// The name of the violated constraint, when one was violated.
     public let constraint: String?
     /// Whether the work may have been committed: it was sent, and its result is unknown. False: it was certainly not committed.
@@ -39,14 +35,12 @@ public struct PostgresError: Error, Sendable, Hashable {
     let isOutdatedStatement: Bool
 
     init(
-        _ kind: Kind, _ message: String, sqlState: String? = nil, detail: String? = nil, hint: String? = nil, constraint: String? = nil,
-        mayHaveTakenEffect: Bool = false, isOutdatedStatement: Bool = false, connectionFailure: ConnectionFailure? = nil
+        _ kind: Kind, _ message: String, sqlState: String? = nil, constraint: String? = nil, mayHaveTakenEffect: Bool = false,
+        isOutdatedStatement: Bool = false, connectionFailure: ConnectionFailure? = nil
     ) {
         self.kind = kind
         self.sqlState = sqlState
         self.message = message
-        self.detail = detail
-        self.hint = hint
         self.constraint = constraint
         self.mayHaveTakenEffect = mayHaveTakenEffect
         self.isOutdatedStatement = isOutdatedStatement
@@ -64,8 +58,7 @@ public struct PostgresError: Error, Sendable, Hashable {
 
     /// The same error with `mayHaveTakenEffect`, for work that was sent.
     var afterSending: PostgresError {
-        PostgresError(
-            kind, message, sqlState: sqlState, detail: detail, hint: hint, constraint: constraint, mayHaveTakenEffect: true)
+        PostgresError(kind, message, sqlState: sqlState, constraint: constraint, mayHaveTakenEffect: true)
     }
 }
 

@@ -4,8 +4,6 @@ import CLibPQ
 private enum ReportField: Character {
     case sqlState = "C"
     case message = "M"
-    case detail = "D"
-    case hint = "H"
     case constraint = "n"
     case sourceFunction = "R"
 }
@@ -19,8 +17,8 @@ extension PostgresError {
         let sqlState = field(.sqlState)
         let isOutdatedPlan = sqlState == "0A000" && field(.sourceFunction) == "RevalidateCachedQuery"
         self.init(
-            .server, field(.message) ?? "unknown", sqlState: sqlState, detail: field(.detail), hint: field(.hint),
-            constraint: field(.constraint), isOutdatedStatement: isOutdatedPlan || sqlState == "26000")
+            .server, field(.message) ?? "unknown", sqlState: sqlState, constraint: field(.constraint),
+            isOutdatedStatement: isOutdatedPlan || sqlState == "26000")
     }
 }
 
