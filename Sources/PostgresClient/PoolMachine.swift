@@ -50,9 +50,7 @@ struct PoolMachine {
         if let rejection = rejection { return [.reject(request, rejection)] }
         guard limits.sharedConnections > 0 else { return [.reject(request, .poolExhausted)] }
         let queue = waitingBatches.queue(of: affinity)
-        if waitingBatches.isEmpty(queue), let sharedConnection = sharedConnection(for: queue, now: now) {
-            return [send(request, sharedConnection: sharedConnection, now: now)]
-        }
+        if waitingBatches.isEmpty(queue), let index = sharedIndex(for: queue, now: now) { return [send(request, to: index, now: now)] }
         guard waitingBatchCount < limits.waiters, waitingBatches.count(of: affinity) < limits.waitersPerAffinity else {
             return [.reject(request, .poolExhausted)]
         }
@@ -62,11 +60,11 @@ struct PoolMachine {
 
     /// The oldest batch on a shared connection ended.
     mutating func batchEnded(on id: ConnectionID, now: Instant) -> [Action] {
-        guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [] }
-        sharedConnections[sharedConnection].outstanding -= 1
-        sharedConnections[sharedConnection].headSince = now
-        let isLast = isShutDown || sharedConnections[sharedConnection].isRetiring
-        if isLast, sharedConnections[sharedConnection].outstanding == 0 { return [.close(id)] }
+        guard let index = sharedIndex(of: id) else { return [] }
+        sharedConnections[index].outstanding -= 1
+        sharedConnections[index].headSince = now
+        let isLast = isShutDown || sharedConnections[index].isRetiring
+        if isLast, sharedConnections[index].outstanding == 0 { return [.close(id)] }
         return sendWaiting(now: now)
     }
 
@@ -108,8 +106,8 @@ struct PoolMachine {
         if isShutDown { return [.close(id)] }
         change(to: .reachable, now: now)
         var actions: [Action] = []
-        if let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) {
-            sharedConnections[sharedConnection].isOpen = true
+        if let index = sharedIndex(of: id) {
+            sharedConnections[index].isOpen = true
             actions += sendWaiting(now: now)
         } else if leases[id] == .connecting {
             leases[id] = .idle(since: now)
@@ -121,8 +119,8 @@ struct PoolMachine {
     /// A connection ended, for any reason; its batches were answered before.
     mutating func closed(_ id: ConnectionID, now: Instant) -> [Action] {
         let wasOpen: Bool
-        if let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) {
-            wasOpen = sharedConnections.remove(at: sharedConnection).isOpen
+        if let index = sharedIndex(of: id) {
+            wasOpen = sharedConnections.remove(at: index).isOpen
         } else if let lease = leases.removeValue(forKey: id) {
             wasOpen = lease != .connecting
         } else {
@@ -152,8 +150,8 @@ struct PoolMachine {
     /// The answer to a batch shows that the session is of no use: it is to be replaced when the outstanding batches are answered, or at once when it is
     /// leased and has one caller. Call before `batchEnded`.
     mutating func retire(_ id: ConnectionID) -> [Action] {
-        guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [.close(id)] }
-        sharedConnections[sharedConnection].isRetiring = true
+        guard let index = sharedIndex(of: id) else { return [.close(id)] }
+        sharedConnections[index].isRetiring = true
         return []
     }
 
@@ -172,9 +170,11 @@ struct PoolMachine {
             + leases.filter { $0.value != .lent }.map { .close($0.key) }
     }
 
-    func isShared(_ id: ConnectionID) -> Bool { sharedConnections.contains { $0.id == id } }
+    func isShared(_ id: ConnectionID) -> Bool { sharedIndex(of: id) != nil }
 
     // MARK: Private
+
+    private func sharedIndex(of id: ConnectionID) -> Int? { sharedConnections.firstIndex { $0.id == id } }
 
     private var rejection: Rejection? {
         if isShutDown { return .shutDown }
@@ -189,7 +189,7 @@ struct PoolMachine {
     }
 
     /// The index of the shared connection for the next batch of a queue; nil when the batch must wait.
-    private func sharedConnection(for queue: Int, now: Instant) -> Int? {
+    private func sharedIndex(for queue: Int, now: Instant) -> Int? {
         guard queue < limits.sharedConnections else {
             return sharedConnections.indices.filter { mayTake(sharedConnections[$0], now: now) }.min {
                 sharedConnections[$0].outstanding < sharedConnections[$1].outstanding
@@ -209,22 +209,22 @@ struct PoolMachine {
         return sharedConnection.takesBatches && !isStale && sharedConnection.outstanding < limits.pipelineDepth
     }
 
-    private mutating func send(_ request: RequestID, sharedConnection: Int, now: Instant) -> Action {
-        if sharedConnections[sharedConnection].outstanding == 0 { sharedConnections[sharedConnection].headSince = now }
-        sharedConnections[sharedConnection].outstanding += 1
-        return .send(request, on: sharedConnections[sharedConnection].id)
+    private mutating func send(_ request: RequestID, to index: Int, now: Instant) -> Action {
+        if sharedConnections[index].outstanding == 0 { sharedConnections[index].headSince = now }
+        sharedConnections[index].outstanding += 1
+        return .send(request, on: sharedConnections[index].id)
     }
 
     /// Sends the waiting batches for which a connection is free, oldest first over all queues.
     private mutating func sendWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
         while true {
-            let ready = waitingBatches.heads.compactMap { head -> (request: RequestID, queue: Int, sharedConnection: Int)? in
-                sharedConnection(for: head.queue, now: now).map { (request: head.request, queue: head.queue, sharedConnection: $0) }
+            let ready = waitingBatches.heads.compactMap { head -> (request: RequestID, queue: Int, index: Int)? in
+                sharedIndex(for: head.queue, now: now).map { (request: head.request, queue: head.queue, index: $0) }
             }
             guard let next = ready.min(by: { $0.request.number < $1.request.number }) else { return actions }
             waitingBatches.removeFirst(of: next.queue)
-            actions.append(send(next.request, sharedConnection: next.sharedConnection, now: now))
+            actions.append(send(next.request, to: next.index, now: now))
         }
     }
 
