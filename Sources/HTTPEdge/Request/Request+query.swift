@@ -9,6 +9,15 @@ extension Request {
         return number
     }
 
+    /// The same for a number within bounds.
+    public func integer(_ name: String, in bounds: ClosedRange<Int>) throws(GatewayError) -> Int? {
+        guard let text = uri.queryParameters[Substring(name)] else { return nil }
+        guard let number = Int(text), bounds.contains(number) else {
+            throw invalid(name, "a number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        }
+        return number
+    }
+
     /// `true` or `false`; false when the parameter is absent.
     public func flag(_ name: String) throws(GatewayError) -> Bool {
         guard let text = uri.queryParameters[Substring(name)] else { return false }

@@ -35,11 +35,7 @@ public enum PageQuery {
 
     /// Reads `?limit=` alone.
     public static func limit(_ request: Request) throws(GatewayError) -> Int {
-        guard let text = request.uri.queryParameters["limit"] else { return defaultLimit }
-        guard let limit = Int(text), limits.contains(limit) else {
-            throw GatewayError(.invalidInput, "limit must be a number from 1 to 100").naming(field: "limit")
-        }
-        return limit
+        try request.integer("limit", in: limits) ?? defaultLimit
     }
 }
 

@@ -25,10 +25,7 @@ extension FigureQuery {
         if isByDays, grain == .hour, names.contains("day") {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
-        let limit = try request.integer("limit") ?? FigureRoutes.usualTable
-        guard (1...FigureRoutes.longestTable).contains(limit) else {
-            throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
-        }
+        let limit = try request.integer("limit", in: 1...FigureRoutes.longestTable) ?? FigureRoutes.usualTable
         let whole = grain == .week && figure.countsWholeWeeks ? period.wholeUTCWeeks : period.wholeUTCDays
         self.init(
             period: isByDays ? whole : period, groups: names, grain: grain, timeZone: TimeZone.isUTC(zone) ? "UTC" : zone, limit: limit,

@@ -21,10 +21,7 @@ extension RetentionQuery {
         guard text == nil || cohort != nil else {
             throw GatewayError(.invalidInput, "cohort must be a date or a time stamp (RFC 3339)").naming(field: "cohort")
         }
-        let week = try request.integer("week")
-        guard week.map({ Self.weeks.contains($0) }) ?? true else {
-            throw GatewayError(.invalidInput, "week must be a number from 0 to \(Self.weeks.upperBound)").naming(field: "week")
-        }
+        let week = try request.integer("week", in: Self.weeks)
         self.init(period: try FigurePeriod(request, now: now).range.wholeUTCDays, cohort: cohort, week: week)
     }
 

@@ -34,14 +34,7 @@ public struct SafetyFigureRoutes: Feature {
     private static let years = 1970...9999
 
     private static func year(_ request: Request, now: Date) throws(GatewayError) -> Int {
-        guard let text = request.uri.queryParameters["year"].map(String.init) else {
-            let today = CalendarDay(containing: now).description
-            return (today.split(separator: "-").first.flatMap { Int($0) } ?? years.lowerBound + 1) - 1
-        }
-        guard let year = Int(text), years.contains(year) else {
-            throw GatewayError(.invalidInput, "year must be a number from \(years.lowerBound) to \(years.upperBound)").naming(field: "year")
-        }
-        return year
+        try request.integer("year", in: years) ?? CivilDate(daysSince1970: CalendarDay(containing: now).daysSinceEpoch).year - 1
     }
 }
 
