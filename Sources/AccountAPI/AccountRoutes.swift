@@ -15,19 +15,18 @@ public struct AccountRoutes: Feature {
     public func register(on routes: RouteTable) {
         let users = routes.authenticated("Account")
         users.get("/api/v1/me", .init("Get the user's account", response: .data(MeResource.schema))) { _, context in
-            respond(context, try await accounts.get(context.caller))
+            .envelope(context, MeResource(try await accounts.get(context.caller)))
         }
         users.patch(
             "/api/v1/me", .init("Change the account (RFC 7396)", body: AccountChange.body, response: .data(MeResource.schema))
         ) { request, context in
             let change = try await request.read(AccountChange.body)
-            return respond(context, try await accounts.patch(context.caller, change.patch))
+            return .envelope(context, MeResource(try await accounts.patch(context.caller, change.patch)))
         }
         users.get(
             "/api/v1/me/usage", .init("Get the usage of this day and this month (UTC)", response: .data(UsageResource.schema))
         ) { _, context in
-            let usage = try await accounts.usage(context.caller)
-            return .envelope(context) { UsageResource(usage).write(to: &$0) }
+            .envelope(context, UsageResource(try await accounts.usage(context.caller)))
         }
         users.delete(
             "/api/v1/me",
@@ -55,10 +54,6 @@ public struct AccountRoutes: Feature {
             throw GatewayError(.preconditionFailed, "the confirmation is not valid any more")
         }
         return .envelope(context, status: .accepted) { writer in writer.object { $0.member("status", "removing") } }
-    }
-
-    private func respond(_ context: AuthenticatedContext, _ record: AccountRecord) -> Response {
-        .envelope(context) { MeResource(record).write(to: &$0) }
     }
 }
 

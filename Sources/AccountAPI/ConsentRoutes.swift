@@ -44,7 +44,7 @@ public struct ConsentRoutes: Feature {
         let decision = try await request.read(Self.decision)
         try await consents.record(context.caller, kind, decision.version, decision.granted)
         let decisions = try await consents.current(context.caller)
-        return .envelope(context) { resource(kind, decisions).write(to: &$0) }
+        return .envelope(context, resource(kind, decisions))
     }
 
     private func resource(_ kind: ConsentKind, _ decisions: [ConsentRecord]) -> ConsentResource {

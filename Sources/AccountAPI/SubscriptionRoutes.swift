@@ -18,8 +18,7 @@ public struct SubscriptionRoutes: Feature {
     public func register(on routes: RouteTable) {
         let description = RouteDescription("Get the user's subscription", response: .data(SubscriptionResource.schema))
         routes.authenticated("Account").get("/api/v1/me/subscription", description) { _, context in
-            let subscription = try await resource(of: context.caller)
-            return .envelope(context) { subscription.write(to: &$0) }
+            .envelope(context, try await resource(of: context.caller))
         }
     }
 

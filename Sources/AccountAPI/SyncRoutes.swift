@@ -22,7 +22,7 @@ public struct SyncRoutes: Feature {
         ) { request, context in
             let limit = try PageQuery.limit(request)
             let page = try await sync.changes(context.caller, try request.changeToken(.since), limit)
-            return .envelope(context) { SyncResource(page).write(to: &$0) }
+            return .envelope(context, SyncResource(page))
         }
     }
 }

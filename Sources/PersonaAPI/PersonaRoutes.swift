@@ -94,8 +94,7 @@ public struct PersonaRoutes: Feature {
             "\(Self.path)/{id}/stats",
             .init("Get figures of the last 30 days; null below 20 users", response: .data(PersonaStatisticsResource.schema))
         ) { _, context in
-            let figures = try await personas.statistics(context.caller, try context.personaID)
-            return .envelope(context) { PersonaStatisticsResource(figures).write(to: &$0) }
+            .envelope(context, PersonaStatisticsResource(try await personas.statistics(context.caller, try context.personaID)))
         }
     }
 

@@ -32,7 +32,7 @@ public struct PersonaVersionRoutes: Feature {
             guard let version = try await personas.version(context.caller, try context.personaID, number) else {
                 throw GatewayError.notFound
             }
-            return .envelope(context) { PersonaVersionResource(version).write(to: &$0) }
+            return .envelope(context, PersonaVersionResource(version))
         }
         creators.get(
             "\(path)/diff",
@@ -69,7 +69,7 @@ public struct PersonaVersionRoutes: Feature {
             }
         guard let new else { throw UnknownVersion(field: "to") }
         let operations = JSONPatch.difference(from: old.content, to: new).map(\.json)
-        return .envelope(context) { DocumentDifferenceResource(from: from, to: to, operations: operations).write(to: &$0) }
+        return .envelope(context, DocumentDifferenceResource(from: from, to: to, operations: operations))
     }
 
     private func rollBack(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {

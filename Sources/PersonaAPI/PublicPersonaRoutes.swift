@@ -46,7 +46,7 @@ public struct PublicPersonaRoutes: Feature {
         }
         // A request that names neither type gets the page: programs that show a preview of a link accept anything.
         if preferred == "application/json" {
-            return .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }.ofSharedPersona()
+            return .envelope(context, PublishedPersonaResource(persona)).ofSharedPersona()
         }
         let path = "/p/\(token)"
         let picture: String? = try await avatars.hasShared(token) ? "\(path)/avatar" : nil

@@ -28,16 +28,15 @@ public struct ShareLinkRoutes: Feature {
                 body: Self.redemption, response: .data(PublishedPersonaResource.schema))
         ) { request, context in
             let id = try await sharing.redeem(context.caller, try await request.read(Self.redemption))
-            let persona = try await personas.publishedOne(context.caller, id)
-            return .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
+            return .envelope(context, PublishedPersonaResource(try await personas.publishedOne(context.caller, id)))
         }
         let path = "/api/v1/conversations/{id}/persona-version"
         let answer = RouteResponse.data(ConversationPersonaResource.schema)
         users.get(path, .init("Get the version of the conversation's persona, and the newest one", response: answer)) { _, context in
-            respond(context, try await sharing.persona(context.caller, try conversation(context)))
+            .envelope(context, ConversationPersonaResource(try await sharing.persona(context.caller, try conversation(context))))
         }
         users.post(path, .init("Go on with the newest version of the conversation's persona", response: answer)) { _, context in
-            respond(context, try await sharing.acceptVersion(context.caller, try conversation(context)))
+            .envelope(context, ConversationPersonaResource(try await sharing.acceptVersion(context.caller, try conversation(context))))
         }
         routes.authenticated("Operators").require(.operator).post(
             "/api/v1/operator/personas/{id}/unpublish",
@@ -89,10 +88,6 @@ public struct ShareLinkRoutes: Feature {
         return ShareLinkDraft(
             label: try body.optional("label", .text(0...80)), maximumUses: try body.optional("max_uses", .integer(1...maximumUses)),
             expiresAt: expiry?.date)
-    }
-
-    private func respond(_ context: AuthenticatedContext, _ persona: ConversationPersona) -> Response {
-        .envelope(context) { ConversationPersonaResource(persona).write(to: &$0) }
     }
 
     private func conversation(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {

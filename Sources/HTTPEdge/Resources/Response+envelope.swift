@@ -16,6 +16,11 @@ extension Response {
         return .json(bytes, status: status)
     }
 
+    /// A success response with one resource.
+    public static func envelope(_ context: some EdgeContext, _ resource: some WireResource, figures: FigureMeta? = nil) -> Response {
+        envelope(context, figures: figures) { resource.write(to: &$0) }
+    }
+
     /// A JSON value without an envelope.
     public static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         Response(bytes: bytes, type: jsonType, status: status)

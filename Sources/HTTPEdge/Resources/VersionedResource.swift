@@ -15,7 +15,7 @@ public struct VersionedResource<Record: Sendable, Resource: WireResource>: Senda
 
     /// The record and its `ETag`; 304 for a GET with a matching `If-None-Match`.
     public func response(_ record: Record, _ request: Request, _ context: AuthenticatedContext) -> Response {
-        .envelope(context) { resource(record).write(to: &$0) }.tagged(EntityTag(version: version(record)), for: request)
+        .envelope(context, resource(record)).tagged(EntityTag(version: version(record)), for: request)
     }
 
     /// Changes the resource and answers with the record that `change` returns.

@@ -64,7 +64,7 @@ public struct UserAdministrationRoutes: Feature {
 
     private func status(_ id: UserID, _ context: AuthenticatedContext, _ figures: FigureMeta? = nil) async throws -> Response {
         guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }
-        return .envelope(context, figures: figures) { AccountStatusResource(id, status).write(to: &$0) }
+        return .envelope(context, AccountStatusResource(id, status), figures: figures)
     }
 
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> UserID { try context.path("id", UserID.init(validating:)) }

@@ -88,7 +88,7 @@ public struct DocumentRoutes: Feature {
         ) { _, context in
             let version = try context.path("version") { Int($0) }
             guard let found = try await editor.version(try id(context), version) else { throw GatewayError.notFound }
-            return .envelope(context) { DocumentResource(found).write(to: &$0) }
+            return .envelope(context, DocumentResource(found))
         }
     }
 
@@ -132,7 +132,7 @@ public struct DocumentRoutes: Feature {
     ) async throws -> Response {
         var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body)
         if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, current.id, body)) }
-        return .envelope(context) { difference.write(to: &$0) }.tagged(EntityTag(version: Int64(current.version)), for: request)
+        return .envelope(context, difference).tagged(EntityTag(version: Int64(current.version)), for: request)
     }
 
     private func save(
@@ -149,7 +149,7 @@ public struct DocumentRoutes: Feature {
         let other = if let to { try await editor.version(id, to) } else { try await editor.current(id) as DocumentState? }
         guard let other else { throw UnknownVersion(field: "to") }
         let difference = DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body)
-        return .envelope(context) { difference.write(to: &$0) }
+        return .envelope(context, difference)
     }
 
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> String {

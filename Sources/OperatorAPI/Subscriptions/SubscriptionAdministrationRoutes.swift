@@ -63,7 +63,7 @@ public struct SubscriptionAdministrationRoutes: Feature {
         let edit = SubscriptionEdit(action, at: instant, reason: reason, requestID: context.requestID)
         let user = try context.path("id", UserID.init(validating:))
         guard let timeline = try await subscriptions.change(context.caller, user, edit) else { throw GatewayError.notFound }
-        return .envelope(context) { SubscriptionResource(timeline.state(at: instant)).write(to: &$0) }
+        return .envelope(context, SubscriptionResource(timeline.state(at: instant)))
     }
 }
 
