@@ -31,11 +31,11 @@ public struct AvatarRoutes: Feature {
             let bytes = try await request.collectBytes(upTo: AvatarImage.maximumBytes)
             let image = try await NIOThreadPool.singleton.readPicture(field: "avatar") { try AvatarImage(bytes) }
             try await avatars.put(context.caller, id, image)
-            return .envelope(context) { $0.null() }
+            return .envelope(context)
         }
         creators.delete(path, .init("Remove the avatar", response: .data(.any))) { _, context in
             try await avatars.delete(context.caller, try context.personaID)
-            return .envelope(context) { $0.null() }
+            return .envelope(context)
         }
         routes.open("Personas").get(
             "/p/{token}/avatar",

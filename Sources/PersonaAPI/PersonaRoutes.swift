@@ -68,7 +68,7 @@ public struct PersonaRoutes: Feature {
             let expected = try request.expectedVersion(required: false)
             return try await PersonaRecord.versioned.reportingStale(current: { try await personas.get(context.caller, id) }) {
                 try await personas.delete(context.caller, id, expected.versions)
-                return .envelope(context) { $0.null() }
+                return .envelope(context)
             }
         }
     }

@@ -47,7 +47,7 @@ public struct ShareLinkRoutes: Feature {
             let id = try context.personaID
             let reason = try await request.read(Self.withdrawal)
             guard try await sharing.withdraw(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
-            return .envelope(context) { $0.null() }
+            return .envelope(context)
         }
     }
 
@@ -71,7 +71,7 @@ public struct ShareLinkRoutes: Feature {
             "\(path)/{link_id}", .init("Revoke a share link; users who redeemed it keep their access", response: .data(.any))
         ) { _, context in
             try await sharing.revoke(context.caller, try context.personaID, try context.path("link_id", ShareLinkID.init(validating:)))
-            return .envelope(context) { $0.null() }
+            return .envelope(context)
         }
     }
 

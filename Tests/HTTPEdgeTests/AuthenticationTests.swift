@@ -17,7 +17,7 @@ struct AuthenticationTests {
         func register(on routes: RouteTable) {
             let users = routes.authenticated("Test")
             let description = RouteDescription("Test", response: .data(.any))
-            users.get("/users", description) { _, context in .envelope(context) { $0.null() } }
+            users.get("/users", description) { _, context in .envelope(context) }
             users.post("/users", description) { request, context in
                 _ = try await request.collectBytes()
                 throw GatewayError(.invalidInput, "invalid")
@@ -28,25 +28,25 @@ struct AuthenticationTests {
                 return .envelope(context) { $0.integer(number) }
             }
             users.counting(.beforeHandler).get("/writes", description) { _, context in .envelope(context) { $0.integer(reads.next()) } }
-            users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
+            users.require(.operator).get("/operators", description) { _, context in .envelope(context) }
             let handler = users.counting(.byHandler)
-            handler.get("/handler", description) { _, context in .envelope(context) { $0.null() } }
+            handler.get("/handler", description) { _, context in .envelope(context) }
             handler.post("/handler", description) { _, _ in throw GatewayError.notFound }
             handler.put("/handler", description) { _, _ in throw StoreFault.unavailable(retryAfter: 2) }
             handler.get("/counted", description) { _, context in
                 context.rateLimit.record(RateLimit(limit: 10, remaining: 4, resetAt: 60))
-                return .envelope(context) { $0.null() }
+                return .envelope(context)
             }
             handler.post("/counted", description) { _, context in
                 context.rateLimit.record(RateLimit(limit: 10, remaining: 3, resetAt: 60))
                 throw GatewayError.notFound
             }
             let tolerant = users.counting(.beforeHandlerIfPossible)
-            tolerant.get("/tolerant", description) { _, context in .envelope(context) { $0.null() } }
+            tolerant.get("/tolerant", description) { _, context in .envelope(context) }
             tolerant.post("/tolerant", description) { _, context in
                 whenHandled()
                 try await context.requireCounted()
-                return .envelope(context) { $0.null() }
+                return .envelope(context)
             }
         }
     }

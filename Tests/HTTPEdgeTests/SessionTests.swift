@@ -14,9 +14,9 @@ struct SessionTests {
         func register(on routes: RouteTable) {
             let description = RouteDescription("Test", response: .data(.any))
             let users = routes.authenticated("Test")
-            users.get("/users", description) { _, context in .envelope(context) { $0.null() } }
-            users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
-            users.require(.operator).put("/operators", description) { _, context in .envelope(context) { $0.null() } }
+            users.get("/users", description) { _, context in .envelope(context) }
+            users.require(.operator).get("/operators", description) { _, context in .envelope(context) }
+            users.require(.operator).put("/operators", description) { _, context in .envelope(context) }
             let sessions = routes.browserSessions
             routes.open("Test").post("/session", description) { request, context in
                 let session = try await sessions.open(request.headers[.authorization], request, context)

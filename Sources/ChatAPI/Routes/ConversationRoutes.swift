@@ -87,7 +87,7 @@ public struct ConversationRoutes: Feature {
                 // Stops the running turn, here or on its instance. It is billed as if the user had stopped it.
                 if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(context.caller, running) }
             }
-            return .envelope(context) { $0.null() }
+            return .envelope(context)
         }
     }
 

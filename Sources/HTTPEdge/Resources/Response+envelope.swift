@@ -6,10 +6,10 @@ import JSON
 import NIOCore
 
 extension Response {
-    /// A success response in the JSON envelope. `data` must write exactly one JSON value.
+    /// A success response in the JSON envelope. `data` must write exactly one JSON value; without it `data` is null.
     public static func envelope(
         _ context: some EdgeContext, status: HTTPResponse.Status = .ok, pagination: Pagination? = nil, figures: FigureMeta? = nil,
-        data: (inout JSONWriter) -> Void
+        data: (inout JSONWriter) -> Void = { $0.null() }
     ) -> Response {
         let bytes = Envelope.success(
             meta: ResponseMeta(requestID: context.requestID, timestamp: .now, figures: figures), pagination: pagination, data: data)
