@@ -100,13 +100,8 @@ public struct DocumentRoutes: Feature {
         let id = try id(context)
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentBody.body)
-        try editor.validate(body.body, of: id)
-        return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
-            let current = try await editor.current(id)
-            try expected.require(Int64(current.version))
-            if try request.flag("dry_run") || body.isDryRun { return try await preview(body.body, over: current, request, context) }
-            return try await save(.body(body.body), reason: body.reason, over: current, request, context)
-        }
+        return try await change(
+            id, expected, to: body.body, .body(body.body), reason: body.reason, isDryRun: body.isDryRun, request, context)
     }
 
     private func rollBack(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
@@ -114,15 +109,23 @@ public struct DocumentRoutes: Feature {
         let expected = try request.expectedVersion(required: true)
         let body = try await request.read(DocumentRollback.body)
         guard let former = try await editor.version(id, body.version) else { throw UnknownVersion() }
-        // This release may be stricter than the one that accepted it.
-        try editor.validate(former.body, of: id)
+        return try await change(
+            id, expected, to: former.body, .rollback(to: body.version), reason: body.reason, isDryRun: body.isDryRun, request, context)
+    }
+
+    /// Validates a body, also an earlier one, because this release may be stricter than the one that accepted it. Saves it as the new version, or answers
+    /// what that would change.
+    private func change(
+        _ id: String, _ expected: ExpectedVersion, to body: JSONValue, _ content: DocumentEdit.Content, reason: String?, isDryRun: Bool,
+        _ request: Request, _ context: AuthenticatedContext
+    ) async throws -> Response {
+        try editor.validate(body, of: id)
         return try await Self.versioned.reportingStale(current: { try await editor.current(id) }) {
             let current = try await editor.current(id)
             try expected.require(Int64(current.version))
-            if try request.flag("dry_run") || body.isDryRun {
-                return try await preview(former.body, over: current, request, context)
-            }
-            return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
+            if try request.flag("dry_run") || isDryRun { return try await preview(body, over: current, request, context) }
+            let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
+            return Self.versioned.response(saved, request, context)
         }
     }
 
@@ -135,21 +138,13 @@ public struct DocumentRoutes: Feature {
         return .envelope(context, difference).tagged(EntityTag(version: Int64(current.version)), for: request)
     }
 
-    private func save(
-        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: AuthenticatedContext
-    ) async throws -> Response {
-        let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
-        return Self.versioned.response(saved, request, context)
-    }
-
     private func difference(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
         let id = try id(context)
         guard let from = try await editor.version(id, try request.integer("from") ?? 1) else { throw UnknownVersion(field: "from") }
         let to = try request.integer("to")
         let other = if let to { try await editor.version(id, to) } else { try await editor.current(id) as DocumentState? }
         guard let other else { throw UnknownVersion(field: "to") }
-        let difference = DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body)
-        return .envelope(context, difference)
+        return .envelope(context, DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body))
     }
 
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> String {
