@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// PostgreSQL's binary form of a one-dimensional array without NULL (`array_recv` in its sources, src/backend/utils/adt/arrayfuncs.c), for arrays
 /// with many elements: the server reads it in a third of the time of the text form.

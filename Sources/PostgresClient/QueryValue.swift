@@ -1,10 +1,5 @@
+import FoundationEssentials
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One parameter in the form that is sent to the server.
 public enum QueryParameter: Hashable, Sendable {

@@ -1,11 +1,6 @@
 import CLibPQ
+import FoundationEssentials
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One row of a result, valid only in the closure that decodes it.
 public struct Row: ~Copyable {
