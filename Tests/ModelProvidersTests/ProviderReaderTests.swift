@@ -39,6 +39,16 @@ struct ProviderReaderTests {
         #expect(!azure.headers.contains { $0.name == "Authorization" })
     }
 
+    @Test("a variable holds several keys, with white space around their commas or without", arguments: ["one,two", " one , two\n"])
+    func severalKeys(value: String) throws {
+        #expect(try request("", ["KEY": value]).headers.contains(TransferHeader("Authorization", "Bearer one")))
+    }
+
+    @Test("a variable without a key between its commas counts as not set")
+    func noKey() {
+        #expect(read("", ["KEY": " , "]).findings == ["models: routes.default has no provider that can be used; set KEY"])
+    }
+
     @Test("fields and parameters are constants, or come from the environment, encoded")
     func fields() throws {
         let environment = ["KEY": "k", "TEAM": "coach ", "TOKEN": "a+b/c"]

@@ -66,7 +66,8 @@ struct ProviderReader {
         provider?.headers = headers
         provider?.parameters = parameters
         provider?.query = query
-        var missing = missingVariable(provider?.variables ?? [], optional: isOverridden || keyFile != nil ? keyVariable : nil)
+        let variables = provider?.variables ?? []
+        var missing = missingVariable(variables, key: keyVariable, optional: isOverridden || keyFile != nil ? keyVariable : nil)
         let foundKeys = keys(file: keyFile, variable: keyVariable)
         if foundKeys == nil { missing = missing ?? keyFile }
         if let source = keyFile ?? keyVariable, let foundKeys, !foundKeys.allSatisfy({ dialect.format.isKey($0) }) {
@@ -102,17 +103,15 @@ struct ProviderReader {
         return variable.flatMap { environment[$0] }.map { ProviderKeys.split($0) } ?? []
     }
 
-    /// The first required variable that is not set. Checks the values of the others.
-    private mutating func missingVariable(_ variables: [String], optional: String?) -> String? {
+    /// The first required variable that is not set. Checks the values of the others; that of the key may be several keys.
+    private mutating func missingVariable(_ variables: [String], key: String?, optional: String?) -> String? {
         var missing: String?
         for variable in variables {
-            if let value = environment[variable].map(ProviderKeys.trimmed) {
-                if !value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-                    environmentFindings.append("\(variable): contains a character that cannot stand in a header")
-                }
-            } else if variable != optional {
-                missing = missing ?? variable
+            let values = environment[variable].map { variable == key ? ProviderKeys.split($0) : [ProviderKeys.trimmed($0)] } ?? []
+            if !values.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) {
+                environmentFindings.append("\(variable): contains a character that cannot stand in a header")
             }
+            if values.isEmpty, variable != optional { missing = missing ?? variable }
         }
         return missing
     }
