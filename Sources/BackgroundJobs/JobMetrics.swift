@@ -4,7 +4,7 @@ import Synchronization
 
 /// The metrics of jobs by kind: a counter of ended runs, and gauges of waiting and dead jobs.
 public final class JobMetrics: Sendable {
-    private let runs: [JobKind: [JobBoard.Outcome: Counter]]
+    private let runs: [JobKind: [JobRunnerMachine.Outcome: Counter]]
     /// Kinds that have gauges. Remembered, to set the gauges to 0 when the database has no more jobs of the kind.
     private let known: Mutex<Set<JobKind>>
 
@@ -12,7 +12,7 @@ public final class JobMetrics: Sendable {
     public init(kinds: [JobKind]) {
         runs = Dictionary(
             uniqueKeysWithValues: kinds.map { kind in
-                let counters = JobBoard.Outcome.allCases.map { outcome in
+                let counters = JobRunnerMachine.Outcome.allCases.map { outcome in
                     (outcome, Counter(label: "coach_jobs", dimensions: [("kind", kind.rawValue), ("outcome", outcome.rawValue)]))
                 }
                 return (kind, Dictionary(uniqueKeysWithValues: counters))
@@ -20,7 +20,7 @@ public final class JobMetrics: Sendable {
         known = Mutex(Set(kinds))
     }
 
-    func count(_ outcome: JobBoard.Outcome, of kind: JobKind) { runs[kind]?[outcome]?.increment() }
+    func count(_ outcome: JobRunnerMachine.Outcome, of kind: JobKind) { runs[kind]?[outcome]?.increment() }
 
     /// Sets the gauges. They count the jobs in the database, so every instance reports the same values.
     public func record(_ figures: [JobFigures]) {

@@ -34,7 +34,7 @@ public final class JobRunner: Service {
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let random: @Sendable () -> Double
-    private let board: Mutex<JobBoard>
+    private let machine: Mutex<JobRunnerMachine>
     /// Cancels the task of each run.
     private let cancellations = Mutex<[JobRun: @Sendable () -> Void]>([:])
     /// A signal requests an exchange: a job may be due, or a run has ended. During an exchange at most one signal is kept.
@@ -55,7 +55,7 @@ public final class JobRunner: Service {
         self.logger = logger
         self.clock = clock
         self.random = random
-        board = Mutex(JobBoard(slots: Dictionary(uniqueKeysWithValues: handlers.map { ($0.kind, $0.concurrency) })))
+        machine = Mutex(JobRunnerMachine(slots: Dictionary(uniqueKeysWithValues: handlers.map { ($0.kind, $0.concurrency) })))
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -73,7 +73,7 @@ public final class JobRunner: Service {
                 group.cancelAll()
             }
         } onGracefulShutdown: { [self] in
-            board.withLock { $0.stop() }
+            machine.withLock { $0.stop() }
             notify()
         }
     }
@@ -84,11 +84,11 @@ public final class JobRunner: Service {
         var lastExchanges = 0
         notify()
         for await _ in signals {
-            if !isStopping, board.withLock({ $0.isStopping }) {
+            if !isStopping, machine.withLock({ $0.isStopping }) {
                 isStopping = true
                 group.addTask { await self.cancelWhatIsLeft() }
             }
-            let isLast = board.withLock { $0.isDrained }
+            let isLast = machine.withLock { $0.isDrained }
             do {
                 // Sequentially, because both statements lock rows of the same jobs and would wait for each other.
                 try await renewLeases()
@@ -103,32 +103,32 @@ public final class JobRunner: Service {
             if isLast {
                 // Jobs whose results are not recorded are done once more elsewhere, so that a failed exchange is tried again with the next poll.
                 lastExchanges += 1
-                if lastExchanges == Self.lastExchanges || board.withLock({ $0.ended.isEmpty }) { return }
+                if lastExchanges == Self.lastExchanges || machine.withLock({ $0.ended.isEmpty }) { return }
             }
         }
     }
 
     /// Records results and takes due jobs, in one round trip.
     private func exchange() async throws -> [Job] {
-        let (ended, wanted) = board.withLock { ($0.ended, $0.wanted) }
+        let (ended, wanted) = machine.withLock { ($0.ended, $0.wanted) }
         let jobs = try await queue.exchange(ended, wanted, timing.lease)
-        board.withLock { board in
-            board.recorded(ended.count)
-            for job in jobs { board.start(job, deadline: .now + (handlers[job.kind]?.timeLimit ?? .zero)) }
+        machine.withLock { machine in
+            machine.recorded(ended.count)
+            for job in jobs { machine.start(job, deadline: .now + (handlers[job.kind]?.timeLimit ?? .zero)) }
         }
         return jobs
     }
 
     /// Renews the leases of running jobs, if due; cancels runs whose lease is lost or whose time limit has passed.
     private func renewLeases() async throws {
-        guard board.withLock({ $0.isRenewalDue }) else { return }
-        for run in board.withLock({ $0.overdue(at: .now) }) { cancel(run, because: .timeLimit) }
-        let held = board.withLock { $0.running }
+        guard machine.withLock({ $0.isRenewalDue }) else { return }
+        for run in machine.withLock({ $0.overdue(at: .now) }) { cancel(run, because: .timeLimit) }
+        let held = machine.withLock { $0.running }
         if !held.isEmpty {
             let kept = try await queue.renew(held, timing.lease)
             for run in held where !kept.contains(run.id) { cancel(run, because: .leaseLost) }
         }
-        board.withLock { $0.isRenewalDue = false }
+        machine.withLock { $0.isRenewalDue = false }
     }
 
     private func execute(_ job: Job, _ handler: JobHandler) async {
@@ -136,7 +136,7 @@ public final class JobRunner: Service {
         let task = Task { try await handler.run(job) }
         cancellations.withLock { $0[job.run] = { task.cancel() } }
         // The run may have been cancelled before the task existed.
-        if board.withLock({ $0.isCancelled(job.run) }) { task.cancel() }
+        if machine.withLock({ $0.isCancelled(job.run) }) { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.result
         } onCancel: {
@@ -145,7 +145,7 @@ public final class JobRunner: Service {
         cancellations.withLock { _ = $0.removeValue(forKey: job.run) }
         var failure: (any Error)?
         if case .failure(let error) = result { failure = error }
-        let outcome = board.withLock { $0.end(job.run, failure: failure, random: random()) }
+        let outcome = machine.withLock { $0.end(job.run, failure: failure, random: random()) }
         metrics.count(outcome, of: job.kind)
         log(outcome, of: job, failure)
         notify()
@@ -162,22 +162,22 @@ public final class JobRunner: Service {
         // A third of the lease, so that two renewals may fail before it expires.
         let schedule = PeriodicSchedule(every: timing.lease / 3, firstAfter: timing.lease / 3, jitter: 0.1)
         try? await PeriodicLoop("job lease renewal", schedule, logger: logger, clock: clock, random: random).run {
-            board.withLock { $0.isRenewalDue = true }
+            machine.withLock { $0.isRenewalDue = true }
             notify()
         }
     }
 
     private func cancelWhatIsLeft() async {
         guard (try? await clock.sleep(for: timing.gracePeriod)) != nil else { return }
-        for run in board.withLock({ $0.running }) { cancel(run, because: .shutdown) }
+        for run in machine.withLock({ $0.running }) { cancel(run, because: .shutdown) }
     }
 
-    private func cancel(_ run: JobRun, because reason: JobBoard.Cancellation) {
-        guard board.withLock({ $0.cancel(run, because: reason) }) else { return }
+    private func cancel(_ run: JobRun, because reason: JobRunnerMachine.Cancellation) {
+        guard machine.withLock({ $0.cancel(run, because: reason) }) else { return }
         cancellations.withLock { $0[run] }?()
     }
 
-    private func log(_ outcome: JobBoard.Outcome, of job: Job, _ failure: (any Error)?) {
+    private func log(_ outcome: JobRunnerMachine.Outcome, of job: Job, _ failure: (any Error)?) {
         let level: Logger.Level =
             switch outcome {
             case .done, .returned: .debug

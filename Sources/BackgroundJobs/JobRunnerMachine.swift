@@ -1,7 +1,7 @@
 import CoachCore
 
 /// The state of a `JobRunner`: the jobs that run on this instance, and the results of runs that are not yet recorded in the database. Pure.
-struct JobBoard {
+struct JobRunnerMachine {
     /// Why this instance cancels a run.
     enum Cancellation {
         /// The lease expired: another instance may run the job now.
