@@ -70,17 +70,6 @@ extension ServiceContext {
         get { self[Key.self] }
         set { self[Key.self] = newValue }
     }
-
-    mutating func extractTrace<Extract: Extractor>(from carrier: Extract.Carrier, using extractor: Extract) {
-        guard let parent = extractor.extract(key: "traceparent", from: carrier) else { return }
-        trace = TraceContext(traceparent: parent, state: extractor.extract(key: "tracestate", from: carrier))
-    }
-
-    func injectTrace<Inject: Injector>(into carrier: inout Inject.Carrier, using injector: Inject) {
-        guard let trace else { return }
-        injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
-        if let state = trace.state { injector.inject(state, forKey: "tracestate", into: &carrier) }
-    }
 }
 
 /// A tracer whose contexts travel in the headers `traceparent` and `tracestate`.
@@ -89,11 +78,14 @@ public protocol TraceContextTracer: Tracer {}
 extension TraceContextTracer {
     public func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)
     where Extract.Carrier == Carrier {
-        context.extractTrace(from: carrier, using: extractor)
+        guard let parent = extractor.extract(key: "traceparent", from: carrier) else { return }
+        context.trace = TraceContext(traceparent: parent, state: extractor.extract(key: "tracestate", from: carrier))
     }
 
     public func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
     where Inject.Carrier == Carrier {
-        context.injectTrace(into: &carrier, using: injector)
+        guard let trace = context.trace else { return }
+        injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
+        if let state = trace.state { injector.inject(state, forKey: "tracestate", into: &carrier) }
     }
 }
