@@ -59,7 +59,7 @@ final class HedgedCall {
         guard let late = first?.current, order.last != late else { return }
         // The budget of repetitions bounds second calls: providers that are slow because they are overloaded must not get twice the requests.
         guard machine.used == nil, router.health.mayRetry(), machine.timePassed(at: .now) == .beginSecond else { return }
-        router.health.noteHedge(.hedgeStarted(late.name))
+        router.health.report(.hedgeStarted(late.name))
         // The second call tries what the first has not tried, so each choice is asked once.
         second?.begin(trying: first?.giveUpUntried(), since: start, isSecond: true)
     }
@@ -98,7 +98,7 @@ final class HedgedCall {
     /// - Parameter update: the last report of the chosen call; nil when the other call has caused the choice.
     private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
         timer?.cancel()
-        if call == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
+        if call == .second, let answering = second?.current { router.health.report(.hedgeWon(answering.name)) }
         let loser = modelCall(call.other)
         let (reported, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
         let unusedCalls = reported.unusedCalls + lost.unusedCalls + [loser?.openRequest].compactMap(\.self)

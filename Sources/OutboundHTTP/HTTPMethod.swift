@@ -7,9 +7,6 @@ public struct HTTPMethod: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let get: HTTPMethod = "GET"
     public static let head: HTTPMethod = "HEAD"
     public static let post: HTTPMethod = "POST"
-    public static let put: HTTPMethod = "PUT"
-    public static let patch: HTTPMethod = "PATCH"
-    public static let delete: HTTPMethod = "DELETE"
 
     /// Whether sending a request twice has the same effect as once (RFC 9110 §9.2.2).
     var isIdempotent: Bool { Self.idempotent.contains(name) }

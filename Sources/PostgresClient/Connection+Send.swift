@@ -25,7 +25,7 @@ extension Connection {
 
     private func send(_ queries: [EncodedQuery], of batch: Batch) -> Bool {
         // In a batch that needs more than half of the cache, statements could evict each other.
-        guard statementMode == .prepared, queries.count <= cache.capacity / 2 else {
+        guard configuration.statements == .prepared, queries.count <= cache.capacity / 2 else {
             return queries.allSatisfy(sendUnnamed) && sync(.batch(batch), statements: queries.count)
         }
         batch.statements = []

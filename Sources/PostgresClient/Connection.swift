@@ -28,7 +28,6 @@ final class Connection {
     var machine = ConnectionMachine()
     var queue = PipelineQueue<Owner>()
     var cache = StatementCache(capacity: PostgresConfiguration.preparedStatements)
-    let statementMode: PostgresConfiguration.StatementMode
     /// The `PGconn` of the current attempt or open connection; nil otherwise.
     var handle: OpaquePointer?
     /// The first error of the group at the head of the queue.
@@ -70,7 +69,6 @@ final class Connection {
         self.silenceLimit = silenceLimit
         self.reactor = reactor
         self.events = events
-        statementMode = configuration.statements
     }
 
     deinit {

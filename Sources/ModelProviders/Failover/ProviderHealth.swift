@@ -43,13 +43,11 @@ final class ProviderHealth {
     /// Models whose failure for money or key was reported since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
-    private let report: @Sendable (ProviderEvent) -> Void
+    let report: @Sendable (ProviderEvent) -> Void
 
     init(report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }) { self.report = report }
 
     func began() { retries.called() }
-
-    func noteHedge(_ event: ProviderEvent) { report(event) }
 
     func mayRetry() -> Bool { retries.takes() }
 
