@@ -94,46 +94,34 @@ public final class PrometheusMetricsFactory: MetricsFactory {
 
     // MARK: MetricsFactory
 
-    /// A counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         metric(label, dimensions, kind: .counter) { PrometheusCounter() }
     }
 
-    /// A counter with floating-point increments. Shares its metric with an integer counter of the same name and dimensions.
+    /// Shares its metric with an integer counter of the same name and dimensions.
     public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
         metric(label, dimensions, kind: .counter) { PrometheusCounter() }
     }
 
-    /// A gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         metric(label, dimensions, kind: .gauge) { PrometheusGauge() }
     }
 
-    /// A histogram; without aggregation, a gauge.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         guard aggregate else { return metric(label, dimensions, kind: .gauge) { PrometheusGauge() } }
         return histogram(label, dimensions, kind: .histogram, usual: configuration.recorderBounds)
     }
 
-    /// A histogram in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(label, dimensions, kind: .timer, usual: configuration.timerBounds)
     }
 
-    /// Removes a counter when its last handle is destroyed.
     public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
-
-    /// Removes a counter when its last handle is destroyed.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
-
-    /// Removes a gauge when its last handle is destroyed.
     public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
-
-    /// Removes a histogram or gauge when its last handle is destroyed.
     public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
-
-    /// Removes a histogram when its last handle is destroyed.
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
+    /// Removes the metric with its last handle.
     private func destroy(_ handler: AnyObject) { registry.withLock { $0.release(handler) } }
 }
