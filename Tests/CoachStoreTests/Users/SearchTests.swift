@@ -35,6 +35,21 @@ struct SearchTests {
         for odd in ["'", "\"", "& | !", "a:*", "\\", "-", "\u{1F49B}", "<->"] { _ = try await contents(search, caller, odd) }
     }
 
+    @Test("takes a row of dashes for a line, not for exclusions")
+    func dashes() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        let note = "A quiet morning by the river"
+        try await store.turns().talk(caller, note, answer: "Tell me more")
+        let line = String(repeating: "-", count: 100)
+        for query in ["\(line) quiet \(line)", "--quiet", "quiet - - river", "\"quiet\"\(line)morning"] {
+            #expect(try await contents(search, caller, query) == [note], "\(query)")
+        }
+        let rows = ["-", "- ", "-!", "-<", "- < ", "(-)"].map { String(repeating: $0, count: 50) }
+        for query in [line, "quiet -river"] + rows {
+            #expect(try await contents(search, caller, query) == [], "\(query)")
+        }
+    }
+
     @Test("follows a change of the user's language")
     func language() async throws {
         let (store, caller, search) = try await newcomer(locale: "es-MX")
