@@ -49,6 +49,18 @@ struct ListTests {
     }
 
     @Test(
+        "have their next page also when the path has more slashes than the route",
+        arguments: ["//rows", "/rows/", "//rows//"])
+    func slashes(path: String) async throws {
+        let edge = try EdgeFixture(Routes(names: ["one"]))
+        let csv = try await edge.send(.get, path, headers: [.accept: "text/csv"])
+        let plain = try await edge.send(.get, "/rows", headers: [.accept: "text/csv"])
+        #expect(csv.headers[.link]?.hasPrefix("</rows?cursor=") == true && csv.headers[.link] == plain.headers[.link])
+        let cursor = try #require(try await edge.send(.get, path).json["pagination"]?["next_cursor"]?.string)
+        #expect(try await edge.send(.get, "/rows?cursor=\(cursor)").status == 200)
+    }
+
+    @Test(
         "reject an invalid limit, and a cursor beside updated_since",
         arguments: ["limit=0", "limit=101", "limit=x", "cursor=a&updated_since=b"])
     func query(query: String) async throws {

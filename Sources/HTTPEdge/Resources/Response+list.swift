@@ -57,7 +57,7 @@ extension Response {
             .map { (String($0.key), String($0.value)) }
         parameters.append((name, value))
         var components = URLComponents()
-        components.path = request.uri.path
+        components.path = request.routedPath
         components.queryItems = parameters.map { URLQueryItem(name: $0.0, value: $0.1) }
         var response = self
         response.headers[.link] = components.string.map { "<\($0)>; rel=\"next\"" }

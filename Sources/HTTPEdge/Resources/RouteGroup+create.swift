@@ -43,7 +43,7 @@ extension RouteGroup where Context == AuthenticatedContext {
             let draft = try body.value(of: bytes)
             let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in try await answer(draft, id, context) }
             guard let key else { return .creation(try await execute(UUID.random()), request, context) }
-            let idempotent = IdempotentRequest(key: key.text, route: "POST \(request.uri.path)", body: bytes)
+            let idempotent = IdempotentRequest(key: key.text, route: "POST \(request.routedPath)", body: bytes)
             return .creation(try await requests.answer(context.caller, idempotent, execute), request, context)
         }
     }

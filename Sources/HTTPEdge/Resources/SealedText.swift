@@ -30,7 +30,7 @@ extension Request {
     /// The name of the list that this request reads a page of: its path, and all parameters except the ones that choose the page.
     private var list: String {
         let parameters = uri.queryParameters.filter { !["cursor", "limit", "updated_since"].contains($0.key) }
-        return ([uri.path] + parameters.map { "\($0.key)=\($0.value)" }.sorted()).joined(separator: "&")
+        return ([routedPath] + parameters.map { "\($0.key)=\($0.value)" }.sorted()).joined(separator: "&")
     }
 
     func seal(cursor: String) -> String { SealedText.seal(cursor, for: list) }
