@@ -29,7 +29,8 @@ public struct SafetyRoutes: Feature {
             let asked = Region(country: query["country"].map(String.init), locale: query["locale"].map(String.init))
             let region = Region(firstOf: [asked, AcceptLanguage.region(request.headers[.acceptLanguage])])
             let card = StreamSafety(coaching.current.resources.all(in: region))
-            return .list(request, context, try Page(of: card.resources, try PageQuery.read(request))) { $0 }.kept(by: "Accept-Language")
+            let page = try Page(of: card.resources, try PageQuery.read(request))
+            return .list(request, context, page) { $0 }.kept(by: "Accept-Language, Accept")
         }
         group.get(
             "/.well-known/safety-protocol", .init("Get the published safety protocol", response: .media("text/markdown", .text))
@@ -41,11 +42,11 @@ public struct SafetyRoutes: Feature {
 
 extension Response {
     /// The response with leave for caches to keep it for an hour: a phone can show it without a connection, too.
-    /// - Parameter field: a header of the request by which the response differs.
-    fileprivate func kept(by field: String? = nil) -> Response {
+    /// - Parameter fields: headers of the request by which the response differs.
+    fileprivate func kept(by fields: String? = nil) -> Response {
         var response = self
         response.headers[.cacheControl] = "max-age=3600"
-        response.headers[.vary] = field
+        response.headers[.vary] = fields
         return response
     }
 }
