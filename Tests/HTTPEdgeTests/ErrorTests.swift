@@ -54,6 +54,12 @@ struct ErrorTests {
         #expect(response.headers[.retryAfter] == "60")
     }
 
+    @Test("no cache keeps an error", arguments: [ErrorFormat.envelope, .problem, .openAI, .eventStream])
+    func uncached(format: ErrorFormat) {
+        let fields = GatewayError.notFound.rendered(format: format, requestID: "r").fields
+        #expect(fields[.cacheControl] == (format == .eventStream ? "no-cache, no-transform" : "no-store"))
+    }
+
     @Test("a problem has its status phrase as title, and a 401 has WWW-Authenticate")
     func titles() throws {
         for code in ErrorCode.allCases {

@@ -21,7 +21,8 @@ extension GatewayError {
         // The phrase is RFC 9457's `title`, too.
         let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
-        var fields = HTTPFields()
+        // As of other answers: an error can have a user's crisis resources, and caches may keep a 404 or 405 unasked (RFC 9110 §15.1).
+        var fields: HTTPFields = [.cacheControl: "no-store"]
         write(to: &fields, status: code)
         // RFC 9110 §11.6.1.
         if code == 401 { fields[.wwwAuthenticate] = "Bearer" }
