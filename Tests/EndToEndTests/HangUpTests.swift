@@ -33,6 +33,23 @@ struct HangUpTests {
         #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
+    @Test("while it sends its request is no fault of the gateway", arguments: End.allCases)
+    func cutBody(end: End) async throws {
+        let testBed = try await TestBed.shared()
+        let id = marker()
+        let request = try testBed.testUser().request("Hello", headers: ["X-Request-ID": id, "Expect": "100-continue"])
+        let head = try #require(request.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
+        try await Wire.run {
+            let wire = try Wire(port: testBed.gateway.port)
+            try wire.send(Array(request[..<head]))
+            #expect(try wire.readHead().status == 100)
+            if end == .reset { wire.reset() } else { wire.close() }
+        }
+        func log() -> [JSONObject] { testBed.gateway.program.lines.filter { $0.contains(id) }.map { JSONObject($0) } }
+        try await eventually("the end of the request") { log().contains { $0["message"] == "request" } }
+        #expect(log().allSatisfy { $0["level"] == "info" && $0.number("status") == 400 })
+    }
+
     @Test("after its request is complete can read the whole answer later", arguments: Reading.allCases, End.allCases)
     func complete(reading: Reading, end: End) async throws {
         let testBed = try await TestBed.shared()

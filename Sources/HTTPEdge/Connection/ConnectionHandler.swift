@@ -102,8 +102,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
-        act(machine.decodingFailed(error == .headerOverflow ? .headTooLarge : .malformed), context)
+        switch error {
+        case let error as HTTPParserError:
+            act(machine.decodingFailed(error == .headerOverflow ? .headTooLarge : .malformed), context)
+        // The client has reset the connection, as one that changes its network: for a handler that reads the body, as if it had closed it.
+        case is IOError where machine.isReadingBody: context.fireErrorCaught(RequestFault.malformed)
+        default: context.fireErrorCaught(error)
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

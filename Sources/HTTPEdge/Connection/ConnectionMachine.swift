@@ -88,6 +88,9 @@ struct ConnectionMachine {
     /// Whether input is still decoded as requests.
     var isReading: Bool { phase == .open && reading != .ended }
 
+    /// Whether a request's head has arrived, and its end has not.
+    var isReadingBody: Bool { if case .body = reading { true } else { false } }
+
     /// Whether the last answer is written and the connection closes by itself.
     var isEnding: Bool {
         switch phase {
@@ -212,15 +215,14 @@ struct ConnectionMachine {
 
     mutating func answerEnded(now: NIODeadline) -> Action {
         unanswered -= 1
-        let isBody = if case .body = reading { true } else { false }
         guard unanswered == 0 else {
             // The next request's body was not read during this answer, so its time limit begins now.
-            if isBody { since = now }
+            if isReadingBody { since = now }
             return .none
         }
         if let deferred { return .reject(deferred) }
         if isLast { return .finish }
-        if !isBody { since = now }
+        if !isReadingBody { since = now }
         return .none
     }
 
