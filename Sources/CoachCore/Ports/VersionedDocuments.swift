@@ -13,7 +13,7 @@ public struct VersionedDocuments: Sendable {
     /// Versions below `before` (nil: from the newest), newest first.
     public var history: @Sendable (DocumentName, _ before: Int?, _ limit: Int) async throws -> [DocumentVersion]
     /// Adds a version, makes it the current one and logs it, in one transaction. Returns its number. Throws `StaleVersion`,
-    /// `UnknownVersion`, and `NotAllowed` when the caller is not an operator.
+    /// `UnknownVersion`, `JSONFinding` when the body is too long for the store, and `NotAllowed` when the caller is not an operator.
     public var put: @Sendable (Caller, DocumentEdit) async throws -> Int
     /// Documents whose current version was set after a number, in the order of their changes; 0 returns all.
     public var changed: @Sendable (_ after: Int64) async throws -> [DocumentChange]

@@ -72,13 +72,17 @@ extension PostgresClient {
                 """
         }
         do {
-            let version = try await operatorQuery("select \(call)", for: caller, except: [SQLState.noDataFound]) { rows in
+            let handled: Set = [SQLState.noDataFound, SQLState.checkViolation]
+            let version = try await operatorQuery("select \(call)", for: caller, except: handled) { rows in
                 try rows.only { row in try row.value(0, as: Int?.self) }
             }
             guard let version else { throw StaleVersion() }
             return version
         } catch let error as PostgresError where error.sqlState == SQLState.noDataFound {
             throw UnknownVersion()
+        } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
+            // Longer than the request's JSON, because jsonb writes spaces and all digits of a number.
+            throw JSONFinding("body", .invalid("is too long"))
         }
     }
 }

@@ -32,6 +32,18 @@ struct VersionedDocumentsTests {
         }
     }
 
+    @Test("a body that is too long as the database writes it is rejected, and no version is made")
+    func long() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        // 200 kB as it is sent, 300 kB with a space after each comma.
+        let body = JSONValue.array(Array(repeating: .integer(1), count: 100_000))
+        await #expect(throws: JSONFinding("body", .invalid("is too long"))) {
+            try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(body)))
+        }
+        #expect(try await documents.history(name, nil, 3).isEmpty)
+    }
+
     @Test("of concurrent edits of the same version one succeeds, and the others are stale")
     func concurrentEdits() async throws {
         let store = try await StoreFixture.shared()
