@@ -24,7 +24,8 @@ public struct PublicPersonaRoutes: Feature {
             .init(
                 "Get the public card of a shared persona: HTML, or the envelope for `Accept: application/json`",
                 parameters: [.init("token", in: .path, .text)],
-                response: .media(["text/html": .text, "application/json": Envelope.schema(data: PublishedPersonaResource.schema)]))
+                response: .media(["text/html": .text, "application/json": Envelope.schema(data: PublishedPersonaResource.schema)]),
+                hasNotFoundPage: true)
         ) { try await page($0, $1) }
         if !links.appleAppIDs.isEmpty { file(group, ".well-known/apple-app-site-association", links.appleAppSiteAssociation) }
         if !links.androidApps.isEmpty { file(group, ".well-known/assetlinks.json", links.assetLinks) }

@@ -16,6 +16,7 @@ struct OpenAPIHeaderTests {
             group.get("/parts/{id}", .init("Get", response: .data(part).versioned)) { _, _ in .init(status: .ok) }
             let change = RouteDescription("Change", parameters: [.ifMatch], response: .data(part).versioned)
             group.put("/parts/{id}", change) { _, _ in .init(status: .ok) }
+            group.get("/page", .init("Get", response: .media("text/html", .text), hasNotFoundPage: true)) { _, _ in .init(status: .ok) }
         }
     }
 
@@ -38,5 +39,12 @@ struct OpenAPIHeaderTests {
             let headers = try await operation(path, "get")?["responses"]?["200"]?["headers"]?.members ?? []
             #expect(headers.map(\.key) == expected)
         }
+    }
+
+    @Test("a page for what does not exist stands beside the errors")
+    func notFoundPage() async throws {
+        let content = try #require(try await operation("/page", "get")?["responses"]?["404"]?["content"]?.members)
+        #expect(content.map(\.key) == ["application/json", "application/problem+json", "text/event-stream", "text/html"])
+        #expect(try await operation("/parts", "get")?["responses"]?["404"]?["$ref"]?.string == "#/components/responses/Error404")
     }
 }

@@ -84,11 +84,7 @@ struct OpenAPIDocument {
                 writer.key(FailureResponse.name(status))
                 writer.object { writer in
                     writer.member("description", FailureResponse.description(status))
-                    OpenAPIOperation.writeContent(
-                        [
-                            ("application/json", Envelope.failureSchema), ("application/problem+json", Envelope.problemSchema),
-                            ("text/event-stream", .serverSentEvent(of: StreamEvent.schema)),
-                        ], to: &writer)
+                    OpenAPIOperation.writeContent(FailureResponse.media, to: &writer)
                 }
             }
         }

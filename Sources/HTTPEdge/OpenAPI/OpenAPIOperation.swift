@@ -96,6 +96,9 @@ struct OpenAPIOperation {
                 if ErrorFormat(accept: nil, path: entry.path) == .openAI {
                     writer.member("description", FailureResponse.description(status))
                     Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
+                } else if status == 404, route.hasNotFoundPage {
+                    writer.member("description", FailureResponse.description(status))
+                    Self.writeContent(FailureResponse.media + [(type: "text/html", schema: .text)], to: &writer)
                 } else {
                     writer.member("$ref", "#/components/responses/\(FailureResponse.name(status))")
                 }

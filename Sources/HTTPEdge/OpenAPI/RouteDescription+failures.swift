@@ -34,6 +34,12 @@ enum FailureResponse {
             ]))
     ])
 
+    /// Media types of an error, with their schemas.
+    static let media: [(type: String, schema: Schema)] = [
+        ("application/json", Envelope.failureSchema), ("application/problem+json", Envelope.problemSchema),
+        (RouteResponse.eventStream, .serverSentEvent(of: StreamEvent.schema)),
+    ]
+
     static func name(_ status: Int) -> String { "Error\(status)" }
 
     static func description(_ status: Int) -> String {

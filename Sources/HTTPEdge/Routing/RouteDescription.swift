@@ -16,6 +16,8 @@ public struct RouteDescription: Sendable {
     public var response: RouteResponse
     /// Statuses of errors beyond those that its kind of route has.
     public var failures: [Int]
+    /// Whether a 404 is a page for requests that accept `text/html`.
+    public var hasNotFoundPage: Bool
     /// The section in the document. Set by the group.
     var tag = ""
     /// The callers that the route accepts. Set by the group.
@@ -23,7 +25,7 @@ public struct RouteDescription: Sendable {
 
     public init(
         _ summary: String, parameters: [RouteParameter] = [], body: (any BodyDescription)? = nil, uploads: [String] = [],
-        response: RouteResponse, failures: [Int] = []
+        response: RouteResponse, failures: [Int] = [], hasNotFoundPage: Bool = false
     ) {
         self.summary = summary
         self.parameters = parameters
@@ -31,6 +33,7 @@ public struct RouteDescription: Sendable {
         self.uploads = uploads
         self.response = response
         self.failures = failures
+        self.hasNotFoundPage = hasNotFoundPage
     }
 
     /// Of a route whose body is described by the documents of its senders.
