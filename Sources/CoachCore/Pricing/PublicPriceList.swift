@@ -6,7 +6,7 @@ public enum PublicPriceList {
     /// - Parameters:
     ///   - providers: the file's names (`litellm_provider`) with those of `deploy/models.json`.
     ///   - skipped: models of these providers whose prices cannot be used, with the reason.
-    ///   - ignored: prices that are not used, of models whose other prices are.
+    ///   - ignored: prices that are not used, of models whose other prices are, and further entries of a model.
     ///   - free: models that have a price of 0, which may mean that the list does not know it.
     public static func read(
         _ file: [UInt8], providers: [String: String], validFrom: CalendarDay
@@ -16,6 +16,7 @@ public enum PublicPriceList {
         var skipped: [String] = []
         var ignored: [String] = []
         var free: [String] = []
+        var names: Set<ModelName> = []
         for member in list.members ?? [] {
             guard let owner = member.value["litellm_provider"]?.string, let provider = providers[owner],
                 ["chat", "completion", "responses"].contains(member.value["mode"]?.string ?? "chat")
@@ -27,6 +28,11 @@ public enum PublicPriceList {
             case .success(let found): tiers = found
             case .failure(let reason):
                 skipped.append("\(member.key): \(reason.text)")
+                continue
+            }
+            // Some models stand in the file with their provider's name and without it. A price list has one row of each.
+            guard names.insert(ModelName(provider: provider, model: model)).inserted else {
+                ignored.append("\(member.key): \(model) of \(provider) stands before it")
                 continue
             }
             if tiers.contains(where: { $0.rates.input.raw == 0 || $0.rates.output.raw == 0 }) {

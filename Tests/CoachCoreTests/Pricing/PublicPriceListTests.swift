@@ -53,6 +53,23 @@ struct PublicPriceListTests {
         #expect(findings.isEmpty && book == PriceBook(prices))
     }
 
+    @Test("a model that stands in the list with its provider's name and without it has one row, and the second entry is named")
+    func twice() throws {
+        func entry(_ key: String, _ owner: String, _ input: String) -> String {
+            #""\#(key)": {"litellm_provider": "\#(owner)", "input_cost_per_token": \#(input), "output_cost_per_token": 4e-07}"#
+        }
+        let file = """
+            {\(entry("deepseek-chat", "deepseek", "2e-07")), \(entry("deepseek/deepseek-chat", "deepseek", "3e-07")),
+             \(entry("vertex/deepseek-chat", "vertex", "3e-07")), \(entry("deepseek/other", "deepseek", "3e-07"))}
+            """
+        let (prices, skipped, ignored, _) = try PublicPriceList.read(
+            Array(file.utf8), providers: ["deepseek": "deepseek", "vertex": "google"], validFrom: CalendarDay("2026-11-01")!)
+        #expect(prices.map(\.model) == ["deepseek-chat", "deepseek-chat", "other"])
+        #expect(prices.map(\.provider) == ["deepseek", "google", "deepseek"])
+        #expect(prices[0].rates.input == .init(200_000) && skipped.isEmpty)
+        #expect(ignored == ["deepseek/deepseek-chat: deepseek-chat of deepseek stands before it"])
+    }
+
     @Test("prices of long prompts hold above their limit, those of xAI from it on", arguments: [("openai", 128_000), ("xai", 127_999)])
     func limit(_ provider: String, _ above: Int) throws {
         let file = """
