@@ -93,6 +93,14 @@ public struct Price: Hashable, Sendable {
         return Nanodollars(picodollars / 1000 + (picodollars % 1000 >= 500 ? 1 : 0))
     }
 
+    /// An estimated usage as it is billed: where reasoning has no price of its own, the provider counts it as output.
+    func billed(estimate usage: TokenUsage) -> TokenUsage {
+        guard ([rates] + contextTiers.map(\.rates)).contains(where: { $0.reasoning == nil }) else { return usage }
+        var usage = usage
+        (usage.output, usage.reasoning) = (usage.totalOutput, 0)
+        return usage
+    }
+
     private static func sum(_ counts: [Int]) -> Int? {
         counts.reduce(0) { sum, count in
             sum.flatMap { sum in

@@ -27,8 +27,9 @@ public struct PriceBook: Sendable, Equatable {
     }
 
     /// The cost of one call on the day; nil without a valid price, or when `Price.cost(of:)` is nil.
-    public func cost(of usage: TokenUsage, at name: ModelName, on day: CalendarDay) -> Nanodollars? {
-        price(of: name, on: day)?.cost(of: usage)
+    /// - Parameter estimated: whether the usage is an estimate.
+    public func cost(of usage: TokenUsage, at name: ModelName, on day: CalendarDay, estimated: Bool = false) -> Nanodollars? {
+        price(of: name, on: day).flatMap { $0.cost(of: estimated ? $0.billed(estimate: usage) : usage) }
     }
 
     /// The bill of one call: of the usage that the provider reported at the end of its answer, with the estimate of a side that it did not report; or
@@ -41,9 +42,7 @@ public struct PriceBook: Sendable, Equatable {
         let counted = reported.storable
         var usage = isReported ? counted : estimate().raised(to: reported)
         if !reported.isPartial, counted.output != nil { (usage.output, usage.reasoning) = (counted.output, counted.reasoning) }
-        // Where reasoning has no price of its own, the provider counts it as output.
-        let hasReasoningPrice = price.map { ([$0.rates] + $0.contextTiers.map(\.rates)).allSatisfy { $0.reasoning != nil } }
-        if !isReported, hasReasoningPrice == false { (usage.output, usage.reasoning) = (usage.totalOutput, 0) }
+        if !isReported, let price { usage = price.billed(estimate: usage) }
         return TurnBill(name: name, usage: usage, cost: price?.cost(of: usage), estimated: !isReported)
     }
 }

@@ -45,7 +45,9 @@ public struct Repricing: Sendable {
         repeat {
             let calls = try await calls(of: day, after: last)
             last = calls.count == Self.batch ? calls.last : nil
-            let corrections = calls.compactMap { Correction($0, cost: prices.cost(of: $0.usage, at: $0.name, on: day)) }
+            let corrections = calls.compactMap { call in
+                Correction(call, cost: prices.cost(of: call.usage, at: call.name, on: day, estimated: call.isEstimated))
+            }
             result.calls += calls.count
             result.changed += corrections.count
             result.unpriced += corrections.count { $0.unpriced > 0 }
@@ -63,7 +65,8 @@ public struct Repricing: Sendable {
                 'model', (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1],
                 'input', sum(l.input_tokens), 'cached_input', sum(l.cached_input_tokens), 'cache_write', sum(l.cache_write_tokens),
                 'output', sum(l.output_tokens), 'reasoning', sum(l.reasoning_tokens),
-                'nanodollars', coalesce(gateway.to_nanodollars(sum(l.cost_usd)), 0), 'unpriced', sum(l.unpriced))::text
+                'nanodollars', coalesce(gateway.to_nanodollars(sum(l.cost_usd)), 0), 'unpriced', sum(l.unpriced),
+                'estimated', (array_agg(l.estimated order by l.revision desc))[1])::text
             from public.usage_logs l where l.day = \(day.description)::date
             """
         if let last {
@@ -134,6 +137,7 @@ private struct PastCall: JSONReadable, Sendable {
     /// What is known of the cost.
     var nanodollars: Int64
     var isUnpriced: Bool
+    var isEstimated: Bool
 
     init(_ json: JSONReader) throws(JSONFinding) {
         account = try json.required("account_id")
@@ -145,6 +149,7 @@ private struct PastCall: JSONReadable, Sendable {
         usage = try TokenUsage(stored: json)
         nanodollars = try json.required("nanodollars")
         isUnpriced = try json.required("unpriced", as: Int.self) != 0
+        isEstimated = try json.required("estimated")
     }
 }
 

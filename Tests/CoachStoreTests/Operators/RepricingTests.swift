@@ -69,4 +69,27 @@ struct RepricingTests {
         #expect(try await store.value(spent) == "0.000000000|2")
         #expect(try await turns.load(context.identity.turnID, for: caller)?.bill?.cost == nil)
     }
+
+    @Test("reasoning of an estimate is output where it has no price, as in the bill of a call that is made now")
+    func estimate() async throws {
+        // Its own database: it prices all calls of a day.
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let context = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun
+        var receipt = TurnReceipt.complete(context.identity, of: caller)
+        let (name, usage) = (
+            ModelName(provider: "sim", model: "m"), TokenUsage(input: 100, cachedInput: 0, cacheWrite: 0, output: 7, reasoning: 14)
+        )
+        receipt.bill = TurnBill(name: name, usage: usage, cost: nil, estimated: true)
+        try await turns.finish(receipt)
+        let prices = PriceBook([
+            Price(
+                provider: "sim", model: "m", validFrom: CalendarDay(daysSinceEpoch: 0),
+                rates: .init(input: .init(1_000_000), output: .init(2_000_000)))
+        ])
+        let result = try await Repricing(client: store.admin, prices: prices).price(context.day, books: true)
+        #expect(result == .init(calls: 1, changed: 1, unpriced: 0, difference: Nanodollars(142_000)))
+        let bill = prices.bill(of: name, on: context.day, reported: TokenUsage(), estimate: usage)
+        #expect(bill.cost == Nanodollars(142_000))
+    }
 }
