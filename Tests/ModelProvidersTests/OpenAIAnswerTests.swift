@@ -200,17 +200,39 @@ struct OpenAIAnswerTests {
         #expect(reading == Reading(text: "ab", verdict: .ended(.length)))
     }
 
-    @Test("reasoning that is counted apart from the completion, as the sum shows, is not taken out of it")
+    @Test("reasoning that is counted apart from the completion, or only within the total, is output all the same")
     func reasoningApart() {
-        func usage(total: Int) -> TokenUsage? {
+        func usage(
+            prompt: Int = 100, total: Int, _ details: String = #","completion_tokens_details":{"reasoning_tokens":15}"#
+        ) -> TokenUsage? {
             Reading.of(
                 stream(
-                    #"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":\#(total),"#
-                        + #""completion_tokens_details":{"reasoning_tokens":15}}}"#)
+                    #"{"choices":[],"usage":{"prompt_tokens":\#(prompt),"completion_tokens":20,"total_tokens":\#(total)\#(details)}}"#)
             ).usage
         }
         #expect(usage(total: 135) == TokenUsage(input: 100, output: 20, reasoning: 15))
         #expect(usage(total: 120) == TokenUsage(input: 100, output: 5, reasoning: 15))
+        #expect(usage(total: 130) == TokenUsage(input: 100, output: 5, reasoning: 15), "the total is of other tokens, too")
+        #expect(usage(total: 420, "") == TokenUsage(input: 100, output: 320), "it has the price of output, as it is not reported apart")
+        #expect(usage(total: 120, "") == TokenUsage(input: 100, output: 20))
+        #expect(usage(total: 0, "") == TokenUsage(input: 100, output: 20))
+        #expect(usage(prompt: 0, total: 420, "") == TokenUsage(input: 0, output: 20), "the prompt was not counted")
+    }
+
+    @Test("cached tokens that only the total counts are not taken for reasoning")
+    func cachedApart() {
+        func usage(_ cached: String) -> TokenUsage? {
+            Reading.of(
+                stream(#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":420,\#(cached)}}"#)
+            ).usage
+        }
+        #expect(usage(#""cache_read_input_tokens":290,"cache_creation_input_tokens":10"#) == TokenUsage(input: 100, output: 20))
+        #expect(
+            usage(#""prompt_tokens_details":{"cached_tokens":300}"#) == TokenUsage(input: 0, cachedInput: 100, output: 20),
+            "no more of it than there is prompt")
+        #expect(
+            usage(#""prompt_tokens_details":{"cached_tokens":50}"#) == TokenUsage(input: 50, cachedInput: 50, output: 320),
+            "Gemini counts cached tokens within the prompt")
     }
 
     @Test("a later report corrects the counts that it has, within one prompt")
