@@ -39,6 +39,7 @@ public struct AccountStatus: Sendable, Equatable {
     public var runningTurns: Int
     /// Messages of the UTC day; the next two are of the same day.
     public var messagesToday: Int
+    /// As in the figure `costs` by user, without the calls of the safety judge: they would tell whose messages it was asked about.
     public var spentToday: Nanodollars
     /// Turns whose cost is unknown and not in `spentToday`.
     public var unpricedTurnsToday: Int

@@ -197,6 +197,10 @@ struct CallListTests {
         #expect(try await costs(["user", "provider"]) == Set(byProvider))
         let byUser: [[String]] = own.map { [$0, "-", "1", "123456"] } + [["-", "-", "0", "2000"]]
         #expect(try await costs(["user"]) == Set(byUser))
+        let administration = UserAdministration.postgres(client: store.gateway)
+        for someone in [caller, other] {
+            #expect(try await administration.status(admin, someone.userID)?.spentToday == Nanodollars(123_456))
+        }
         let usage = try await figures.table(admin, .all("usage"), FigureSample.query(["day"]))
         #expect(read(usage, .all("usage"), ["active_users", "weekly_active_users"]).last == ["2", "2"])
     }

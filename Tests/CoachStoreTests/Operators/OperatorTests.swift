@@ -140,6 +140,7 @@ struct OperatorTests {
         let store = try await StoreFixture()
         let (caller, admin) = (Caller.someone(), Caller.someone(role: .operator))
         try await store.turns().talk(caller, "Hello")
+        try await store.foldRollups()
         func status() async throws -> [String?] {
             try await call("operator.user_status(\(caller.userID.uuid))", as: admin, store).first ?? []
         }
