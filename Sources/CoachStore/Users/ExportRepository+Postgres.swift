@@ -100,7 +100,7 @@ extension ExportedList {
         case .usage:
             """
             select b.day::text as key, jsonb_build_object(
-                'day', b.day, 'tokens', b.tokens, 'cost_usd', b.spent_usd::text, 'unpriced_turns', b.unpriced_turns) as json
+                'day', b.day, 'tokens', b.tokens, 'cost_usd', b.spent_usd::text, 'unpriced_calls', b.unpriced_turns) as json
             from public.budgets b where b.user_id = \(caller.userID)
             """
         case .personaVersions:

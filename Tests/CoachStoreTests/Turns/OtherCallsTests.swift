@@ -87,6 +87,26 @@ struct OtherCallsTests {
         #expect(budget == "0.000124456|218|0")
     }
 
+    @Test("each count where their cost is unknown")
+    func unpriced() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        var receipt = TurnReceipt.complete(identity, of: caller, cost: nil)
+        var bill = Self.bill(output: 3)
+        bill.cost = nil
+        receipt.otherCalls = [Self.accepted(3, bill), Self.accepted(4, bill), Self.accepted(5)]
+        #expect(try await store.turns().finish(receipt) == .finalized)
+        #expect(
+            try await rows(store, identity) == [
+                "1|0|-|-|-|0|f|-", "1|1|simulator|100|25|-|1|f|owner", "3|1|slow|90|3|-|1|t|owner", "4|1|slow|90|3|-|1|t|owner",
+                "5|1|slow|90|3|0.000001000|0|t|owner",
+            ])
+        let budget: String? = try await store.value(
+            "select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)")
+        #expect(budget == "0.000001000|3")
+    }
+
     @Test("are recorded before their requests leave, once, and end with the receipt; one that was not made has failed")
     func recorded() async throws {
         let store = try await StoreFixture.shared()
