@@ -68,6 +68,10 @@ struct RepricingTests {
         #expect(none == .init(calls: 2, changed: 2, unpriced: 2, difference: Nanodollars(-6_800)))
         #expect(try await store.value(spent) == "0.000000000|2")
         #expect(try await turns.load(context.identity.turnID, for: caller)?.bill?.cost == nil)
+        try await store.foldRollups()
+        let calls = try await Figures.postgres(client: store.gateway)
+            .allCalls(.someone(role: .operator), ["provider": "sim"], ["cost_usd", "unpriced"])
+        #expect(calls.sorted { $0[1] < $1[1] } == [["-", "false"], ["-", "true"], ["-", "true"]], "a call without a price has no cost")
     }
 
     @Test("reasoning of an estimate is output where it has no price, as in the bill of a call that is made now")
