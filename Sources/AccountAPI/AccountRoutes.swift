@@ -68,8 +68,8 @@ extension MeResource {
 extension UsageResource {
     fileprivate init(_ usage: AccountUsage) {
         self.init(
-            day: usage.day.description, messagesToday: usage.messagesToday, turns: usage.turns, inputTokens: usage.usage.input ?? 0,
-            cachedInputTokens: usage.usage.cachedInput ?? 0, outputTokens: usage.usage.output ?? 0,
+            day: usage.day.description, messagesToday: usage.messagesToday, turns: usage.turns, inputTokens: usage.usage.totalInput ?? 0,
+            cachedInputTokens: usage.usage.cachedInput ?? 0, outputTokens: usage.usage.totalOutput ?? 0,
             cost: MoneyText.format(nanodollars: usage.cost.raw), unpricedCalls: usage.unpricedCalls)
     }
 }

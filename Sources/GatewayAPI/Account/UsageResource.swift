@@ -6,8 +6,10 @@ public struct UsageResource: Sendable, Equatable {
     public var day: String
     public var messagesToday: Int
     public var turns: Int
+    /// With those read from and written to a cache, as in the event `usage`.
     public var inputTokens: Int
     public var cachedInputTokens: Int
+    /// With those of reasoning, as in the event `usage`.
     public var outputTokens: Int
     /// US dollars, of the calls with a known price.
     public var cost: String

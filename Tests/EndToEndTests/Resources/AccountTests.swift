@@ -25,10 +25,16 @@ struct AccountTests {
     @Test("usage counts turns, and the domains are the current ones, without their prompts")
     func usageAndDomains() async throws {
         let user = try await TestBed.shared().testUser()
-        expectDone(try await user.chat("Hello \(sim(["words": 2]))"))
+        let counts = ["prompt_tokens": 1_000, "cached_tokens": 300, "completion_tokens": 50, "reasoning_tokens": 20]
+        let answer = try await user.chat("Hello \(sim(["words": 2, "usage": counts]))")
+        expectDone(answer)
         let usage = try await user.send("GET", "/api/v1/me/usage")
         #expect(usage.data.number("messages_today") == 1 && usage.data.object("month").number("turns") == 1, "\(usage.text)")
-        #expect(usage.data.object("month")["cost_usd"]?.hasPrefix("0.0") == true)
+        let billed = try #require(answer.first("usage")).fields
+        for (name, count) in ["input_tokens": 1_000, "cached_input_tokens": 300, "output_tokens": 50] {
+            #expect(usage.data.object("month").number(name) == count && billed.number(name) == count, "\(name) \(usage.text)")
+        }
+        #expect(usage.data.object("month")["cost_usd"] == billed["cost_usd"])
         let domains = try await user.send("GET", "/api/v1/domains")
         #expect(domains.list.count == 7 && domains.list.allSatisfy { $0["name"] != nil && !$0.names.contains("system_prompt") })
     }
