@@ -3,7 +3,7 @@
 public struct UserRemoval: Sendable {
     /// The state of the removal after a part. Raw values are those of `gateway.delete_user`.
     public enum Progress: String, Sendable {
-        /// The user's turns were asked to stop, and some still run. Nothing is removed before they have ended.
+        /// The user's turns were asked to stop, and some of them, or calls for summaries, still run. No turn is removed before they have ended.
         case stopping
         /// Rows are left.
         case removing

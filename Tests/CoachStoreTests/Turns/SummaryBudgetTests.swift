@@ -50,6 +50,22 @@ struct SummaryBudgetTests: SummaryBench {
         #expect(try await budget(store, caller) == "0.000000700|0.000000000|15|0")
     }
 
+    @Test("a call that runs while its user is removed is billed: its turn stays until then")
+    func removedUser() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), summaries(store))
+        let request = try await conversation(store, caller)
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        let removal = UserRemoval.postgres(client: store.gateway)
+        var progress = UserRemoval.Progress.removing
+        // At first the jobs, by which the instance learns that its run is lost.
+        while progress == .removing { progress = try await removal.removePart(caller.userID) }
+        #expect(progress == .stopping)
+        _ = try await summaries.finish(caller.userID, receipt(request, task, "They want to run."))
+        while progress != .removed { progress = try await removal.removePart(caller.userID) }
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|0.000000700")
+    }
+
     @Test("a call reserves what a turn does in the user's own budgets, and is not begun when one of them is used up")
     func budgets() async throws {
         let store = try await StoreFixture.shared()
