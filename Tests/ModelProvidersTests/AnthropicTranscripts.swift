@@ -190,7 +190,7 @@ extension Transcript {
             data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":4,"totalTokenCount":4}}
 
 
-            """#, Reading(usage: TokenUsage(input: 4), verdict: .ended(.filtered))),
+            """#, Reading(usage: TokenUsage(input: 4, output: 0), verdict: .ended(.filtered))),
         Transcript(
             "a safety stop without content", Gemini.self,
             #"""
@@ -232,7 +232,7 @@ extension Transcript {
             data: {"candidates":[{"content":{"role":"model"},"finishReason":"MAX_TOKENS","index":0}],"usageMetadata":{"promptTokenCount":4,"totalTokenCount":104,"thoughtsTokenCount":100}}
 
 
-            """#, Reading(usage: TokenUsage(input: 4, reasoning: 100), verdict: .ended(.length))),
+            """#, Reading(usage: TokenUsage(input: 4, output: 0, reasoning: 100), verdict: .ended(.length))),
         Transcript(
             "text behind the finish reason counts", Gemini.self,
             #"""

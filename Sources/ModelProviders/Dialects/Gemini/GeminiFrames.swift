@@ -113,6 +113,7 @@ private struct GeminiChunk {
     private static func usage(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {
         var usage = UsageTally()
         var tools: Int?
+        var total: Int?
         while let key = try json.nextKey() {
             switch key {
             case "promptTokenCount": usage.input = try json.count()
@@ -120,10 +121,13 @@ private struct GeminiChunk {
             case "cachedContentTokenCount": usage.cachedInput = try json.count()
             case "candidatesTokenCount": usage.output = try json.count()
             case "thoughtsTokenCount": usage.reasoning = try json.count()
+            case "totalTokenCount": total = try json.count()
             default: continue
             }
         }
         usage.input = usage.input.map { $0 + (tools ?? 0) }
+        // Gemini leaves out a count of 0. The total shows that it is one.
+        if usage.output == nil, let input = usage.input, total == input + (usage.reasoning ?? 0) { usage.output = 0 }
         return usage
     }
 }
