@@ -15,8 +15,8 @@ enum GenAIMetrics {
     static func record(_ receipt: TurnReceipt, _ bill: TurnBill) {
         guard let first = receipt.timeToFirstTokenMilliseconds else { return }
         timesToFirstToken[bill.name].recordMilliseconds(first)
-        // The definition of the rollups (db/migrations/00038_rollup_tables.sql).
-        guard let output = bill.usage.totalOutput, output > 1, receipt.durationMilliseconds >= first else { return }
+        // The definition of the rollups (db/migrations/00038_rollup_tables.sql): reasoning comes before the first text.
+        guard let output = bill.usage.output, output > 1, receipt.durationMilliseconds >= first else { return }
         timesPerOutputToken[bill.name].recordNanoseconds(Int64(receipt.durationMilliseconds - first) * 1_000_000 / Int64(output - 1))
     }
 
