@@ -149,6 +149,33 @@ struct CrisisEventTests {
         #expect(try await begin().disclosure == .minor, "a time in the future counts as long ago")
     }
 
+    @Test("a turn that failed, as one that a shared budget refused, does not count as one that gave the notice, until it is tried again")
+    func disclosureOfFailedTurn() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        func begin(_ key: String? = nil) async throws -> TurnContext {
+            try await turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: key), risk: .calm).begun
+        }
+        let first = try await begin("k")
+        #expect(first.disclosure == .standard)
+        _ = try await turns.finish(.failed(first.identity, of: caller))
+        let failedAgain = try await begin("k")
+        #expect(failedAgain.disclosure == .standard && failedAgain.identity.attempt == 2)
+        _ = try await turns.finish(.failed(failedAgain.identity, of: caller))
+        let answered = try await begin("k")
+        #expect(answered.disclosure == .standard && answered.identity.attempt == 3)
+        _ = try await turns.finish(.complete(answered.identity, of: caller))
+        let later = try await begin()
+        #expect(later.disclosure == nil, "the third attempt gave it")
+        _ = try await turns.finish(.failed(later.identity, of: caller))
+        #expect(try await begin().disclosure == nil, "a turn without the notice withdraws none")
+
+        let other = Caller.someone()
+        let failed = try await turns.begin(other, TurnRequest(message: "Hello"), risk: .calm).begun
+        _ = try await turns.finish(.failed(failed.identity, of: other))
+        #expect(try await turns.begin(other, TurnRequest(message: "Hello"), risk: .calm).begun.disclosure == .standard, "not tried again")
+    }
+
     @Test("a turn by OpenAI's protocols, which have no place for the notice, does not count as one that gave it")
     func disclosureElsewhere() async throws {
         let store = try await StoreFixture.shared()
