@@ -61,6 +61,7 @@ struct SharedBudgetsTests {
     func midnight() async throws {
         let budgets = SharedBudgets(store: Rows().slices)
         while try await reserve(100, budgets) != nil {}
+        #expect(budgets.exhausted() == [SharedBudget.installation: today])
         #expect(budgets.exhausted(on: today) == [.installation])
         #expect(budgets.exhausted(on: CalendarDay(daysSinceEpoch: today.daysSinceEpoch + 1)).isEmpty)
     }

@@ -46,15 +46,19 @@ public final class SharedBudgets: Sendable {
 
     public init(store: BudgetSlices) { self.store = store }
 
-    /// The budgets of a day that are known to be exhausted: `begin_turn` rejects turns that need them.
-    public func exhausted(on day: CalendarDay) -> [SharedBudget] {
+    /// The budgets that are known to be exhausted, each with its latest such day: `begin_turn` rejects turns of that day that need them. The day is that
+    /// of the database, whose clock may differ from this instance's.
+    public func exhausted() -> [SharedBudget: CalendarDay] {
         state.withLock { state in
-            guard !state.exhausted.isEmpty else { return [] }
+            guard !state.exhausted.isEmpty else { return [:] }
             let now = ContinuousClock.now
             state.exhausted = state.exhausted.filter { $0.value > now }
-            return state.exhausted.keys.filter { $0.day == day }.map(\.budget)
+            return Dictionary(state.exhausted.keys.map { ($0.budget, $0.day) }, uniquingKeysWith: { max($0, $1) })
         }
     }
+
+    /// Those of a day.
+    public func exhausted(on day: CalendarDay) -> [SharedBudget] { exhausted().filter { $0.value == day }.map(\.key) }
 
     /// Reserves an amount in each of the budgets; nil, with nothing reserved, when one of them is exhausted. Suspends only when a slice is
     /// used up. Throws `StoreFault`, with nothing reserved, when a slice is needed and the database is unavailable: only it knows what is

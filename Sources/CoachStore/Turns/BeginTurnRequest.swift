@@ -13,7 +13,8 @@ struct BeginTurnRequest: StoredWritable {
     let kind: Kind
     let tiers: TierBook
     let consents: RequiredConsents
-    var exhausted: [SharedBudget] = []
+    /// The day on which each is.
+    var exhausted: [SharedBudget: CalendarDay] = [:]
     let owner: TurnOwner
 
     /// The new message; nil for a retry, whose message the database has.
@@ -42,7 +43,15 @@ struct BeginTurnRequest: StoredWritable {
             json.field("reserve_tokens", tiers.reservedTokensPerTurn)
             consents.writeFields(to: &json)
             json.field("owner", owner)
-            if !exhausted.isEmpty { json.field("exhausted", exhausted.map(\.name)) }
+            if !exhausted.isEmpty {
+                json.key(literal: "exhausted")
+                json.object { json in
+                    for (budget, day) in exhausted {
+                        json.key(budget.name)
+                        json.string(day.description)
+                    }
+                }
+            }
         }
     }
 }

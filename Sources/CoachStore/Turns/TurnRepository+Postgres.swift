@@ -7,10 +7,10 @@ extension TurnRepository {
     /// - Parameters:
     ///   - owner: `GatewayInstance.owner`; called for every turn.
     ///   - tiers: called for every turn, so that a change of the tiers takes effect at once.
-    ///   - exhausted: the shared budgets that are exhausted; called for every turn.
+    ///   - exhausted: the shared budgets that are exhausted, and on which day; called for every turn.
     public static func postgres(
         client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
-        consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }
+        consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget: CalendarDay] = { [:] }
     ) -> TurnRepository {
         TurnRepository(
             begin: { caller, request, assessment in

@@ -1,7 +1,6 @@
 import ChatAPI
 import CoachCore
 import CoachStore
-import Foundation
 import Logging
 import PostgresClient
 import Reactor
@@ -39,7 +38,7 @@ struct TurnParts {
             intakePacer.watch(
                 .postgres(
                     client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
-                    exhausted: { budgets.exhausted(on: CalendarDay(containing: Date())) })))
+                    exhausted: { budgets.exhausted() })))
         recovery = lease.watch(
             .postgres(client: database, checkpointClient: databases.checkpoints, textClient: databases.texts, owner: owner))
         records = CallRecordStore(ledger: .postgres(client: database), spool: local.calls, logger: logger)

@@ -33,13 +33,14 @@ struct SharedBudgetTests {
         await other.shutdown(grace: .zero)
     }
 
-    @Test("a turn of an exhausted budget is rejected, unless the message is at risk")
+    @Test("a turn of a budget that is exhausted on its day is rejected, unless the message is at risk")
     func refused() async throws {
         let store = try await StoreFixture.shared()
         let persona = try await store.persona()
-        func turns(_ exhausted: [SharedBudget]) -> TurnRepository {
+        func turns(_ exhausted: [SharedBudget], on day: CalendarDay = CalendarDay(containing: Date())) -> TurnRepository {
             .postgres(
-                client: store.gateway, owner: { TurnOwner(instance: UUID(), epoch: 1) }, tiers: { TierBook() }, exhausted: { exhausted })
+                client: store.gateway, owner: { TurnOwner(instance: UUID(), epoch: 1) }, tiers: { TierBook() },
+                exhausted: { Dictionary(uniqueKeysWithValues: exhausted.map { ($0, day) }) })
         }
         let assessment = MessageAssessment(risk: .calm, domains: .zero)
         let request = TurnRequest(message: "Hello", personaID: persona)
@@ -48,6 +49,8 @@ struct SharedBudgetTests {
             #expect(rejection.reason == .budgetExhausted && rejection.tier == "free" && (rejection.resetAt ?? 1) % 86_400 == 0)
             #expect(rejection.sharedBudget == budget.scope)
             _ = try await turns([budget]).begin(.someone(), request, MessageAssessment(risk: .danger(.crisis), domains: .zero)).begun
+            let yesterday = CalendarDay(daysSinceEpoch: day.daysSinceEpoch - 1)
+            _ = try await turns([budget], on: yesterday).begin(.someone(), request, assessment).begun
         }
         let several = try await turns([.tier("free"), .persona(persona)]).begin(.someone(), request, assessment).rejection
         #expect(several.sharedBudget == .persona, "another tier would not help")
