@@ -53,6 +53,12 @@ public struct EntitlementFold: Equatable, Sendable {
         return true
     }
 
+    /// The instant after the last of the folded events; nil when `event`, one of them, is the last.
+    public func instantAfterLast(otherThan event: BillingEvent) -> BillingInstant? {
+        guard let last, event.position < last else { return nil }
+        return last.occurredAt.advanced(by: 1)
+    }
+
     /// All ids that the events name; in no order.
     public var subscriberIDs: [SubscriberID] { identities.groups.flatMap(\.self) }
 

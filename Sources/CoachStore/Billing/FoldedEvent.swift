@@ -23,6 +23,9 @@ struct FoldedEvent: Sendable {
     /// The user's entitlements over time, after the event.
     func timeline(of userID: UserID) -> EntitlementTimeline { states.first { $0.userID == userID }?.timeline ?? .none }
 
+    /// The instant after all events of the subscriber, when one of them is later than this one.
+    var instantAfterLater: BillingInstant? { fold.instantAfterLast(otherThan: event) }
+
     /// Writes the event as `gateway.folded_event`. Its body begins at `start`, counted from 1.
     fileprivate func write(_ delivery: BillingDelivery, bodyStart start: Int, to json: inout JSONWriter) {
         json.object { json in

@@ -15,7 +15,7 @@ extension SubscriptionAdministration {
                     source: .operator, id: event.id, type: edit.action.name, environment: .production, body: [], effect: .event(event))
                 return try await client.asOperator {
                     // Reads the stored events without the operator's claims, because they are not bound to a user.
-                    guard let folded = try await client.folded([event], includingSandbox: includingSandbox)[0] else { return nil }
+                    guard let folded = try await client.foldedLast(event, includingSandbox: includingSandbox) else { return nil }
                     let version = BillingInbox.version(includingSandbox: includingSandbox)
                     var call: Query = "select operator.change_subscription(\(userID), \(edit.reason), \(edit.requestID), "
                     call.append(FoldedDeliveries([(delivery, folded)], version: version).arguments)
@@ -26,6 +26,22 @@ extension SubscriptionAdministration {
                     return exists ? folded.timeline(of: userID) : nil
                 }
             })
+    }
+}
+
+extension PostgresClient {
+    /// In milliseconds. Clocks do not differ by more; a sender's event that is further in the future is not waited for.
+    private static let longestDifference: Int64 = 24 * 60 * 60 * 1000
+
+    /// Folds an operator's change after all events that are known. The clock of this instance can be behind that of a sender or of another instance, and a
+    /// revocation before the purchase or grant that it ends would have no effect.
+    fileprivate func foldedLast(_ event: BillingEvent, includingSandbox: Bool) async throws -> FoldedEvent? {
+        let folded = try await self.folded([event], includingSandbox: includingSandbox)[0]
+        let latest = event.occurredAt.advanced(by: Self.longestDifference)
+        guard let instant = folded?.instantAfterLater, instant <= latest else { return folded }
+        let later = BillingEvent(
+            source: event.source, id: event.id, occurredAt: instant, subject: event.subject, change: event.change)
+        return try await self.folded([later], includingSandbox: includingSandbox)[0]
     }
 }
 

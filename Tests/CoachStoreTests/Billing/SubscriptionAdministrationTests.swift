@@ -43,4 +43,22 @@ struct SubscriptionAdministrationTests {
         #expect(entries.allSatisfy { $0.target == account && $0.actor == admin.userID })
         #expect(try await store.count("select count(*) from gateway.billing_events where source = 'operator'") == 2)
     }
+
+    @Test("a change is after all that is known, though its instance's clock is behind")
+    func clockBehind() async throws {
+        let store = try await StoreFixture()
+        let (user, admin) = (UserID.random(), Caller.someone(role: .operator))
+        let now = BillingInstant(clamping: Int64(Date().timeIntervalSince1970 * 1000))
+        try await store.admin.execute("insert into public.users (id) values (\(user.uuid))")
+        func status(after action: SubscriptionEdit.Action, at offset: Int64) async throws -> EntitlementState.Status? {
+            let edit = SubscriptionEdit(action, at: now.advanced(by: offset), reason: nil, requestID: "request")
+            return try await subscriptions(store).change(admin, user, edit)?.state(at: now).status
+        }
+        let grant = SubscriptionEdit.Action.grant(entitlement: "pro", until: .at(now.advanced(by: Self.day)))
+        #expect(try await status(after: grant, at: 600_000) == .active)
+        #expect(try await status(after: .revocation(entitlement: "pro"), at: 0) == .revoked)
+        #expect(try await store.count("select count(*) from gateway.user_entitlements") == 0)
+        #expect(try await status(after: grant, at: 1) == .active)
+        #expect(try await store.count("select count(*) from gateway.user_entitlements") == 1)
+    }
 }
