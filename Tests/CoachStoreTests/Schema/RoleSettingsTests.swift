@@ -20,4 +20,20 @@ import Testing
         await client.shutdown(grace: .zero)
         reactor.stop()
     }
+
+    @Test("the gateway's role has days of UTC as lists and cursors have them, whatever style and time zone the database has")
+    func days() async throws {
+        let store = try await StoreFixture()
+        for setting in ["datestyle = German", "timezone = ''Europe/Berlin''"] {
+            let statement = "do $$ begin execute format('alter database %I set \(setting)', current_database()); end $$"
+            try await store.admin.execute(Query(unsafeSQL: statement))
+        }
+        // Its connections begin after that.
+        let client = try store.anotherGateway()
+        let day = try await client.query("select concat('2026-03-01'::date, ' ', current_setting('timezone'))") { rows in
+            try rows.only { row in try row.value(0, as: String.self) }
+        }
+        #expect(day == "2026-03-01 UTC")
+        await client.shutdown(grace: .zero)
+    }
 }
