@@ -293,6 +293,28 @@ struct RollupTests {
         #expect(try #require(lag) >= .zero)
     }
 
+    @Test("rollups can be made anew where the clocks of the database's time zone change")
+    func timeZone() async throws {
+        let store = try await StoreFixture()
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs
+                (account_id, day, turn_id, attempt, call, revision, purpose, tier, finalized_by, status, cost_usd, booked_at)
+            select gen_random_uuid(), (t at time zone 'UTC')::date, gen_random_uuid(), 1, 1, 1, 'chat'::public.usage_purpose, 'free',
+                'owner'::public.finalizer, 'complete'::public.turn_status, 0.5, t
+            from unnest('{2026-03-29 23:30Z, 2026-10-25 23:30Z, 2026-10-26 00:30Z}'::timestamptz[]) as t
+            """)
+        try await store.foldRollups()
+        try await store.admin.withConnection { lease in
+            try await lease.execute("set timezone = 'Europe/Berlin'")
+            try await lease.execute("call gateway.rebuild_rollups()")
+            try await lease.execute("reset timezone")
+        }
+        for table in ["usage_quarters", "usage_hours", "usage_days"] {
+            #expect(try await store.count(Query(unsafeSQL: "select sum(turns)::bigint from gateway.\(table)")) == 3, "\(table)")
+        }
+    }
+
     @Test("after the clock was set back the figures do not say that they have what is booked until a time that has not come yet")
     func clockSetBack() async throws {
         let store = try await StoreFixture()
