@@ -31,18 +31,22 @@ struct CheckCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let (configuration, wrong) = try options.read()
         var findings = wrong
-        var shipped: ProductFiles?
+        var product: (files: ProductFiles, documents: EditableDocuments)?
         // Without a typed configuration the files can still be looked at.
         if let root = configuration?.root ?? DataFolders.find(environment[SettingKey.root.name]) {
             let environment = configuration?.processEnvironment ?? environment
             let (files, unfit) = ProductFiles.load(root: root, environment: environment)
-            findings += unfit + (files?.warnings() ?? [])
-            shipped = files
+            findings += unfit
+            product = files.map { ($0, EditableDocuments($0)) }
         }
         if let configuration {
             findings += ServeCommand.missing(configuration) + configuration.warnings
             findings += try await Self.keyFindings(configuration)
-            findings += await Self.databaseFindings(configuration, shipped)
+            findings += await Self.databaseFindings(configuration, product?.documents)
+        }
+        // Last, because the database may have edited prices and tiers.
+        if let (files, documents) = product {
+            findings += files.warnings(prices: documents.prices.current, tiers: documents.tiers.current)
         }
         return findings
     }
@@ -57,16 +61,16 @@ struct CheckCommand: AsyncParsableCommand {
         return findings
     }
 
-    private static func databaseFindings(_ configuration: GatewayConfiguration, _ files: ProductFiles?) async -> [String] {
+    private static func databaseFindings(_ configuration: GatewayConfiguration, _ documents: EditableDocuments?) async -> [String] {
         guard let url = configuration.databaseURL else { return [] }
         var findings = await reachable(.databaseURL, url, configuration.statements) { client in
             let newest = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
             let findings = Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
             // A schema that does not fit may have no queue and no documents.
             guard findings.isEmpty else { return findings }
-            let documents = try await DocumentCheck(client: client, types: files.map { EditableDocuments($0).types } ?? []).run()
-            for note in documents.notes { Console.writeLine("note: \(note)") }
-            return try await Self.deadJobs(client) + documents.findings
+            let edited = try await DocumentCheck(client: client, types: documents?.types ?? []).run()
+            for note in edited.notes { Console.writeLine("note: \(note)") }
+            return try await Self.deadJobs(client) + edited.findings
         }
         if let listen = configuration.databaseListenURL, listen != url {
             findings += await reachable(.databaseListenURL, listen, configuration.statements) { client in

@@ -20,7 +20,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
         logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])
-        for warning in configuration.warnings + files.warnings() { logger.warning("configuration", metadata: ["finding": "\(warning)"]) }
+        let warnings = files.warnings(prices: files.prices.value, tiers: files.tiers.value)
+        for warning in configuration.warnings + warnings { logger.warning("configuration", metadata: ["finding": "\(warning)"]) }
         let metrics = PrometheusMetricsFactory(.init(help: MetricHelp.texts))
         metrics.addProcessMetrics()
         metrics.addLogMetrics(of: .standardError)

@@ -53,16 +53,17 @@ struct ProductFiles {
 
     /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, crisis
     /// resources last verified over a year ago, tiers without their models, reserves that a turn may exceed.
-    func warnings(today: CalendarDay = CalendarDay(containing: Date())) -> [String] {
+    /// `prices` and `tiers` are those in force, which operators may have edited.
+    func warnings(prices: PriceBook, tiers: TierBook, today: CalendarDay = CalendarDay(containing: Date())) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
-        let unpriced = names.filter { seen.insert($0).inserted && prices.value.price(of: $0, on: today) == nil }
-            .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
+        let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
+            .map { "prices: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
         let outdated = coachingParts.resources.outdated(on: today).map { "domains/safety/resources.json: \($0)" }
-        let underreserved = TierModels.underreserved(tiers.value, at: prices.value, in: models, on: today).map { name, cost in
+        let underreserved = TierModels.underreserved(tiers, at: prices, in: models, on: today).map { name, cost in
             "tiers: usd_reserved_per_turn is less than a turn of \(name.provider) \(name.model) can cost "
                 + "(\(MoneyText.format(nanodollars: cost.raw))): turns that run at the same time may exceed a budget"
         }
-        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers.value, in: models) + underreserved
+        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers, in: models) + underreserved
     }
 }

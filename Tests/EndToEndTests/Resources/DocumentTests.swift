@@ -136,6 +136,30 @@ struct DocumentTests {
         }
     }
 
+    @Test("check warns of the prices and tiers that are in force, not of the shipped ones")
+    func warnings() async throws {
+        let (database, simulator) = (try await Database.ofItsOwn(), try await Simulator())
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+        defer { withExtendedLifetime((gateway, simulator)) {} }
+        let editor = TestUser(gateway: gateway, role: "operator")
+        func replace(_ member: String, of document: String, with value: Any) async throws {
+            let path = "/api/v1/operator/\(document)"
+            let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", path).body)) as? [String: Any]
+            var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
+            body[member] = value
+            let saved = try await editor.send("PUT", path, ["body": body], headers: ["If-Match": "*"])
+            #expect(saved.status == 200, "\(saved.text)")
+        }
+        let environment = Gateway.environment(database: database.gatewayURL, simulator: simulator.url)
+        try await Program.succeed(["check"], environment: environment)
+        try await replace("prices", of: "prices", with: [Any]())
+        let tier: [String: Any] = ["name": "free", "requests_per_minute": 600, "models": ["unheard-of"]]
+        try await replace("tiers", of: "limits", with: [tier])
+        let (status, output) = try await Program.run(["check"], environment: environment)
+        #expect(status != 0 && output.contains("prices: no price for simulator sim-coach-1"), "\(output)")
+        #expect(output.contains("tiers: free: none of its models can be used in the default route"), "\(output)")
+    }
+
     @Test("an invalid body has a finding for each error and changes nothing; nor does a dry run")
     func findings() async throws {
         let testBed = try await TestBed.shared()
