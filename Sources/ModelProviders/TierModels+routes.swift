@@ -53,6 +53,19 @@ extension TierModels {
                 .map { "tiers: \(tier.name): none of its models can be used in \($0.name), so \(instead)" }
         }
     }
+
+    /// A line for each route that no turn can use, as when the name of its tier is misspelt or `judge` is not set.
+    public static func unused(_ tiers: TierBook, in configuration: ModelConfiguration) -> [String] {
+        configuration.routes.sorted { $0.key < $1.key }.compactMap { name, route -> String? in
+            guard route != configuration.judge?.route else { return nil }
+            switch RouteKey(name) {
+            case .tier(let tier) where !tiers.tiers.contains(where: { $0.name == tier }):
+                return "models: routes.\(name) is not used: no tier has this name"
+            case .judge: return "models: routes.judge is not used: judge does not name it"
+            default: return nil
+            }
+        }
+    }
 }
 
 /// The part of a route that a tier allows.

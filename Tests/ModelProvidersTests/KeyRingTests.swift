@@ -71,8 +71,19 @@ struct KeyRingTests {
         #expect(
             ModelConfiguration.read(Data(file.utf8), environment: [:]).findings
                 == ["models: routes.default has no provider that can be used; set \(path)"])
+        let other = """
+            {"providers": {"p": {"dialect": "anthropic", "base_url": "https://p.test", "api_key_file": "\(path)"},
+                           "q": {"dialect": "openai", "base_url": "https://q.test"}},
+             "routes": {"default": [{"provider": "p", "model": "m"}, {"provider": "q", "model": "m"}]}}
+            """
+        func warnings() -> [String]? { ModelConfiguration.read(Data(other.utf8), environment: [:]).configuration?.warnings }
+        #expect(
+            warnings() == [
+                "models: providers.p.api_key_file: \(path) cannot be read, or has no key that can be sent, so it is not used"
+            ])
         try write("# rotated in May\n sk-one \n\nsk-two\n")
         let configuration = try #require(ModelConfiguration.read(Data(file.utf8), environment: [:]).configuration)
+        #expect(warnings() == [])
         let keys = ProviderKeys(of: configuration, environment: [:])
         #expect(keys.key(of: "p", at: start) == "sk-one")
         #expect(keys.reload() == ([], []))

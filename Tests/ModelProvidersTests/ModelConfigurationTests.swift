@@ -60,6 +60,17 @@ struct ModelConfigurationTests {
         #expect(findings == ["OPENAI_API_KEY: contains a character that cannot stand in a header"])
     }
 
+    @Test("a key in the place of its variable's name is rejected, not shown", arguments: ["api_key_env", "base_url_env", "proxy_env"])
+    func keyAsName(member: String) {
+        let file = """
+            {"providers": {"a": {"dialect": "openai", "base_url": "http://h:1", "\(member)": "sk-canary"}},
+             "routes": {"default": [{"provider": "a", "model": "m"}]}}
+            """
+        #expect(
+            read([:], Data(file.utf8)).findings.first == "models: providers.a.\(member) must be the name of an environment variable")
+        #expect(!read([:], Data(file.utf8)).findings.contains { $0.contains("canary") })
+    }
+
     @Test("a bad address is named by the variable that brought it")
     func badAddress() {
         #expect(

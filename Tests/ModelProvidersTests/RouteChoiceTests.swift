@@ -77,6 +77,25 @@ struct RouteChoiceTests {
                 "can be used in persona.\(Self.persona), so it gets all of them",
             ])
     }
+
+    @Test("a route of a tier that does not exist is named, and that of a judge without settings")
+    func unused() throws {
+        func lines(_ tiers: [Tier], judge: String = "") throws -> [String] {
+            let file = """
+                {"providers": {"p": {"dialect": "openai", "base_url": "https://p.test"}}\(judge),
+                 "routes": {"default": [{"provider": "p", "model": "m"}], "tier.paid": [{"provider": "p", "model": "large"}],
+                            "judge": [{"provider": "p", "model": "j"}]}}
+                """
+            let (configuration, findings) = ModelConfiguration.read(Data(file.utf8), environment: [:])
+            return TierModels.unused(TierBook(tiers), in: try #require(configuration, "\(findings)"))
+        }
+        let settings = #", "judge": {"route": "judge", "lowest_score": 0.02}"#
+        #expect(
+            try lines([Tier("free")]) == [
+                "models: routes.judge is not used: judge does not name it", "models: routes.tier.paid is not used: no tier has this name",
+            ])
+        #expect(try lines([Tier("free"), Tier("paid")], judge: settings) == [])
+    }
 }
 
 extension ModelChoice {

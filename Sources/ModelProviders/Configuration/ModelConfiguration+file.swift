@@ -22,6 +22,7 @@ private struct ModelFileReader {
     let environment: [String: String]
     /// Findings in variables of the environment, which have no path in the file.
     private(set) var environmentFindings: [String] = []
+    private var warnings: [String] = []
 
     init(environment: [String: String]) { self.environment = environment }
 
@@ -56,7 +57,8 @@ private struct ModelFileReader {
         try root.rejectUnknown(besides: ["note"])
         guard let defaultRoute = routes["default"] else { return nil }
         let usable = entries.compactMapValues { $0.isUsable ? $0.provider : nil }
-        return ModelConfiguration(providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits, judge: judge)
+        return ModelConfiguration(
+            providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits, judge: judge, warnings: warnings)
     }
 
     /// How long a first token may wait for the judge, in milliseconds.
@@ -81,6 +83,7 @@ private struct ModelFileReader {
         var reader = ProviderReader(json, environment: environment, requiresZeroRetention: requiresZeroRetention)
         let entry = try reader.provider(name)
         environmentFindings += reader.environmentFindings
+        if let warning = reader.warning { warnings.append(warning) }
         return entry
     }
 
@@ -113,7 +116,7 @@ private struct ModelFileReader {
     private func choice(_ json: JSONReader, _ entries: [String: ProviderEntry]) throws(JSONFinding) -> ModelChoice {
         let provider = try json.required("provider", .text(1...200))
         let model = try json.required("model", .text(1...200))
-        let overridingModel = try json.optional("model_env", .text(1...200)).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
+        let overridingModel = try json.optional("model_env", .variable).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
         let format = entries[provider]?.dialect.format
         let parameters = try entries[provider]?.dialect.parameters(json) ?? []
         let choice = ModelChoice(

@@ -12,6 +12,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var limits = CallLimits()
     /// nil: no judge.
     public var judge: JudgeSettings?
+    /// Why providers are not used that the file means to be.
+    public var warnings: [String] = []
 
     /// For each model, the highest limit on the tokens of an answer in all routes.
     public var longestAnswers: [ModelName: Int] {

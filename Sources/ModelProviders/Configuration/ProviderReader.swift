@@ -20,6 +20,8 @@ struct ProviderReader {
     private let requiresZeroRetention: Bool
     /// Findings in variables of the environment, which have no path in the file.
     private(set) var environmentFindings: [String] = []
+    /// Why the provider is not used although its entry is valid.
+    private(set) var warning: String?
 
     /// - Parameter environment: without empty values.
     init(_ json: JSONReader, environment: [String: String], requiresZeroRetention: Bool) {
@@ -31,8 +33,8 @@ struct ProviderReader {
     mutating func provider(_ name: String) throws(JSONFinding) -> ProviderEntry {
         let dialect = try json.required("dialect", .dialect)
         let ownURL = try json.optional("base_url", .text(1...2_000))
-        let urlVariable = try json.optional("base_url_env", .text(1...200))
-        let keyVariable = try json.optional("api_key_env", .text(1...200))
+        let urlVariable = try json.optional("base_url_env", .variable)
+        let keyVariable = try json.optional("api_key_env", .variable)
         let keyFile = try json.optional("api_key_file", .text(1...4_000))
         let keyHeader = try json.optional("api_key_header", .text(1...200))
         let hasZeroRetention = try json.optional("zero_retention") ?? false
@@ -69,7 +71,10 @@ struct ProviderReader {
         let variables = provider?.variables ?? []
         var missing = missingVariable(variables, key: keyVariable, optional: isOverridden || keyFile != nil ? keyVariable : nil)
         let foundKeys = keys(file: keyFile, variable: keyVariable)
-        if foundKeys == nil { missing = missing ?? keyFile }
+        if foundKeys == nil, let keyFile {
+            missing = missing ?? keyFile
+            warning = "models: \(json.path).api_key_file: \(keyFile) cannot be read, or has no key that can be sent, so it is not used"
+        }
         if let source = keyFile ?? keyVariable, let foundKeys, !foundKeys.allSatisfy({ dialect.format.isKey($0) }) {
             environmentFindings.append("\(source): has a key that is of no form of \(dialect.name)")
         }
@@ -134,8 +139,9 @@ extension ProviderReader {
         var fields: [Provider.Field] = []
         for (member, isVariable) in [(name, false), ("\(name)_env", true)] where json.contains(member) {
             let object = try json.object(member)
+            let value: JSONField<String> = isVariable ? .variable : .text(1...4_000)
             for field in object.names {
-                let text = try object.required(field, .text(1...4_000))
+                let text = try object.required(field, value)
                 if fields.contains(where: { $0.name.lowercased() == field.lowercased() }) {
                     try object.report(field, .invalid("is set twice"))
                 }
@@ -149,7 +155,7 @@ extension ProviderReader {
     private func settings(of dialect: Dialect) throws(JSONFinding) -> [Provider.Field] {
         var fields: [Provider.Field] = []
         for setting in dialect.format.settings {
-            let variable = try json.optional("\(setting.name)_env", .text(1...200))
+            let variable = try json.optional("\(setting.name)_env", .variable)
             let constant = setting.isSecret ? nil : try json.optional(setting.name, .text(1...200))
             if let variable {
                 fields.append(Provider.Field(setting.name, .variable(variable)))
@@ -206,7 +212,7 @@ extension ProviderReader {
     /// The variable that `proxy_env` names wins over `proxy`, and both over the environment's own variables.
     private func proxySetting() throws(JSONFinding) -> TransferNeeds.ProxySetting {
         let own = try json.optional("proxy", .text(1...2_000))
-        let variable = try json.optional("proxy_env", .text(1...200))
+        let variable = try json.optional("proxy_env", .variable)
         if own?.contains("@") == true { try json.report("proxy", .invalid("must not hold credentials: set proxy_env")) }
         guard let text = variable.flatMap({ environment[$0] }).map(ProviderKeys.trimmed) ?? own else { return .environment }
         return text == "none" ? .none : .url(text)
@@ -236,6 +242,15 @@ enum HeaderName {
         "accept", "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer",
         "transfer-encoding", "upgrade",
     ]
+}
+
+extension JSONField<String> {
+    /// The name of an environment variable (POSIX). A finding about a variable that is not set has its name, so a key in its place is rejected here.
+    static var variable: Self {
+        .parsed("the name of an environment variable", placeholder: "") {
+            $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]{0,199}/) == nil ? nil : $0
+        }
+    }
 }
 
 extension JSONField<Dialect> {

@@ -52,7 +52,8 @@ struct ProductFiles {
     }
 
     /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, crisis
-    /// resources last verified over a year ago, tiers without their models, reserves that a turn may exceed.
+    /// resources last verified over a year ago, providers without their keys, tiers without their models, routes without their tiers, reserves that a
+    /// turn may exceed.
     /// `prices` and `tiers` are those in force, which operators may have edited.
     func warnings(prices: PriceBook, tiers: TierBook, today: CalendarDay = CalendarDay(containing: Date())) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
@@ -64,6 +65,7 @@ struct ProductFiles {
             "tiers: usd_reserved_per_turn is less than a turn of \(name.provider) \(name.model) can cost "
                 + "(\(MoneyText.format(nanodollars: cost.raw))): turns that run at the same time may exceed a budget"
         }
-        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers, in: models) + underreserved
+        return coachingWarnings + models.warnings + unpriced + outdated + TierModels.unusable(tiers, in: models)
+            + TierModels.unused(tiers, in: models) + underreserved
     }
 }
