@@ -71,6 +71,15 @@ struct ModelConfigurationTests {
         #expect(!read([:], Data(file.utf8)).findings.contains { $0.contains("canary") })
     }
 
+    @Test("a variable that is set may have any name")
+    func nameOfSetVariable() {
+        let file = """
+            {"providers": {"a": {"dialect": "openai", "base_url": "http://h:1", "api_key_env": "team-a.key"}},
+             "routes": {"default": [{"provider": "a", "model": "m"}]}}
+            """
+        #expect(read(["team-a.key": "sk-one"], Data(file.utf8)).findings == [])
+    }
+
     @Test("a bad address is named by the variable that brought it")
     func badAddress() {
         #expect(

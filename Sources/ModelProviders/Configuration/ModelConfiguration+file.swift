@@ -116,7 +116,8 @@ private struct ModelFileReader {
     private func choice(_ json: JSONReader, _ entries: [String: ProviderEntry]) throws(JSONFinding) -> ModelChoice {
         let provider = try json.required("provider", .text(1...200))
         let model = try json.required("model", .text(1...200))
-        let overridingModel = try json.optional("model_env", .variable).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
+        let modelVariable = try json.optional("model_env", .variable(of: environment))
+        let overridingModel = modelVariable.flatMap { environment[$0] }.map(ProviderKeys.trimmed)
         let format = entries[provider]?.dialect.format
         let parameters = try entries[provider]?.dialect.parameters(json) ?? []
         let choice = ModelChoice(

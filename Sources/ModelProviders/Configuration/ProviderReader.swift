@@ -33,8 +33,8 @@ struct ProviderReader {
     mutating func provider(_ name: String) throws(JSONFinding) -> ProviderEntry {
         let dialect = try json.required("dialect", .dialect)
         let ownURL = try json.optional("base_url", .text(1...2_000))
-        let urlVariable = try json.optional("base_url_env", .variable)
-        let keyVariable = try json.optional("api_key_env", .variable)
+        let urlVariable = try json.optional("base_url_env", .variable(of: environment))
+        let keyVariable = try json.optional("api_key_env", .variable(of: environment))
         let keyFile = try json.optional("api_key_file", .text(1...4_000))
         let keyHeader = try json.optional("api_key_header", .text(1...200))
         let hasZeroRetention = try json.optional("zero_retention") ?? false
@@ -139,7 +139,7 @@ extension ProviderReader {
         var fields: [Provider.Field] = []
         for (member, isVariable) in [(name, false), ("\(name)_env", true)] where json.contains(member) {
             let object = try json.object(member)
-            let value: JSONField<String> = isVariable ? .variable : .text(1...4_000)
+            let value: JSONField<String> = isVariable ? .variable(of: environment) : .text(1...4_000)
             for field in object.names {
                 let text = try object.required(field, value)
                 if fields.contains(where: { $0.name.lowercased() == field.lowercased() }) {
@@ -155,7 +155,7 @@ extension ProviderReader {
     private func settings(of dialect: Dialect) throws(JSONFinding) -> [Provider.Field] {
         var fields: [Provider.Field] = []
         for setting in dialect.format.settings {
-            let variable = try json.optional("\(setting.name)_env", .variable)
+            let variable = try json.optional("\(setting.name)_env", .variable(of: environment))
             let constant = setting.isSecret ? nil : try json.optional(setting.name, .text(1...200))
             if let variable {
                 fields.append(Provider.Field(setting.name, .variable(variable)))
@@ -212,7 +212,7 @@ extension ProviderReader {
     /// The variable that `proxy_env` names wins over `proxy`, and both over the environment's own variables.
     private func proxySetting() throws(JSONFinding) -> TransferNeeds.ProxySetting {
         let own = try json.optional("proxy", .text(1...2_000))
-        let variable = try json.optional("proxy_env", .variable)
+        let variable = try json.optional("proxy_env", .variable(of: environment))
         if own?.contains("@") == true { try json.report("proxy", .invalid("must not hold credentials: set proxy_env")) }
         guard let text = variable.flatMap({ environment[$0] }).map(ProviderKeys.trimmed) ?? own else { return .environment }
         return text == "none" ? .none : .url(text)
@@ -245,10 +245,11 @@ enum HeaderName {
 }
 
 extension JSONField<String> {
-    /// The name of an environment variable (POSIX). A finding about a variable that is not set has its name, so a key in its place is rejected here.
-    static var variable: Self {
+    /// The name of an environment variable: of one that is set, or as POSIX has them. A finding about a variable that is not set has its name, so a key
+    /// in its place is rejected here.
+    static func variable(of environment: [String: String]) -> Self {
         .parsed("the name of an environment variable", placeholder: "") {
-            $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]{0,199}/) == nil ? nil : $0
+            environment[$0] != nil || $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]{0,199}/) != nil ? $0 : nil
         }
     }
 }
