@@ -19,15 +19,28 @@ extension DomainConfiguration: JSONReadable {
         try root.rejectUnknown()
     }
 
+    /// Some ten times those of a shipped domain. A dozen words with two endings each would be half a million, on every instance at every start.
+    private static let mostTerms = 5_000
+
     private static func terms(_ root: JSONReader) throws(JSONFinding) -> [Term] {
         let routing = try root.object("routing")
         var seen: Set<String> = []
         var terms: [Term] = []
+        var count = 0
         for language in ["en", "es"] {
             let weights = try routing.object(language)
             // The highest weight of a phrase counts. Not in the order of the text, which PostgreSQL's jsonb does not keep.
             for name in weights.names.sorted(by: { Float($0) ?? 0 > Float($1) ?? 0 }) {
-                let phrases = try weights.required(name, .list(1...600, .text(1...80)))
+                var phrases: [String] = []
+                for element in try weights.elements(name, 1...600) {
+                    let phrase = try JSONField<String>.text(1...80).read(element)
+                    count += min(PhraseExpansion.count(phrase), mostTerms + 1)
+                    if count > mostTerms {
+                        try element.report(.invalid("must not make more than \(mostTerms) terms of the domain, with all its endings"))
+                        return terms
+                    }
+                    phrases.append(phrase)
+                }
                 guard let weight = Float(name), weight >= 0, weight <= 10 else {
                     try weights.report(name, .invalid("must be a weight from 0 to 10"))
                     continue

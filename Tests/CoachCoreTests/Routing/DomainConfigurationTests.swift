@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Testing
 
 @testable import CoachCore
@@ -24,6 +25,22 @@ struct DomainConfigurationTests {
         let problems = error?.findings.map(\.problem) ?? []
         #expect(problems.contains(.missing))
         #expect(problems.contains(.invalid("is the id of another file: mindset")))
+    }
+
+    @Test("a phrase whose endings make too many terms is named and not expanded")
+    func terms() throws {
+        let file = try #require(try files()["fitness.json"])
+        func findings(_ phrase: String) throws -> [String] {
+            var json = try #require(try JSONSerialization.jsonObject(with: Data(file)) as? [String: Any])
+            json["routing"] = ["en": ["1": ["run/s/ning", phrase]], "es": [:]] as [String: [String: [String]]]
+            let bytes = Array(try JSONSerialization.data(withJSONObject: json))
+            let (_, findings) = JSONReader.collect(bytes) { (json) throws(JSONFinding) in try DomainConfiguration(json) }
+            return findings.map(\.path)
+        }
+        #expect(try findings("step/mom/dad/kids walk/s/ing") == [])
+        let phrases = [Array(repeating: "x/a/b", count: 13).joined(separator: " "), String(repeating: "/ ", count: 40)]
+        for phrase in phrases { #expect(try findings(phrase) == ["routing.en.1[1]"], "\(phrase)") }
+        #expect(PhraseExpansion.count("step/mom/dad walk/s") == PhraseExpansion.expand("step/mom/dad walk/s").count)
     }
 
     @Test("all findings of a file are reported, with their paths")
