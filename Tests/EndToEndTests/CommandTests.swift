@@ -212,6 +212,31 @@ struct CommandTests {
         #expect(try await database.psql("select count(*) from coaching_personas") == "3")
     }
 
+    @Test("migrate, seed and reprice say whose connection they need, and change nothing with another one")
+    func notTheOwner() async throws {
+        let database = try await TestBed.shared().database
+        let root = try Folder.copyOfRoot()
+        try root.write("db/migrations/99999_more.sql", "create table gateway.more ();\n")
+        let commands = [["migrate"], ["seed"], ["reprice", "--from", "2026-03-01", "--to", "2026-03-02"]]
+        for arguments in commands {
+            let gateway = try await Program.run(arguments, environment: ["DATABASE_URL": database.gatewayURL, "COACH_ROOT": root.path])
+            #expect(gateway.status == 1, "\(gateway.output)")
+            #expect(gateway.output.contains("DATABASE_URL: its role does not own the schema: set COACH_MIGRATION_URL"), "\(gateway.output)")
+            #expect(!gateway.output.contains("changed"), "\(gateway.output)")
+            let gone = try await Program.run(
+                arguments, environment: ["COACH_MIGRATION_URL": "postgres://owner:secret-word@127.0.0.1:1/x"])
+            #expect(gone.status == 1 && !gone.output.contains("secret-word"), "\(gone.output)")
+            #expect(gone.output.contains("\(arguments[0]): COACH_MIGRATION_URL: nothing listens on this host and port"), "\(gone.output)")
+        }
+    }
+
+    @Test("migrate with the gateway's role succeeds when there is nothing to do, as before serve on each instance")
+    func nothingToMigrate() async throws {
+        let database = try await TestBed.shared().database
+        let output = try await Program.succeed(["migrate"], environment: ["DATABASE_URL": database.gatewayURL])
+        #expect(output == "the database is up to date\n")
+    }
+
     @Test("migrate reports an applied migration that was edited")
     func editedMigration() async throws {
         let database = try await FreshDatabase()

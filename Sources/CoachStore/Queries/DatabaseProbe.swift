@@ -65,6 +65,13 @@ public struct DatabaseProbe: Sendable {
         return report
     }
 
+    /// Whether row-level security keeps rows of users from this role, which then is no owner of the schema. False before the first migration.
+    public func isRestricted() async throws -> Bool {
+        try await client.query(
+            "select coalesce(bool_or(row_security_active(oid)), false) from pg_class where oid = to_regclass('public.usage_logs')"
+        ) { rows in try rows.only { row in try row.value(0, as: Bool.self) } }
+    }
+
     /// The newest version among the files, to compare with a report. Throws `MigrationError`.
     public static func newestVersion(in directory: URL) throws -> String {
         guard let newest = try MigrationFile.readAll(in: directory).last else { throw MigrationError.unreadable(directory.path) }

@@ -11,20 +11,15 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let url = try configuration.ownerURL()
         let folder = configuration.root.appendingPathComponent("db/migrations")
-        do {
-            let applied = try await CommandDatabase.with(url) { client in
-                let applied = try await Migrator(client: client, directory: folder).migrate()
-                if let password = configuration.databasePassword { try await Self.setPassword(password, client) }
-                return applied
-            }
-            for file in applied { Console.writeLine("applied \(file.fileName)") }
-            if applied.isEmpty { Console.writeLine("the database is up to date") }
-        } catch {
-            Console.error("migrate: \(error)")
-            throw ExitCode.failure
+        // Instances may run this before `serve` with the gateway's role alone, when the owner has migrated before.
+        let applied = try await CommandDatabase.asOwner("migrate", configuration, unlessDone: true) { client in
+            let applied = try await Migrator(client: client, directory: folder).migrate()
+            if let password = configuration.databasePassword { try await Self.setPassword(password, client) }
+            return applied
         }
+        for file in applied { Console.writeLine("applied \(file.fileName)") }
+        if applied.isEmpty { Console.writeLine("the database is up to date") }
     }
 
     /// The server never sees the password. ALTER ROLE takes no parameters; a verifier has no character that needs quoting.

@@ -26,23 +26,17 @@ struct RepriceCommand: AsyncParsableCommand {
     func run() async throws {
         guard from <= to else { throw ValidationError("--from is after --to") }
         let configuration = try options.load()
-        let url = try configuration.ownerURL()
         let shipped = try Self.shippedPrices(in: configuration.root)
-        do {
-            try await CommandDatabase.with(url) { client in
-                let repricing = Repricing(client: client, prices: try await editedPrices(client) ?? shipped)
-                var total = Repricing.Result()
-                for number in from.daysSinceEpoch...to.daysSinceEpoch {
-                    let day = CalendarDay(daysSinceEpoch: number)
-                    let result = try await repricing.price(day, books: !dryRun)
-                    if result.changed > 0 { Console.writeLine("\(day): \(Self.text(result))") }
-                    total.add(result)
-                }
-                Console.writeLine("\(dryRun ? "would change" : "changed") \(Self.text(total))")
+        try await CommandDatabase.asOwner("reprice", configuration) { client in
+            let repricing = Repricing(client: client, prices: try await editedPrices(client) ?? shipped)
+            var total = Repricing.Result()
+            for number in from.daysSinceEpoch...to.daysSinceEpoch {
+                let day = CalendarDay(daysSinceEpoch: number)
+                let result = try await repricing.price(day, books: !dryRun)
+                if result.changed > 0 { Console.writeLine("\(day): \(Self.text(result))") }
+                total.add(result)
             }
-        } catch {
-            Console.error("reprice: \(error)")
-            throw ExitCode.failure
+            Console.writeLine("\(dryRun ? "would change" : "changed") \(Self.text(total))")
         }
     }
 

@@ -10,14 +10,8 @@ struct SeedCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let url = try configuration.ownerURL()
         let file = configuration.root.appendingPathComponent("db/seed.sql")
-        do {
-            try await CommandDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }
-            Console.writeLine("seeded")
-        } catch {
-            Console.error("seed: \(error)")
-            throw ExitCode.failure
-        }
+        try await CommandDatabase.asOwner("seed", configuration) { try await Seeder(client: $0, file: file).seed() }
+        Console.writeLine("seeded")
     }
 }
