@@ -84,6 +84,14 @@ struct ConfigurationTests {
         #expect(!findings.contains { $0.hasPrefix("COACH_PORT") || $0.hasPrefix("COACH_TRUSTED_PROXIES") })
     }
 
+    @Test("line ends behind a value, which files of secrets have, are dropped")
+    func lineEnds() {
+        let environment = ["COACH_JWT_SECRET": "a secret\r\n\n", "REVENUECAT_WEBHOOK_AUTH": "Bearer x\n", "COACH_JWT_ISSUER": "\n"]
+        let settings = Settings(environment: environment, file: Data(#"{"COACH_PORT": "80\n", "COACH_HOST": "\n"}"#.utf8))
+        #expect(settings.text(.jwtSecret) == "a secret" && settings.text(.revenueCatAuthorization) == "Bearer x")
+        #expect(settings.text(.port) == "80" && settings.text(.jwtIssuer) == nil && settings.text(.host) == SettingKey.host.fallback)
+    }
+
     @Test("as many connections to providers are kept as turns may run")
     func idleConnections() throws {
         let environment = [

@@ -7,7 +7,7 @@ struct Settings: Sendable {
     private var values: [String: String] = [:]
 
     /// `file` is the content of the `--config` file: one JSON object whose members are named like the environment variables. An empty value, here or
-    /// there, counts as none.
+    /// there, counts as none. Line ends behind a value are dropped, because what reads a secret from a file often keeps them.
     init(environment: [String: String], file: Data? = nil) {
         let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
         if let file {
@@ -16,8 +16,14 @@ struct Settings: Sendable {
             self.findings = findings.map { "the configuration file: \($0)" }
         }
         for name in known.keys {
-            if let value = environment[name], !value.isEmpty { values[name] = value }
+            if let value = environment[name].map(Self.withoutLineEnds), !value.isEmpty { values[name] = value }
         }
+    }
+
+    private static func withoutLineEnds(_ text: String) -> String {
+        var rest = text[...]
+        while rest.last?.isNewline == true { rest.removeLast() }
+        return String(rest)
     }
 
     private static func values(_ root: JSONReader, _ known: [String: SettingKey]) throws(JSONFinding) -> [String: String] {
@@ -28,7 +34,9 @@ struct Settings: Sendable {
                 continue
             }
             switch try root.value(name) {
-            case .string(let text): values[name] = text.isEmpty ? nil : text
+            case .string(let text):
+                let value = withoutLineEnds(text)
+                values[name] = value.isEmpty ? nil : value
             case .integer(let number): values[name] = "\(number)"
             default: try root.report(name, .invalid("must be a text or a whole number"))
             }
