@@ -92,6 +92,34 @@ struct ConfigurationTests {
         #expect(settings.text(.port) == "80" && settings.text(.jwtIssuer) == nil && settings.text(.host) == SettingKey.host.fallback)
     }
 
+    private func configuration(_ more: [String: String]) throws -> GatewayConfiguration {
+        let environment = [
+            "COACH_ENV": "development", "COACH_JWT_SECRET": tokenSecret, "DATABASE_URL": "postgres://127.0.0.1/x",
+        ].merging(more) { $1 }
+        let (configuration, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
+        return try #require(configuration, "\(findings)")
+    }
+
+    @Test("a state directory that cannot be made is a finding that names the key; one that can be is not made yet")
+    func stateDirectory() throws {
+        func findings(_ path: String) throws -> [String] { ServeCommand.missing(try configuration(["COACH_STATE_DIR": path])) }
+        let folder = NSTemporaryDirectory() + "/state-\(UUID().uuidString)"
+        #expect(try findings(folder + "/a/b") == [])
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        for path in ["/etc/passwd", "/etc/passwd/state"] {
+            #expect(try findings(path) == ["COACH_STATE_DIR: \(path) cannot be made or written: Not a directory"])
+        }
+    }
+
+    @Test("a file of keys beside a URL of keys is named, because it is not read")
+    func twoKeySets() throws {
+        let file = NSTemporaryDirectory() + "/keys-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: file))
+        let both = ["COACH_JWKS_FILE": file, "COACH_JWKS_URL": "https://id.example/keys"]
+        #expect(try configuration(both).warnings == ["COACH_JWKS_FILE: is not read, because COACH_JWKS_URL is set"])
+    }
+
     @Test("as many connections to providers are kept as turns may run")
     func idleConnections() throws {
         let environment = [

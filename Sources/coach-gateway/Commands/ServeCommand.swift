@@ -36,6 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
         if configuration.jwtSecret == nil, configuration.jwksURL == nil, configuration.jwksFile == nil {
             missing.append("COACH_JWT_SECRET, COACH_JWKS_URL or COACH_JWKS_FILE: one of them is required")
         }
+        if let defect = configuration.stateDirectoryDefect { missing.append("\(SettingKey.stateDirectory.name): \(defect)") }
         return missing
     }
 }

@@ -166,7 +166,17 @@ struct GatewayConfiguration: Sendable {
         return outbound
     }
 
-    /// What does not keep a gateway from serving and should not stay so: connections whose server need not prove its name.
+    /// Why the state directory cannot be used; nil when it can, or can be made. Makes nothing, because `check` may run as another user than `serve`.
+    var stateDirectoryDefect: String? {
+        var folder = stateDirectory.standardizedFileURL
+        while access(folder.path, F_OK) != 0, errno == ENOENT, folder.path != "/" { folder.deleteLastPathComponent() }
+        // Of a file, this is no path.
+        if access(folder.path + "/.", W_OK | X_OK) == 0 { return nil }
+        let reason = String(cString: strerror(errno))
+        return "\(stateDirectory.path) cannot be made or written: \(reason)"
+    }
+
+    /// What does not keep a gateway from serving and should not stay so: connections whose server need not prove its name, and a key set that is not read.
     var warnings: [String] {
         let urls = [
             (SettingKey.databaseURL, databaseURL), (.databaseListenURL, databaseListenURL == databaseURL ? nil : databaseListenURL),
@@ -174,6 +184,9 @@ struct GatewayConfiguration: Sendable {
         ]
         var warnings = urls.flatMap { key, url in
             PostgresConfiguration.unverifiedHosts(of: url ?? "").map { "\(key.name): \($0) is not this machine: set sslmode=verify-full" }
+        }
+        if jwksURL != nil, jwksFile != nil {
+            warnings.append("\(SettingKey.jwksFile.name): is not read, because \(SettingKey.jwksURL.name) is set")
         }
         if environment == .production, let notice = webhookNotice { warnings.append(notice) }
         return warnings

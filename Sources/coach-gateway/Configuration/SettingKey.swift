@@ -55,7 +55,8 @@ struct SettingKey: Sendable {
         name: "COACH_JWT_SECRET", fallback: nil, meaning: "HS256 secret of the users' tokens, at least 32 bytes", secret: true)
     static let jwksURL = SettingKey(
         name: "COACH_JWKS_URL", fallback: nil, meaning: "key set (RS256, ES256, EdDSA), refreshed in the background")
-    static let jwksFile = SettingKey(name: "COACH_JWKS_FILE", fallback: nil, meaning: "the same from a file, read again when it changes")
+    static let jwksFile = SettingKey(
+        name: "COACH_JWKS_FILE", fallback: nil, meaning: "the same from a file, read again when it changes; not beside `COACH_JWKS_URL`")
     static let jwtAudience = SettingKey(name: "COACH_JWT_AUDIENCE", fallback: "authenticated", meaning: "required `aud`")
     static let jwtIssuer = SettingKey(name: "COACH_JWT_ISSUER", fallback: nil, meaning: "required `iss`; any when not set")
     static let corsOrigins = SettingKey(
