@@ -290,6 +290,13 @@ struct CommandTests {
         #expect(status != 0 && output.contains("\(testBed.gateway.port)"), "\(output)")
     }
 
+    @Test("a command whose output cannot be written says so, and fails without a crash", arguments: ["/dev/full", "&-"])
+    func fullDisk(output: String) async throws {
+        let shell = try Program(
+            ["-c", "exec \"$0\" version >\(output)", Program.executable.path], executable: URL(fileURLWithPath: "/bin/sh"))
+        #expect(try await shell.exit() == 74 && shell.output == "the standard output cannot be written\n", "\(shell.output)")
+    }
+
     @Test("version prints the version, and an unknown sub-command fails")
     func version() async throws {
         let (status, output) = try await Program.run(["version"])

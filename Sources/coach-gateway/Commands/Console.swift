@@ -4,10 +4,22 @@ import Foundation
 enum Console {
     static func writeLine(_ text: String) { write(text + "\n") }
 
-    /// Without a line end, and at once: tokens are shown as they come.
-    static func write(_ text: String) { if !text.isEmpty { FileHandle.standardOutput.write(Data(text.utf8)) } }
+    /// Without a line end, and at once: tokens are shown as they come. Ends the process when the output takes nothing, as when the disk is full.
+    static func write(_ text: String) {
+        guard !text.isEmpty else { return }
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        } catch {
+            Self.error("the standard output cannot be written")
+            exit(ioFailure)
+        }
+    }
 
-    static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    /// EX_IOERR of sysexits.h.
+    private static let ioFailure: Int32 = 74
+
+    /// What cannot be written is lost: there is no other place for it.
+    static func error(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8)) }
 
     /// Writes findings as a list to the standard error.
     static func list(_ findings: [String]) { error(findings.map { "- \($0)" }.joined(separator: "\n")) }
