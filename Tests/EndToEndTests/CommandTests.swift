@@ -297,6 +297,12 @@ struct CommandTests {
         #expect(try await shell.exit() == 74 && shell.output == "the standard output cannot be written\n", "\(shell.output)")
     }
 
+    @Test("simulate-llm refuses a number that is no port", arguments: ["-1", "65536", "99999"])
+    func noPort(text: String) async throws {
+        let (status, output) = try await Program.run(["simulate-llm", "--port=\(text)"])
+        #expect(status == 64 && output.contains("--port: \(text) is not a port"), "\(output)")
+    }
+
     @Test("version prints the version, and an unknown sub-command fails")
     func version() async throws {
         let (status, output) = try await Program.run(["version"])

@@ -64,6 +64,21 @@ struct PriceCommandTests {
         #expect(checked.status == 200, "\(checked.text)")
     }
 
+    @Test("import-prices fails without a list when the file has a fault, or no price of a provider")
+    func importNothing() async throws {
+        let folder = try Folder()
+        let path = folder.path + "/list.json"
+        let model = #"{"a": {"litellm_provider": "openai", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06}}"#
+        for (list, provider, finding) in [
+            ("{\n  \"a\":", "openai", "line 2, column 7: the text ends inside a value"), ("[]", "openai", "has no price of openai"),
+            (model, "opnai", "has no price of opnai"),
+        ] {
+            try folder.write("list.json", list)
+            let (status, output) = try await Program.run(["import-prices", path, "--valid-from", "2026-03-01", "--provider", provider])
+            #expect(status == 64 && output.contains(finding) && !output.contains("usd_per_million"), "\(output)")
+        }
+    }
+
     /// The day (UTC) so many seconds from now.
     private static func day(_ seconds: TimeInterval) -> String {
         ISO8601DateFormatter.string(

@@ -30,14 +30,18 @@ struct ImportPricesCommand: ParsableCommand {
         guard names.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--provider: a name is empty") }
         let map = Dictionary(names.map { ($0[0], $0.count == 2 ? $0[1] : $0[0]) }, uniquingKeysWith: { $1 })
         let list: (prices: [Price], skipped: [String], ignored: [String], free: [String])
-        do {
+        do throws(JSONError) {
             list = try PublicPriceList.read(Array(data), providers: map, validFrom: day)
         } catch {
-            throw ValidationError("\(file) is not JSON: \(error)")
+            throw ValidationError("\(file) cannot be read: \(error.text(in: Array(data)))")
         }
         for reason in list.skipped { Console.error("skipped \(reason)") }
         for reason in list.ignored { Console.error("ignored \(reason)") }
         for reason in list.free { Console.error("to check \(reason)") }
+        // Most often the name is misspelt. Nothing is written then, which might replace a list that is in use.
+        let found = Set(list.prices.map(\.provider))
+        let missing = map.filter { !found.contains($0.value) }.keys.sorted()
+        guard missing.isEmpty else { throw ValidationError("\(file) has no price of \(missing.joined(separator: ", "))") }
         let source = URL(fileURLWithPath: file).lastPathComponent
         // A row on a line, as in deploy/prices.json.
         let rows = list.prices.map { price in

@@ -12,6 +12,11 @@ struct SimulateLLMCommand: AsyncParsableCommand {
     @Option(help: "Port to bind; 0 picks a free one.") var port = 8090
     @Option(help: "The only key that is accepted; any by default.") var key: String?
 
+    /// A larger number would be taken without its upper bits.
+    func validate() throws {
+        guard (0...65535).contains(port) else { throw ValidationError("--port: \(port) is not a port") }
+    }
+
     func run() async throws {
         let server = SimulatorServer(configuration: .init(host: host, port: port, key: key))
         let host = host
