@@ -107,13 +107,14 @@ struct CommandTests {
         try FileManager.default.removeItem(atPath: root.path + "/prompts/persona.md")
         try FileManager.default.createDirectory(atPath: root.path + "/prompts/persona.md", withIntermediateDirectories: false)
         try FileManager.default.removeItem(atPath: root.path + "/deploy/models.json")
+        try root.write("domains/safety/protocol.md", "\n")
         let (status, output) = try await Program.run(["check"], environment: ["COACH_ROOT": root.path])
         #expect(status != 0)
         for finding in [
             "tiers: cannot be read: line ", "a member is named twice: grace_minutes",
             "prices: cannot be read: line 2, column 16: ']' cannot stand here",
             "prompts/persona.md: cannot be read", "fitness.json: cannot be read: line ",
-            "deploy/models.json: cannot be read: No such file or directory",
+            "deploy/models.json: cannot be read: No such file or directory", "protocol.md: must not be empty",
         ] {
             #expect(output.contains(finding), "\(finding) in\n\(output)")
         }

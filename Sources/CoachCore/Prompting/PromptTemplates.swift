@@ -61,12 +61,13 @@ public struct PromptTemplates: Sendable, Equatable {
                 report(name.file, "", .missing)
                 continue
             }
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                report(name.file, "", .invalid("cannot be read: not UTF-8"))
+            let template: PromptTemplate
+            do throws(ConfigurationRejected) {
+                template = PromptTemplate(try ConfigurationRejected.text(bytes, file: name.file))
+            } catch {
+                findings += error.findings
                 continue
             }
-            if !text.contains(where: { !$0.isWhitespace }) { report(name.file, "", .empty) }
-            let template = PromptTemplate(text)
             if template.isUnclosed { report(name.file, "", .invalid("has a {{ without }}")) }
             let found = Set(template.placeholders)
             for placeholder in found.subtracting(name.placeholders).sorted() { report(name.file, "{{\(placeholder)}}", .unknown) }

@@ -22,8 +22,8 @@ struct CoachingFiles {
         let disclosures = Self.attempt(product.read("domains/safety/disclosure.json"), &findings) { json throws(ConfigurationRejected) in
             try Disclosures(json: json)
         }
-        let safetyProtocol = Self.attempt(product.read("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
-            text
+        let safetyProtocol = Self.attempt(product.read("domains/safety/protocol.md"), &findings) { bytes throws(ConfigurationRejected) in
+            Array(try ConfigurationRejected.text(bytes, file: "protocol.md").utf8)
         }
         let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)

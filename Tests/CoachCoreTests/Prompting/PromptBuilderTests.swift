@@ -236,13 +236,22 @@ struct PromptTemplateTests {
         files["context.md"] = Array("{{values}} {{mood}}".utf8)
         files["safety.md"] = Array(" \n".utf8)
         files["summary.md"] = Array([0xFF, 0xFE])
+        files["minor.md"] = Array("\u{FEFF}\n".utf8)
         let error = #expect(throws: ConfigurationRejected.self) { try PromptTemplates(files: files) }
         let texts = error?.findings.map(\.description) ?? []
         for expected in [
             "system.md: is required", "extra.md: is unknown", "context.md: {{mood}} is unknown", "context.md: {{goals}} is required",
             "context.md: {{situation}} is required", "safety.md: must not be empty", "summary.md: cannot be read: not UTF-8",
+            "minor.md: must not be empty",
         ] {
             #expect(texts.contains(expected), "\(expected)")
         }
+    }
+
+    @Test("a byte order mark reaches no model")
+    func byteOrderMark() throws {
+        let files = try Checkout.files(in: "prompts", suffix: ".md")
+        let marked = files.mapValues { Array("\u{FEFF}".utf8) + $0 }
+        #expect(try PromptTemplates(files: marked) == PromptTemplates(files: files))
     }
 }

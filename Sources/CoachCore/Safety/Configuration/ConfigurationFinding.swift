@@ -36,4 +36,14 @@ public struct ConfigurationRejected: Error, Sendable, Equatable, CustomStringCon
         }
         return value
     }
+
+    /// Reads a file of text: UTF-8, without the byte order mark that some editors write, and not blank.
+    public static func text(_ bytes: [UInt8], file: String) throws(ConfigurationRejected) -> String {
+        guard var text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationRejected(findings: [ConfigurationFinding(file, "", .invalid("cannot be read: not UTF-8"))])
+        }
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+        if text.allSatisfy(\.isWhitespace) { throw ConfigurationRejected(findings: [ConfigurationFinding(file, "", .empty)]) }
+        return text
+    }
 }
