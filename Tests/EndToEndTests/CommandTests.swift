@@ -304,6 +304,21 @@ struct CommandTests {
         #expect(status == 64 && output.contains("--port: \(text) is not a port"), "\(output)")
     }
 
+    @Test("a file of rows that is missing or has a fault is named before anything is trained or measured")
+    func rows() async throws {
+        let folder = try Folder()
+        try folder.write("rows.jsonl", "{\"text\": 1}\n")
+        for (arguments, finding) in [
+            (["train", "--domains", "/nowhere.jsonl"], "Error: /nowhere.jsonl cannot be read, or is not UTF-8"),
+            (["evaluate", "--cross-check", "/nowhere.jsonl"], "Error: /nowhere.jsonl cannot be read, or is not UTF-8"),
+            (["train", "--domains", folder.path + "/rows.jsonl"], "- \(folder.path)/rows.jsonl"),
+        ] {
+            // No folder of the product, so that more than this would be another error.
+            let (status, output) = try await Program.run(arguments, environment: ["COACH_ROOT": "/nowhere"])
+            #expect(status == 1 && output.contains(finding), "\(output)")
+        }
+    }
+
     @Test("version prints the version, and an unknown sub-command fails")
     func version() async throws {
         let (status, output) = try await Program.run(["version"])

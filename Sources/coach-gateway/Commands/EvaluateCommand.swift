@@ -25,11 +25,10 @@ struct EvaluateCommand: ParsableCommand {
     private typealias Shares = [String: [String: Double]]
 
     func run() throws {
+        let otherRows = try crossCheck.map { try TrainingFiles.text(at: $0) }
         let (root, files) = try options.load(heldOutOnly: heldOut || surrounded)
         let shipped = try CoachingFiles(root: root).assessor()
-        if let crossCheck {
-            return Console.writeLine(CrossCheck.table(try String(contentsOfFile: crossCheck, encoding: .utf8), stages(files, shipped)))
-        }
+        if let otherRows { return Console.writeLine(CrossCheck.table(otherRows, stages(files, shipped))) }
         let isWhole = !heldOut && !surrounded
         var shares: Shares = [:]
         func add(_ further: Shares) { shares.merge(further) { first, _ in first } }

@@ -26,9 +26,11 @@ struct TrainCommand: ParsableCommand {
     var others: String?
 
     func run() throws {
+        // First, because the rest takes minutes.
+        let own = try domains.map { try self.own($0) }
         let (root, files) = try options.load()
         if let encoderExamples { return try writeExamples(encoderExamples, root, files) }
-        if let domains { return try write(files.domainTrainer(own: own(domains), seed: options.seed), root) }
+        if let own { return try write(files.domainTrainer(own: own, seed: options.seed), root) }
         let trainer = files.trainer(seed: options.seed)
         let (trained, risks) = trainer.train()
         let model = inactive ? trained.calibrated(by: trained.outputs.map(\.inactive)) : trained
@@ -42,14 +44,14 @@ struct TrainCommand: ParsableCommand {
     private func writeExamples(_ file: String, _ root: URL, _ files: TrainingFiles) throws {
         let trainer = files.trainer(seed: options.seed)
         let examples = EncoderExamples(assessor: try CoachingFiles(root: root).assessor())
-        let others = try others.map { examples.lines(ofOthers: try String(contentsOfFile: $0, encoding: .utf8)) } ?? ""
+        let others = try others.map { examples.lines(ofOthers: try TrainingFiles.text(at: $0)) } ?? ""
         let lines = examples.lines(
             trainer.rows, domains: files.domainTrainer(seed: options.seed), grammar: trainer.grammar, scores: trainer.crisisScores())
         try Data((lines + others).utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
     }
 
     private func own(_ file: String) throws -> [DomainRow] {
-        let (rows, findings) = DomainRow.parse([file: try String(contentsOfFile: file, encoding: .utf8)])
+        let (rows, findings) = DomainRow.parse([file: try TrainingFiles.text(at: file)])
         guard findings.isEmpty else {
             Console.list(findings)
             throw ExitCode.failure

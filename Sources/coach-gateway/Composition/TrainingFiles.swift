@@ -45,6 +45,14 @@ struct TrainingFiles {
     /// Without models: the grammar and the routing terms alone.
     let assessor: MessageAssessor
 
+    /// A file that a person names.
+    static func text(at path: String) throws -> String {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw ProductFileUnreadable(finding: "\(path) cannot be read, or is not UTF-8")
+        }
+        return text
+    }
+
     private static func texts(_ root: URL, _ folder: String) throws -> [String: String] {
         let (names, findings) = ProductFolder(root: root).names(in: folder, suffix: ".jsonl")
         if let finding = findings.first { throw ProductFileUnreadable(finding: finding) }
@@ -54,7 +62,7 @@ struct TrainingFiles {
     }
 }
 
-/// A file or folder of the product that a command cannot do without.
+/// A file or folder that a command cannot do without.
 struct ProductFileUnreadable: Error, CustomStringConvertible {
     let finding: String
 
