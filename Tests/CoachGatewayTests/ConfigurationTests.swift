@@ -86,9 +86,9 @@ struct ConfigurationTests {
 
     @Test("line ends behind a value, which files of secrets have, are dropped")
     func lineEnds() {
-        let environment = ["COACH_JWT_SECRET": "a secret\r\n\n", "REVENUECAT_WEBHOOK_AUTH": "Bearer x\n", "COACH_JWT_ISSUER": "\n"]
+        let environment = ["STRIPE_WEBHOOK_SECRET": "a secret\r\n\n", "REVENUECAT_WEBHOOK_AUTH": "Bearer x\n", "COACH_JWT_ISSUER": "\n"]
         let settings = Settings(environment: environment, file: Data(#"{"COACH_PORT": "80\n", "COACH_HOST": "\n"}"#.utf8))
-        #expect(settings.text(.jwtSecret) == "a secret" && settings.text(.revenueCatAuthorization) == "Bearer x")
+        #expect(settings.text(.stripeSecret) == "a secret" && settings.text(.revenueCatAuthorization) == "Bearer x")
         #expect(settings.text(.port) == "80" && settings.text(.jwtIssuer) == nil && settings.text(.host) == SettingKey.host.fallback)
     }
 
@@ -98,6 +98,17 @@ struct ConfigurationTests {
         ].merging(more) { $1 }
         let (configuration, findings) = GatewayConfiguration.read(Settings(environment: environment), environment: environment)
         return try #require(configuration, "\(findings)")
+    }
+
+    @Test("a line end behind a secret that others have, too, is kept and named")
+    func lineEndsOfSecrets() throws {
+        let read = try configuration(["COACH_JWT_SECRET": tokenSecret + "\n", "COACH_DATABASE_PASSWORD": "word\r\n"])
+        #expect(read.jwtSecret == tokenSecret + "\n" && read.databasePassword == "word\r\n")
+        #expect(
+            read.warnings == [
+                "COACH_DATABASE_PASSWORD: ends with a line end, which is taken as a part of it",
+                "COACH_JWT_SECRET: ends with a line end, which is taken as a part of it",
+            ])
     }
 
     @Test("a state directory that cannot be made is a finding that names the key; one that can be is not made yet")

@@ -176,7 +176,8 @@ struct GatewayConfiguration: Sendable {
         return "\(stateDirectory.path) cannot be made or written: \(reason)"
     }
 
-    /// What does not keep a gateway from serving and should not stay so: connections whose server need not prove its name, and a key set that is not read.
+    /// What does not keep a gateway from serving and should not stay so: connections whose server need not prove its name, a key set that is not read,
+    /// and line ends in secrets.
     var warnings: [String] {
         let urls = [
             (SettingKey.databaseURL, databaseURL), (.databaseListenURL, databaseListenURL == databaseURL ? nil : databaseListenURL),
@@ -187,6 +188,10 @@ struct GatewayConfiguration: Sendable {
         }
         if jwksURL != nil, jwksFile != nil {
             warnings.append("\(SettingKey.jwksFile.name): is not read, because \(SettingKey.jwksURL.name) is set")
+        }
+        let secrets = [(SettingKey.databasePassword, databasePassword), (.jwtSecret, jwtSecret)]
+        for (key, value) in secrets where value?.last?.isNewline == true {
+            warnings.append("\(key.name): ends with a line end, which is taken as a part of it")
         }
         if environment == .production, let notice = webhookNotice { warnings.append(notice) }
         return warnings

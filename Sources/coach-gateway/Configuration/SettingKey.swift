@@ -20,6 +20,8 @@ struct SettingKey: Sendable {
         storeProducts, foldStoreEvents, billingSandbox, webhookRate,
         alertWebhookURL, alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
+    /// Those whose line ends belong to the value: whoever issues the tokens, or logs in, may have them, too.
+    static let exact: [SettingKey] = [databasePassword, jwtSecret]
 
     static let environment = SettingKey(
         name: "COACH_ENV", fallback: "production", meaning: "`production` or `development`; development opens the `token` command")

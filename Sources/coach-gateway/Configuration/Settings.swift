@@ -7,7 +7,8 @@ struct Settings: Sendable {
     private var values: [String: String] = [:]
 
     /// `file` is the content of the `--config` file: one JSON object whose members are named like the environment variables. An empty value, here or
-    /// there, counts as none. Line ends behind a value are dropped, because what reads a secret from a file often keeps them.
+    /// there, counts as none. Line ends behind a value are dropped, because what reads a secret from a file often keeps them; but not those of a secret
+    /// that another program may have from the same file, and with the same line ends.
     init(environment: [String: String], file: Data? = nil) {
         let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
         if let file {
@@ -16,11 +17,12 @@ struct Settings: Sendable {
             self.findings = findings.map { "the configuration file: \($0)" }
         }
         for name in known.keys {
-            if let value = environment[name].map(Self.withoutLineEnds), !value.isEmpty { values[name] = value }
+            if let value = environment[name].map({ Self.value($0, of: name) }), !value.isEmpty { values[name] = value }
         }
     }
 
-    private static func withoutLineEnds(_ text: String) -> String {
+    private static func value(_ text: String, of name: String) -> String {
+        if SettingKey.exact.contains(where: { $0.name == name }) { return text }
         var rest = text[...]
         while rest.last?.isNewline == true { rest.removeLast() }
         return String(rest)
@@ -35,7 +37,7 @@ struct Settings: Sendable {
             }
             switch try root.value(name) {
             case .string(let text):
-                let value = withoutLineEnds(text)
+                let value = Self.value(text, of: name)
                 values[name] = value.isEmpty ? nil : value
             case .integer(let number): values[name] = "\(number)"
             default: try root.report(name, .invalid("must be a text or a whole number"))
