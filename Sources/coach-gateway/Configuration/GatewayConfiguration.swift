@@ -168,7 +168,8 @@ struct GatewayConfiguration: Sendable {
 
     /// Why the state directory cannot be used; nil when it can, or can be made. Makes nothing, because `check` may run as another user than `serve`.
     var stateDirectoryDefect: String? {
-        var folder = stateDirectory.standardizedFileURL
+        // The first slot, because its folder may be writable where the directory is not, as a volume of its own.
+        var folder = stateDirectory.standardizedFileURL.appendingPathComponent("1")
         while access(folder.path, F_OK) != 0, errno == ENOENT, folder.path != "/" { folder.deleteLastPathComponent() }
         // Of a file, this is no path.
         if access(folder.path + "/.", W_OK | X_OK) == 0 { return nil }
