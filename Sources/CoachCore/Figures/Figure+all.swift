@@ -4,7 +4,8 @@ extension Figure {
 
     /// CONTRACT §5.
     public static let costs = Figure(
-        "costs", "Tokens and cost of all users by group",
+        "costs",
+        "Tokens and cost of all users by group; input tokens include cached ones and those written to a cache, output tokens reasoning",
         groups: ["day", "model", "provider", "domain", "persona", "user", "tier"],
         traceList: calls.path, needsUTCDays: { $0.contains("user") },
         paging: { groups in

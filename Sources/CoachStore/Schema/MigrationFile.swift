@@ -17,8 +17,8 @@ public struct MigrationFile: Sendable, Equatable {
     /// Whether the file is one statement that must run outside a transaction, such as `create index concurrently`.
     var runsOutsideTransaction: Bool { sql.prefix { $0 != "\n" } == "-- migrate: no transaction" }
 
-    /// Whether its statement may run twice: outside a transaction the process can end after the statement and before it is recorded.
-    var isRepeatable: Bool { !runsOutsideTransaction || sql.lowercased().contains(/if (not )?exists/) }
+    /// Whether its statement may run twice, as a rebuild may: outside a transaction the process can end after the statement and before it is recorded.
+    var isRepeatable: Bool { !runsOutsideTransaction || sql.lowercased().contains(/if (not )?exists|rebuild_rollups\(\)/) }
 
     public var fileName: String { "\(version)_\(name).sql" }
 

@@ -10,7 +10,7 @@ struct CostPageTests {
             """
             insert into public.usage_logs (
                 account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, status, persona_id, domain, tier, provider, model,
-                input_tokens, output_tokens, cost_usd, unpriced, booked_at)
+                tokens_in, tokens_out, cost_usd, unpriced, booked_at)
             select md5((n % 11)::text)::uuid, d.day, gen_random_uuid(), 1, 1, 1, 'chat', 'owner', 'complete',
                 case when n % 7 < 3 then md5((n % 5)::text)::uuid end, case n % 4 when 0 then 'mindset' when 1 then 'fitness' end::public.coaching_domain,
                 case n % 3 when 0 then 'paid' else 'free' end, case n % 6 when 5 then 'Two' else 'one' end, case n % 2 when 0 then 'small' else 'Large' end,

@@ -28,7 +28,7 @@ struct RollupTests {
         #expect(folded.count > 100)
 
         let ledger: Query = """
-            select concat_ws('|', count(distinct turn_id) filter (where finalized_by is not null), sum(input_tokens), gateway.to_nanodollars(sum(cost_usd)))
+            select concat_ws('|', count(distinct turn_id) filter (where finalized_by is not null), sum(tokens_in), gateway.to_nanodollars(sum(cost_usd)))
             from public.usage_logs
             """
         for table in [

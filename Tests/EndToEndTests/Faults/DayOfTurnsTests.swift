@@ -94,8 +94,8 @@ struct DayOfTurnsTests {
         let columns = Self.groups + ["input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"]
         let ledger = try await database.rows(
             """
-            select model, provider, domain, tier, sum(input_tokens)::text as input_tokens,
-                sum(cached_input_tokens)::text as cached_input_tokens, sum(output_tokens)::text as output_tokens,
+            select model, provider, domain, tier, sum(tokens_in)::text as input_tokens,
+                sum(cached_input_tokens)::text as cached_input_tokens, sum(tokens_out)::text as output_tokens,
                 sum(cost_usd)::text as cost_usd
             from model_calls group by 1, 2, 3, 4
             """
@@ -139,7 +139,7 @@ struct DayOfTurnsTests {
                 select jsonb_object_agg(g.name, g.rows)::text as rows from (
                     select f.name, jsonb_agg(f.figures) as rows from (
                         select k.name, jsonb_build_array(
-                            min(k.shown), count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.input_tokens)::text, sum(m.output_tokens)::text) as figures,
+                            min(k.shown), count(distinct m.turn_id)::text, sum(m.cost_usd)::text, sum(m.tokens_in)::text, sum(m.tokens_out)::text) as figures,
                             row_number() over (partition by k.name order by k.value collate "C") as place
                         from model_calls m
                         cross join lateral (

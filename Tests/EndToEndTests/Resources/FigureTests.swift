@@ -34,7 +34,7 @@ struct FigureTests {
 
         let total = try await get("costs")
         let ledger = try await database.row(
-            "select sum(input_tokens)::text as input, sum(output_tokens)::text as output, to_char(sum(cost_usd), 'FM0.000000999') as cost from usage_logs"
+            "select sum(tokens_in)::text as input, sum(tokens_out)::text as output, to_char(sum(cost_usd), 'FM0.000000999') as cost from usage_logs"
         )
         let row = try #require(total.json.objects("data").first)
         #expect(
