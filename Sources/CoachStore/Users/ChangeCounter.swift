@@ -20,7 +20,10 @@ struct ChangeCounter: Sendable {
         """
     }
 
-    static let columns: Query = "counter.epoch, counter.last_change, counter.removed_through"
+    /// Of the database and the user: where two users share a device, a token of the one says nothing about the rows of the other.
+    static func epoch(for caller: Caller) -> Query { "md5(counter.epoch::text || \(caller.userID)::text)::uuid" }
+
+    static func columns(for caller: Caller) -> Query { "\(epoch(for: caller)), counter.last_change, counter.removed_through" }
     /// The number of `columns`.
     static let width = 3
 

@@ -4,7 +4,7 @@ import JSON
 
 /// A client's position in the changes of a user's rows: the value of `updated_since`, opaque to clients.
 struct ChangeToken: Equatable {
-    /// The value of `public.database_epoch` when the number was assigned.
+    /// Of the database (`public.database_epoch`) and the user when the number was assigned.
     var epoch: UUID
     /// The client has all changes below this number.
     var number: Int64

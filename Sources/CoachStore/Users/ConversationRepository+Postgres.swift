@@ -40,7 +40,7 @@ extension PostgresClient {
         if let text = request.updatedSince { return try ChangeToken(text: text) }
         guard let milliseconds = request.updatedFrom.map({ Int64(($0.timeIntervalSince1970 * 1000).rounded()) }) else { return nil }
         let query: Query = """
-            select counter.epoch, counter.removed_through, coalesce(
+            select \(ChangeCounter.epoch(for: caller)), counter.removed_through, coalesce(
                 (
                     select min(r.change) - 1 from \(rows)
                     and r.updated_at >= timestamptz 'epoch' + \(milliseconds)::bigint * interval '1 millisecond'
@@ -65,7 +65,7 @@ extension PostgresClient {
         }
         page.append(" order by last_message_at desc, id desc limit \(request.limit + 1)")
         let query: Query = """
-            select \(ChangeCounter.columns), \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            select \(ChangeCounter.columns(for: caller)), \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             left join lateral (\(page)) c on true order by c.last_message_at desc, c.id desc
             """
         let found = try await userRows(query, for: caller) {
@@ -80,7 +80,7 @@ extension PostgresClient {
         from source: ConversationSource, of caller: Caller, changedAfter token: ChangeToken, limit: Int
     ) async throws -> Page<ConversationRecord>? {
         let query: Query = """
-            select \(ChangeCounter.columns), c.change, \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            select \(ChangeCounter.columns(for: caller)), c.change, \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             left join lateral (
                 select * from public.conversations
                 where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow))
@@ -113,7 +113,7 @@ extension PostgresClient {
         page.append(" order by m.seq fetch first (\(request.limit + 1)) rows with ties")
         // The result is one row of NULLs for a conversation without messages, and empty when the conversation does not exist.
         let query: Query = """
-            select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            select \(ChangeCounter.columns(for: caller)), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             cross join public.conversations c
             left join lateral (
                 select * from (\(page)) found order by found.seq, found.created_at, found.id limit \(request.limit + 1)) m on true
@@ -137,7 +137,7 @@ extension PostgresClient {
         // replace (offset 0), with the user's message of each turn as in `SyncRepository`.
         let query: Query = """
             with counter as (\(ChangeCounter.query(for: caller)))
-            select \(ChangeCounter.columns), page.change, \(MessageRecord.columns) from counter
+            select \(ChangeCounter.columns(for: caller)), page.change, \(MessageRecord.columns) from counter
             cross join public.conversations c
             left join lateral (
                 select k.change, k.id from (

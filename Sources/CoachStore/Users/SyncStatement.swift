@@ -10,7 +10,7 @@ enum SyncStatement {
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
         // `limit 1` keeps the planner from looking up rows of another kind. Messages need no look-up.
         return """
-            select \(ChangeCounter.columns), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind,
+            select \(ChangeCounter.columns(for: caller)), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind,
                 m.conversation_id, \(MessageRecord.columns), other.*
             from \(Claims.bound(for: caller))
             cross join lateral gateway.changed_rows(bound.user_id, \(number)::bigint, \(row)::uuid, \(seen)::bigint, \(limit)::integer) as counter

@@ -24,6 +24,8 @@ struct SyncTests {
         #expect(copy.conversations.count == 2 && copy.messages.count == 4 && copy.profile?.version == 1)
         let quiet = try await copy.sync.changes(caller, copy.token, 10)
         #expect(quiet.items.isEmpty && !quiet.position.hasMore && quiet.position.next == copy.token)
+        for number in 1...5 { try await store.turns().talk(other, "\(number)") }
+        #expect(try await copy.sync.changes(other, copy.token, 10).position.isReset, "another user's token misses all that it counts")
 
         _ = try await profiles.edit(caller, .init(fields: [.goals: ["b"]], expectedVersions: [1]))
         try await store.turns().talk(caller, "More", in: second, status: .failed)
