@@ -55,8 +55,11 @@ struct PersonaSharingTests {
         let other = try await ground.store.persona()
         let mismatch = TurnRequest(message: "Hi", personaID: other, shareToken: link.token)
         #expect(try await turns.begin(user, mismatch, risk: .calm).rejection.reason == .unknownPersona)
+        let uses: Query = "select uses::text from public.share_links where token = \(link.token)"
+        #expect(try await ground.store.value(uses) == "0", "a rejected request uses nothing up")
         let begun = try await turns.begin(user, TurnRequest(message: "Hi", shareToken: link.token), risk: .calm).begun
         #expect(begun.persona?.id == ground.persona)
+        #expect(try await ground.store.value(uses) == "1")
     }
 
     @Test("each user counts as one use of a link; of concurrent redemptions no more succeed than the link allows")
@@ -167,6 +170,24 @@ struct PersonaSharingTests {
             await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.revoke(owner, persona, id) }
         }
         #expect(try await ground.sharing.links(ground.creator, ground.persona, PageRequest(limit: 9)).items.map(\.id) == [id])
+    }
+
+    @Test("a version for those with a link alone is not offered to others, whose conversations keep theirs")
+    func closedVersion() async throws {
+        let ground = try await Ground()
+        let (user, turns, sharing) = (try await ground.user(), ground.store.turns(), ground.sharing)
+        let persona = try await ground.store.persona(of: ground.creator.userID)
+        let first = try await turns.begin(user, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: user))
+        _ = try await ground.personas.put(ground.creator, persona, try .named("Nova"), nil)
+        #expect(try await ground.personas.publish(ground.creator, persona, nil))
+        try await ground.store.admin.execute("update public.coaching_personas set visibility = 'link' where id = \(persona.uuid)")
+        let kept = ConversationPersona(personaID: persona, version: 1, newestVersion: nil)
+        #expect(try await sharing.persona(user, first.conversationID) == kept)
+        #expect(try await sharing.acceptVersion(user, first.conversationID) == kept)
+        let link = try await sharing.create(ground.creator, persona, .random(), ShareLinkDraft())
+        #expect(try await sharing.redeem(user, link.token) == persona)
+        #expect(try await sharing.acceptVersion(user, first.conversationID).version == 2)
     }
 
     @Test("a conversation keeps its persona version until its user accepts a newer one, which changes the conversation")

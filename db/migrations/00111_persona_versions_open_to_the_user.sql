@@ -1,0 +1,17 @@
+-- As in 00080, but newest_version is NULL, too, while the persona is not open to the user: a listed one that is published again for those with a link
+-- alone had moved the conversations of others to that version on their request.
+create or replace function gateway.persona_of_conversation(user_id uuid, conversation_id uuid) returns jsonb
+    language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select jsonb_build_object(
+            'persona_id', c.persona_id, 'version', c.persona_version,
+            'newest_version', case
+                when p.status = 'published' and (p.visibility = 'listed' or p.user_id = c.user_id or exists (
+                    select from public.persona_redemptions r where r.user_id = c.user_id and r.persona_id = p.id))
+                then p.published_version end)
+        from public.conversations c
+        join public.coaching_personas p on p.id = c.persona_id and p.deleted_at is null
+            and (p.status = 'published' or p.status = 'unpublished' and c.persona_version is not null)
+        where c.user_id = gateway.user_id() and c.user_id = $1 and c.id = $2 and c.deleted_at is null);
+end $$;
