@@ -86,6 +86,8 @@ struct OperatorTests {
             "update public.users set consents = '{\"memory\": false}' where id = \(refusing.userID.uuid)")
         let rows = try await call("operator.routed_messages(5000)", as: .someone(role: .operator), store)
         #expect(rows.compactMap { $0[0] }.filter { $0.hasSuffix(mark) } == ["plain \(mark)"])
+        let gone = try await store.turns().talk(plain, "gone \(mark)").conversationID
+        _ = try await store.conversations.delete(plain, gone, nil)
         let messages = try await RoutedMessages.postgres(client: store.gateway).newest(.someone(role: .operator), 5_000)
         #expect(messages.map(\.text).filter { $0.hasSuffix(mark) } == ["plain \(mark)"])
     }

@@ -58,6 +58,24 @@ struct SummaryTests: SummaryBench {
         #expect(after.history.count == 12 - task.through && !after.needsSummary)
     }
 
+    @Test("a turn that is deleted while its summary is made enters none, which is billed; the next one is made of the rest")
+    func deletedMeanwhile() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), summaries(store))
+        let request = try await conversation(store, caller)
+        _ = try await store.admin.execute("update public.conversations set source = 'openai' where id = \(request.conversationID.uuid)")
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        let first: Query = "select id::text from public.turns where conversation_id = \(request.conversationID.uuid) order by seq limit 1"
+        let turn = try #require(try await store.value(first).flatMap { UUID(uuidString: $0) })
+        #expect(try await ResponseRepository.postgres(client: store.gateway).delete(caller, TurnID(turn)))
+        for _ in 1...2 { #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")) == false) }
+        #expect(try await state(store, request) == "-|0")
+        #expect(try await rows(store, request) == "1000|0|summary|- 1000|1|summary|0.000000700")
+        let next = try #require(try await summaries.begin(caller.userID, request))
+        #expect(next.messages.first?.content.hasPrefix("Question 2") == true)
+        #expect(try await summaries.finish(caller.userID, receipt(request, next, "They want to swim.")))
+    }
+
     @Test("an empty summary replaces nothing, and is billed")
     func empty() async throws {
         let store = try await StoreFixture.shared()

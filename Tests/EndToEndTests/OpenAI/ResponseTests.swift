@@ -58,6 +58,10 @@ struct ResponseTests: ResponseBench {
         let app = try await user.chat("Hello \(sim(["words": 2]))")
         let turn = try #require(app.first("start")?["turn_id"])
         #expect(try await user.send("DELETE", "\(Self.path)/resp_\(turn)").status == 404, "a turn of an app is not theirs to delete")
+        #expect(try await user.send("GET", "\(Self.path)/resp_\(turn)/input_items").status == 200)
+        let conversation = try #require(app.first("start")?["conversation_id"])
+        #expect(try await user.send("DELETE", "/api/v1/conversations/\(conversation)").status == 200)
+        #expect(try await user.send("GET", "\(Self.path)/resp_\(turn)/input_items").status == 404)
     }
 
     @Test("stream the protocol's events in order, and any event's number resumes the stream, on another instance, too")
