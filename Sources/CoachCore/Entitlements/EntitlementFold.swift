@@ -132,7 +132,7 @@ extension EntitlementFold {
             return index
         }
         if purchases[index].isFinal { return nil }
-        if startsPeriod { purchases[index].owner = owner }
+        if startsPeriod { purchases[index].owner = newOwner(owner, of: purchases[index]) }
         purchases[index].reference.originalTransaction = purchases[index].reference.originalTransaction ?? reference.originalTransaction
         purchases[index].apply(event, period, of: reference, at: instant)
         settleChanges(event, of: index, at: instant)
@@ -168,6 +168,7 @@ extension EntitlementFold {
         }
         let known = purchases[index]
         if known.isFinal { return index }
+        purchase.owner = newOwner(owner, of: known)
         purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
         purchase.paidSince = known.paidSince
         if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
@@ -181,6 +182,12 @@ extension EntitlementFold {
         purchase.keepRevocations(of: known, at: instant)
         purchases[index] = purchase
         return index
+    }
+
+    /// The owner after an event of the purchase. A store's id names the first of the users who share it, so an event without a user's leaves the
+    /// purchase to the user whom an earlier one has named.
+    private func newOwner(_ owner: SubscriberID, of purchase: Purchase) -> SubscriberID {
+        owner.isOfStore && purchase.owner.userID != nil ? purchase.owner : owner
     }
 
     private mutating func replace(_ reference: PurchaseReference, at instant: BillingInstant) {

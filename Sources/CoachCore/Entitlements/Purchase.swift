@@ -101,14 +101,17 @@ struct Purchase: Equatable {
     }
 
     /// A paid period begins. An event without entitlements keeps those known before, in the user's favour. An invoice of Stripe may be paid long
-    /// after the period began.
+    /// after the period began, and does not say whether it renews: one that was cancelled meanwhile stays so.
     private mutating func begin(_ update: BillingPeriod, isInvoice: Bool, at instant: BillingInstant) {
         let known = period.entitlements
+        let isWithinKnown = update.purchasedAt.flatMap { start in period.expiry.map { .at(start) < $0 } } ?? false
+        let cancelledExpiry = isInvoice && isWithinKnown && end == nil && !willRenew ? period.expiry : nil
         dropRevocations(before: isInvoice ? instant : update.purchasedAt)
         paidSince = isInvoice ? update.purchasedAt : nil
         period = update
         if update.entitlements.isEmpty { period.entitlements = known }
-        willRenew = update.renews
+        willRenew = update.renews && cancelledExpiry == nil
+        if let cancelledExpiry { period.expiry = min(cancelledExpiry, update.expiry ?? cancelledExpiry) }
         change = nil
         hasBillingIssue = false
         graceUntil = nil

@@ -173,6 +173,35 @@ struct StripeEventTests: StripeBench {
         #expect(state(created + [failed], at: Self.start + 31 * Self.day)?.isActive == false)
     }
 
+    @Test("an invoice that is paid after its period was cancelled leaves it cancelled, that of the next period renews")
+    func paidAfterCancellation() {
+        let ending = subscription("active", ["cancel_at": .integer(Self.start + 10 * Self.day)])
+        let cancelled = [checkout(), parse("customer.subscription.updated", ending, id: "evt_1", at: Self.start + 60)]
+        let paid = parse("invoice.paid", invoice(900, from: 0, to: 30), id: "evt_2", at: Self.start + 3_600)
+        let state = state(cancelled + [paid], at: Self.start + Self.day)
+        #expect(state?.isActive == true && state?.willRenew == false)
+        #expect(self.state(cancelled + [paid], at: Self.start + 11 * Self.day)?.isActive == false)
+        let next = parse("invoice.paid", invoice(900, from: 30, to: 60), id: "evt_3", at: Self.start + 31 * Self.day)
+        #expect(self.state(cancelled + [paid, next], at: Self.start + 32 * Self.day)?.willRenew == true)
+    }
+
+    @Test("an invoice that names no user leaves a subscription to its user, where another one shares the customer")
+    func sharedCustomer() {
+        let other = "1f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
+        let theirs = parse(
+            "customer.subscription.updated", subscription("active", ["metadata": ["user_id": .string(other)]]), id: "evt_1",
+            at: Self.start + 200)
+        let period: JSONValue = ["start": .integer(Self.start), "end": .integer(Self.start + 30 * Self.day)]
+        let invoice: JSONValue = [
+            "customer": "cus_1", "amount_paid": 900, "parent": ["subscription_details": ["subscription": "sub_1"]],
+            "lines": ["data": [["period": period]]],
+        ]
+        let paid = parse("invoice.paid", invoice, id: "evt_2", at: Self.start + 3_600)
+        let fold = EntitlementFold([checkout(), theirs, paid].compactMap(event))
+        #expect(fold.state(of: SubscriberID(other)!, at: instant(Self.start + Self.day)!).isActive)
+        #expect(state([checkout(), theirs, paid], at: Self.start + Self.day)?.isActive != true)
+    }
+
     @Test("test mode is the sandbox; thin, unknown and malformed events are ignored")
     func ignored() {
         #expect(parse("customer.subscription.created", subscription("active"), live: false).environment == .sandbox)
