@@ -219,14 +219,16 @@ struct OpenAIAnswerTests {
         #expect(usage(prompt: 0, total: 420, "") == TokenUsage(input: 0, output: 20), "the prompt was not counted")
     }
 
-    @Test("cached tokens that only the total counts are not taken for reasoning")
+    @Test("cached tokens that only the total counts are billed as such, and not taken for reasoning")
     func cachedApart() {
         func usage(_ cached: String) -> TokenUsage? {
             Reading.of(
                 stream(#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":420,\#(cached)}}"#)
             ).usage
         }
-        #expect(usage(#""cache_read_input_tokens":290,"cache_creation_input_tokens":10"#) == TokenUsage(input: 100, output: 20))
+        #expect(
+            usage(#""cache_read_input_tokens":290,"cache_creation_input_tokens":10,"prompt_tokens_details":{"cached_tokens":290}"#)
+                == TokenUsage(input: 100, cachedInput: 290, cacheWrite: 10, output: 20))
         #expect(
             usage(#""prompt_tokens_details":{"cached_tokens":300}"#) == TokenUsage(input: 0, cachedInput: 100, output: 20),
             "no more of it than there is prompt")

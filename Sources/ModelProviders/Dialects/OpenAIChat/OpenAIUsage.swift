@@ -9,7 +9,7 @@ enum OpenAIUsage {
     static func read(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {
         var usage = UsageTally()
         var total: Int?
-        var cachedApart = 0
+        var (read, written) = (0, 0)
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {
@@ -30,15 +30,19 @@ enum OpenAIUsage {
             // DeepSeek and Mistral.
             case "prompt_cache_hit_tokens", "num_cached_tokens": usage.cachedInput.raise(to: try json.count())
             // Portkey, of Claude: within the total, and not within the prompt.
-            case "cache_read_input_tokens", "cache_creation_input_tokens": cachedApart += try json.count() ?? 0
+            case "cache_read_input_tokens": read = try json.count() ?? 0
+            case "cache_creation_input_tokens": written = try json.count() ?? 0
             default: continue
             }
+        }
+        if let input = usage.input, let output = usage.output, read + written > 0, total == input + output + read + written {
+            (usage.input, usage.cachedInput, usage.cacheWrite) = (input + read + written, read, written)
         }
         // xAI does not count reasoning within the completion, and servers in front of Google's models do not report it either: only the total shows it. How
         // much of the rest is reasoning is known where it is reported; cached tokens are none.
         if let input = usage.input, input > 0, let output = usage.output, let total, total > input + output {
             let rest = total - input - output
-            if usage.reasoning.map({ $0 == rest }) ?? ![cachedApart, usage.cachedInput].contains(rest) { usage.output = total - input }
+            if usage.reasoning.map({ $0 == rest }) ?? (usage.cachedInput != rest) { usage.output = total - input }
         }
         return usage
     }
