@@ -92,14 +92,21 @@ struct FailoverMachineTimeTests {
             let next = failure.map { machine.failed($0, at: start + .seconds(6)) } ?? machine.finished(.length)
             #expect(next == (stage == "accepted" ? .attempt(1) : .end(.length)), "\(stage)")
         }
-        // Text behind the finish reason counts, and one that waits is released first.
+    }
+
+    @Test("text behind a finish reason, or with it, may be followed by more: only silence shows that it was the last")
+    func repeatedFinishReason() {
         var machine = Bench.at("releasing")
         machine.receivedFinishReason(at: start)
         _ = machine.receivedText(1, at: start + .seconds(1))
-        #expect(machine.deadline == start + .seconds(3))
+        #expect(machine.deadline == start + .seconds(21))
+        machine.receivedFinishReason(at: start + .seconds(1), withText: true)
+        #expect(machine.deadline == start + .seconds(21))
+        // One that waits is released first.
         machine.released(ReleaseState(isReleased: true, isHeld: true))
         #expect(machine.timePassed(at: start + .seconds(2)) == .releaseHeld)
-        #expect(machine.timePassed(at: start + .seconds(3)) == .finishAnswer)
+        #expect(machine.timePassed(at: start + .seconds(20)) == .none)
+        #expect(machine.timePassed(at: start + .seconds(21)) == .finishAnswer)
     }
 
     @Test("the whole turn is bounded, however lively it is")

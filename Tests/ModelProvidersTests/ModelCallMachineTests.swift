@@ -209,7 +209,8 @@ struct ModelCallMachineTests {
             update.hasFinishReason = true
             #expect(Self.read(&machine, update) == .none)
             _ = machine.takeDelivery()
-            let result = machine.timePassed(at: start + CallLimits().endMark)
+            if !text.isEmpty { #expect(machine.timePassed(at: start + CallLimits().endMark).action == .none, "another text may follow") }
+            let result = machine.timePassed(at: start + (text.isEmpty ? CallLimits().endMark : CallLimits().firstToken))
             #expect(result.action == .finishAnswer && result.late == nil)
             var action = Self.read(&machine, Self.update(verdict: .ended(.length)))
             if case .fail(let failure) = action { action = machine.failed(failure, at: start) }

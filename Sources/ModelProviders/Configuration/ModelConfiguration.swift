@@ -73,7 +73,7 @@ public struct CallLimits: Sendable, Equatable {
     public var firstTokenOverall = Duration.seconds(15)
     /// Between two texts, or a text and reasoning.
     public var silence = Duration.seconds(20)
-    /// From the finish reason, or a text behind it, to the end mark of the answer or the end of the connection.
+    /// From a finish reason without text to the end mark of the answer or the end of the connection.
     public var endMark = Duration.seconds(2)
     /// Silence after which text that the receiver holds back is released (DESIGN, Safety).
     public var held = Duration.seconds(1)

@@ -37,7 +37,9 @@ struct FailoverMachine: Equatable {
     private var state = State.idle
     /// Whether the receiver holds text back, because it has not decided about it.
     private var isHeld = false
-    /// Whether the finish reason of the answer is known.
+    /// Whether the finish reason of the answer is known. Some servers repeat it with each text.
+    private var hasFinishReason = false
+    /// Whether no text has come with the finish reason or behind it, so that only the end mark is missing.
     private var isFinishing = false
     private var faults = AttemptFaults()
 
@@ -124,6 +126,7 @@ extension FailoverMachine {
 
     /// Text of so many bytes, at least one.
     mutating func receivedText(_ count: Int, at now: MonotonicInstant) -> Release {
+        isFinishing = false
         let room: Int
         switch state {
         case .accepted(let attempt, _):
@@ -143,9 +146,10 @@ extension FailoverMachine {
     /// Reasoning has come, so the model is not silent. The limit of its first text begins anew, but not the limit over all attempts.
     mutating func receivedReasoning(at now: MonotonicInstant) { noteActivity(at: now) }
 
-    /// The finish reason is known: what may follow has a shorter limit from now on.
-    mutating func receivedFinishReason(at now: MonotonicInstant) {
-        guard !isFinishing else { return }
+    /// The finish reason is known: an end mark that may follow has a shorter limit from now on, but not a further text, as long as each has come with one.
+    mutating func receivedFinishReason(at now: MonotonicInstant, withText: Bool = false) {
+        hasFinishReason = true
+        guard !isFinishing, !withText else { return }
         switch state {
         case .accepted, .unreleased, .releasing:
             noteActivity(at: now)
@@ -226,6 +230,8 @@ extension FailoverMachine {
     /// Time has passed. Changes nothing before the deadline.
     mutating func timePassed(at now: MonotonicInstant) -> Action {
         guard let deadline, now >= deadline else { return .none }
+        // Nothing but an end mark may be missing.
+        if !isHeld, isFinishing || hasFinishReason && hasText { return .finishAnswer }
         if now >= turnDeadline {
             return end(.failed(faults.merged(with: ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)"))))
         }
@@ -233,7 +239,6 @@ extension FailoverMachine {
             isHeld = false
             return .releaseHeld
         }
-        if isFinishing { return .finishAnswer }
         switch state {
         case .idle, .ended: return .none
         case .unreleased(let attempt, _, _):
@@ -255,6 +260,7 @@ extension FailoverMachine {
 extension FailoverMachine {
     private mutating func request(_ attempt: Attempt) -> Action {
         isHeld = false
+        hasFinishReason = false
         isFinishing = false
         state = .requesting(attempt)
         return .attempt(attempt.choice)

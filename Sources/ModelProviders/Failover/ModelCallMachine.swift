@@ -181,7 +181,7 @@ extension ModelCallMachine {
             failover.receivedReasoning(at: now)
             fields.reasoningBytes = sentReasoningBytes
         }
-        if update.hasFinishReason { failover.receivedFinishReason(at: now) }
+        if update.hasFinishReason { failover.receivedFinishReason(at: now, withText: count > 0) }
         if isTooLong { return action(failover.reachedBound()) }
         switch update.verdict {
         case nil: return .none
