@@ -74,7 +74,7 @@ struct FramingTests {
 
     @Test("an answer that cannot be saved ends with a retryable error")
     func unsaved() {
-        let told = failure(.unsaved, attempt: 1, kept: 9, cursor: 9)
+        let told = failure(.unsaved(nil), attempt: 1, kept: 9, cursor: 9)
         #expect(told?.code == .databaseUnavailable && told?.retryable == true && told?.retryAfter == 1)
     }
 

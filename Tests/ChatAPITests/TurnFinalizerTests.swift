@@ -196,7 +196,7 @@ struct TurnFinalizerTests {
         model.end(.stop)
         let finalizing = Task { await repository.finalize(turn) }
         try await eventually { turn.ending != nil }
-        #expect(turn.ending == .unsaved)
+        #expect(turn.ending == .unsaved(turn.ending?.bill) && turn.ending?.bill != nil, "what was billed is told")
         repository.becomeReachable()
         await finalizing.value
         #expect(turn.ending?.finishReason == .stop && turn.ending?.isSaved == true)

@@ -48,7 +48,7 @@ public struct TurnFinalizer: Sendable {
         log(receipt, outcome, requestID: requestID)
         let ending = TurnEnding(
             status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill, retryAfter: outcome.fault?.retryAfter)
-        switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
+        switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved(receipt.bill)) }) {
         case .written(.superseded):
             // The lease expired, and another instance has begun the next attempt. Subscribers must resume there.
             registry.remove(turn)

@@ -74,7 +74,9 @@ public struct TurnEnding: Sendable, Equatable {
     public static let rejected = TurnEnding(status: .failed, finishReason: nil, bill: nil, isSaved: false)
 
     /// The text can be saved nowhere at the moment.
-    public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
+    public static func unsaved(_ bill: TurnBill?) -> TurnEnding {
+        TurnEnding(status: .interrupted, finishReason: nil, bill: bill, isSaved: false)
+    }
 
     /// The end of a turn of another instance whose conversation was deleted meanwhile, which stops it.
     public static let deleted = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil, isBillKnown: false)
