@@ -30,11 +30,16 @@ enum DelimitedData {
     private static func escaped(_ text: String, limit: Int) -> String {
         var result = ""
         var previous: Unicode.Scalar?
+        var mayCloseTag = false
         for scalar in text.unicodeScalars.prefix(limit) {
             defer { previous = scalar }
             switch scalar.value {
             case 0x3C, 0xFE64, 0xFF1C: result += "&lt;"
             case 0x3E, 0xFE65, 0xFF1E: result += "&gt;"
+            // Quotation marks, title brackets and letters, which a model may read as the start of a closing tag.
+            case 0x02C2, 0x1438, 0x2039, 0x2329, 0x276E, 0x27E8, 0x3008:
+                mayCloseTag = true
+                result.unicodeScalars.append(scalar)
             case 0x0A: result.unicodeScalars.append(scalar)
             case 0x09, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029: result += " "
             case 0..<0x20, 0x7F..<0xA0: break
@@ -42,7 +47,7 @@ enum DelimitedData {
             default: result.unicodeScalars.append(scalar)
             }
         }
-        return result
+        return !mayCloseTag ? result : result.replacing(/[\u{2C2}\u{1438}\u{2039}\u{2329}\u{276E}\u{27E8}\u{3008}]\s*\//, with: "&lt;/")
     }
 
     private static func oneLine(_ text: String) -> String {
