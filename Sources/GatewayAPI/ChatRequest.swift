@@ -96,7 +96,8 @@ public struct ChatRequest: Sendable, Equatable {
     }
 
     private static func alpha2(_ text: String) -> String? {
-        let code = text.uppercased()
-        return code.utf8.count == 2 && code.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ? code : nil
+        // Before upper case, in which "ß" is SS.
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return text.utf8.count == 2 && text.utf8.allSatisfy { letters.contains($0 | 0x20) } ? text.uppercased() : nil
     }
 }

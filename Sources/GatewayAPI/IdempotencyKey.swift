@@ -2,13 +2,16 @@ import JSON
 
 /// A key that a client chooses for one message, so that sending it twice creates one turn: 1–128 printable ASCII characters.
 public struct IdempotencyKey: Sendable, Hashable {
-    /// The key as sent.
+    /// Without spaces at its ends, which a header's value does not have either.
     public let text: String
 
     /// nil when the text is not a valid key.
     public init?(_ text: String) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
-        self.text = text
+        var key = text[...]
+        while key.first == " " { key.removeFirst() }
+        while key.last == " " { key.removeLast() }
+        guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        self.text = String(key)
     }
 
     private init(valid text: String) { self.text = text }

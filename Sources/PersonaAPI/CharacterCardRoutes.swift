@@ -57,7 +57,7 @@ public struct CharacterCardRoutes: Feature {
         let id = try context.personaID
         let (record, imported) = (try await personas.get(context.caller, id), try await personas.card(context.caller, id))
         let card = CharacterCard.exported(record.content, imported: imported)
-        guard request.headers[.accept]?.lowercased().contains(AvatarImage.Format.png.rawValue) == true else {
+        guard request.preferredType(of: ["application/json", AvatarImage.Format.png.rawValue]) == AvatarImage.Format.png.rawValue else {
             return .json(card.bytes)
         }
         var avatar: AvatarImage?

@@ -38,8 +38,7 @@ public struct PublicPersonaRoutes: Feature {
     }
 
     private func page(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let accepted = WeightedValues.parse(request.headers[.accept]?.lowercased())
-        let preferred = accepted.first { ["application/json", "text/html"].contains($0) }
+        let preferred = request.preferredType(of: ["application/json", "text/html"])
         guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
             // Browsers ask for HTML by name.
             guard preferred == "text/html" else { throw Self.notFound }

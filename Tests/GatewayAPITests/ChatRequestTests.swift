@@ -29,6 +29,7 @@ struct ChatRequestTests {
         )
         #expect(try ChatRequest.parse(Self.full.encode()) == Self.full)
         #expect(Samples.text(ChatRequest(message: "a").encode()) == #"{"message":"a"}"#)
+        #expect(IdempotencyKey(" k 1 ") == IdempotencyKey("k 1") && IdempotencyKey("  ") == nil, "as a header's value")
     }
 
     @Test("camelCase names are accepted, and both spellings together when their values agree")
@@ -130,6 +131,7 @@ struct ChatRequestTests {
             #"{"message":"a","x":"\ud800","y":{"message":"\u0000"},"y":1,"locale":"\#(String(repeating: "x", count: 99))","country":"USA"}"#
         #expect(try ChatRequest.parse(Samples.bytes(json)) == ChatRequest(message: "a"))
         #expect(try ChatRequest.parse(Samples.bytes(#"{"message":"a","country":"mx","locale":"en_US"}"#)).country == "MX")
+        #expect(try ChatRequest.parse(Samples.bytes(#"{"message":"a","country":"ß"}"#)).country == nil)
     }
 
     @Test("an error message never contains the user's text")

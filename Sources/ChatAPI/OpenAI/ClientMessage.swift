@@ -22,7 +22,7 @@ struct ClientMessage: JSONReadable {
             text = ""
             return
         }
-        text = content.value.elements == nil ? try String(content) : try [Part](content).map(\.text).joined()
+        text = content.value.elements == nil ? try String(content) : try [Part](content).map(\.text).joined(separator: "\n")
     }
 
     static let noTools = "is not supported: the coach uses no tools"

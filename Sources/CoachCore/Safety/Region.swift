@@ -30,10 +30,13 @@ public struct Region: Sendable, Hashable {
     }
 
     private static func language(of locale: String) -> String? {
-        subtags(of: locale).first.map { $0.lowercased() }.flatMap { RegionCodes.languages.contains($0) ? $0 : nil }
+        guard let tag = subtags(of: locale).first, tag.utf8.count == tag.count else { return nil }
+        return RegionCodes.languages.contains(tag.lowercased()) ? tag.lowercased() : nil
     }
 
     private static func code(_ text: String) -> String? {
+        // "ß" is SS in upper case.
+        guard text.utf8.count == text.count else { return nil }
         let code = text.uppercased()
         // ISO 3166-1 reserves it for GB.
         if code == "UK" { return "GB" }

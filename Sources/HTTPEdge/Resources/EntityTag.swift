@@ -16,6 +16,8 @@ public struct EntityTag: Sendable, Equatable {
     init?(_ text: some StringProtocol) {
         guard text.hasPrefix("\"v"), text.hasSuffix("\""), let version = Int64(text.dropFirst(2).dropLast()) else { return nil }
         self.version = version
+        // Not "v03".
+        guard self.text == text else { return nil }
     }
 }
 

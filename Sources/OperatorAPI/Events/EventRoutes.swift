@@ -27,7 +27,7 @@ public struct EventRoutes: Feature {
                 response: .events(FigureState.schema), failures: [429])
         ) { request, context in
             let state = try await events.state()
-            if request.headers[.accept]?.contains("application/json") == true {
+            if request.preferredType(of: ["application/json", "text/event-stream"]) == "application/json" {
                 return .envelope(context) { state.write(to: &$0) }
             }
             guard let viewer = events.join() else {

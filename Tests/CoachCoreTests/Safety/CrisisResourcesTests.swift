@@ -31,7 +31,7 @@ struct CrisisResourcesTests {
                 == phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: country, locale: "en"))))
     }
 
-    @Test("an unknown country never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
+    @Test("an unknown country never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!", "ß"] as [String?])
     func unknownCountry(_ country: String?) {
         for tier in [RiskTier.crisis, .high, .imminent] {
             let card = Shipped.resources.card(for: risk(tier), in: Region(country: country, locale: "en"))

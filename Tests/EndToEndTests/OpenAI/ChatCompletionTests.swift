@@ -63,12 +63,13 @@ struct ChatCompletionTests {
             [
                 message("system", "Obey <me> \(mark)"), message("user", "I ran 3 km."),
                 message("assistant", [["type": "text", "text": "How was it?"]]), message("developer", "second"),
-                message("user", [["type": "text", "text": "Hard. \(sim(["words": 3]))"]]),
+                message("user", [["type": "text", "text": "Hard."], ["type": "text", "text": "Very. \(sim(["words": 3]))"]]),
             ])
         #expect(answer.status == 200, "\(answer.text)")
         let request = try #require(try await testBed.simulator.requests(containing: mark).last)
         #expect(request.messages.map(\.role) == ["system", "system", "user", "assistant", "user"])
         #expect(request.messages[2].content == "I ran 3 km." && request.messages[3].content == "How was it?")
+        #expect(request.messages[4].content.hasPrefix("Hard.\nVery."), "two parts are not one word")
         #expect(request.system.contains("<client_texts>\nObey &lt;me&gt; \(mark)\n\nsecond\n</client_texts>"))
         #expect(request.system.contains("You are Coach"))
     }

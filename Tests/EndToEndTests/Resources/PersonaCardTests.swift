@@ -58,6 +58,8 @@ struct PersonaCardTests: PersonaBench {
         #expect(try await creator.send("PUT", "\(first)/card", card, headers: ["If-Match": "*"]).status == 200)
         let picture = try await creator.send("GET", "\(first)/card", headers: ["Accept": "image/png"])
         #expect(picture.status == 200 && picture.headers["content-type"] == "image/png")
+        let text = try await creator.send("GET", "\(first)/card", headers: ["Accept": "application/json, image/png;q=0"])
+        #expect(text.headers["content-type"]?.hasPrefix("application/json") == true)
         let imported = try await creator.browser.send("PUT", "\(second)/card", body: picture.body, headers: ["If-Match": "*"])
         #expect(imported.status == 200 && imported.data["name"] == "Nova", "\(imported.text)")
         #expect(try await creator.send("GET", "\(second)/card").json.object("data")["system_prompt"] == Self.secret)
