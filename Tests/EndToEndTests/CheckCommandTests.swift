@@ -98,6 +98,16 @@ struct CheckCommandTests {
         }
     }
 
+    @Test("check reports a missing model")
+    func checkModels() async throws {
+        let testBed = try await TestBed.shared()
+        let root = try Folder.copyOfRoot()
+        try FileManager.default.removeItem(atPath: root.path + "/domains/routing.bin")
+        let environment = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
+        let (status, output) = try await Program.run(["check"], environment: environment.merging(["COACH_ROOT": root.path]) { $1 })
+        #expect(status != 0 && output.contains("domains/routing.bin: the routing terms alone score domains"), "\(output)")
+    }
+
     @Test("check reports a prompt with an unclosed placeholder")
     func checkPrompts() async throws {
         let root = try Folder.copyOfRoot()

@@ -41,9 +41,10 @@ struct CoachingFiles {
         } else if largeEncoder == nil {
             warnings.append("\(TrainingFiles.largeEncoder): danger and domains are assessed without the large encoder")
         }
-        // An operator's own model: without one the routing terms alone score domains.
-        let hasDomainModel = FileManager.default.fileExists(atPath: root.appendingPathComponent(TrainingFiles.domainModel).path)
-        let domainClassifier = hasDomainModel ? domainModel(&warnings) : nil
+        let domainClassifier = domainModel(&warnings)
+        if domainClassifier == nil {
+            warnings.append("\(TrainingFiles.domainModel): the routing terms alone score domains before the encoders")
+        }
         guard findings.isEmpty, let grammar, let resources, let rules, let disclosures, let safetyProtocol, let domains, let templates
         else {
             return (nil, findings, warnings)
