@@ -78,7 +78,7 @@ enum MetricHelp {
         "coach_jobs_oldest_seconds":
             "for how long the oldest job that waits has been due; above a minute the instances do not keep up, or none has a "
             + "handler for the kind",
-        "coach_jobs_dead": "dead jobs, which are not run again by themselves",
+        "coach_jobs_dead": "dead jobs, and removals of accounts that failed 20 times",
         "coach_jobs_total":
             "runs that ended on this instance: done, retried, dead, returned (the instance shut down), lost (another instance took "
             + "the job)",

@@ -42,7 +42,9 @@ struct SettingKey: Sendable {
         secret: true)
     static let migrationURL = SettingKey(
         name: "COACH_MIGRATION_URL", fallback: nil,
-        meaning: "connection of the owner of the schema, for `migrate` and `seed`; default `DATABASE_URL`", secret: true)
+        meaning:
+            "connection of the owner of the schema, past a transaction pooler, for `migrate`, `seed` and `reprice`; default `DATABASE_URL`",
+        secret: true)
     static let databasePassword = SettingKey(
         name: "COACH_DATABASE_PASSWORD", fallback: nil,
         meaning: "when set, `migrate` gives the login role `coach_gateway` this password", secret: true)
