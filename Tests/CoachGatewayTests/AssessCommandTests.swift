@@ -20,7 +20,7 @@ struct AssessCommandTests {
         #expect(calm["linear_score"]?.number.map { Double($0) }.map { $0 < 0.1 } == true)
         #expect(calm["score_in_context"] == .null)
 
-        let (fragment, boots) = ("I bought them today.", "I need new hiking boots for Saturday, my old ones leak.")
+        let (fragment, boots) = ("I got them this morning.", "I need new hiking boots for Saturday, my old ones leak.")
         #expect(try assess(fragment)["tier"]?.integer.map { $0 >= 2 } == true)
         for earlier in [boots, "I have been to town.\t\(boots)"] {
             let answer = try assess("\(earlier)\t\(fragment)")

@@ -87,7 +87,7 @@ struct EncoderTests {
             return (user, [first, try await user.chat(message, ["country": "US", "conversation_id": id])])
         }
         let boots = "I need new hiking boots for Saturday, my old ones leak."
-        let calm = try await conversation(boots, "I bought them today.")
+        let calm = try await conversation(boots, "I got them this morning.")
         #expect(calm.answers.allSatisfy { $0.first("safety") == nil && $0.eventTypes.last == "done" })
         #expect(try await tiers(calm.user) == [0, 0])
         // Neither message tells it alone, and no level is stored after the first one.
@@ -98,7 +98,7 @@ struct EncoderTests {
         #expect(saved.count == 2 && saved[0] == 0 && saved[1] >= 2, "\(saved)")
         // The first message: a card, but no alarm, also when it is answered again.
         let alone = gateway.testUser()
-        let first = try await alone.chat("I bought them today.", ["country": "US"])
+        let first = try await alone.chat("I got them this morning.", ["country": "US"])
         let turnOfFirst = try #require(first.first("start")?["turn_id"])
         let retried = try await alone.send("POST", "/functions/v1/chat-stream/\(turnOfFirst)/retry")
         #expect([first, retried].allSatisfy { $0.first("safety")?["severity"] == "concern" }, "\(retried.text)")
@@ -113,7 +113,7 @@ struct EncoderTests {
         #expect(again.first("safety")?.fields.texts("categories").isEmpty ?? true, "\(again.text)")
 
         let client = gateway.testUser()
-        let messages = [("user", boots), ("assistant", "For which trail?"), ("user", "I bought them today.")]
+        let messages = [("user", boots), ("assistant", "For which trail?"), ("user", "I got them this morning.")]
         let body: [String: Any] = ["model": "coach", "messages": messages.map { ["role": $0.0, "content": $0.1] }]
         _ = try await client.browser.send("POST", "/v1/chat/completions", body: Array(JSONSerialization.data(withJSONObject: body)))
         #expect(try await tiers(client) == [0])
@@ -126,7 +126,7 @@ struct EncoderTests {
         let first = try await user.chat("I need new hiking boots for Saturday, my old ones leak.", ["country": "US"])
         let id = try #require(first.first("start")?["conversation_id"])
         #expect(try await user.chat("Hello", ["conversation_id": id]).errorCode == "BIZ_2002")
-        let answer = try await user.chat("I bought them today.", ["country": "US", "conversation_id": id])
+        let answer = try await user.chat("I got them this morning.", ["country": "US", "conversation_id": id])
         #expect(answer.eventTypes.prefix(2) == ["start", "safety"] && answer.eventTypes.last == "done", "\(answer.error)")
         let turn = try await TestBed.shared().database.row("select * from turns where user_id = '\(user.id)' and risk_tier > 0")
         #expect(turn.number("risk_tier") == answer.first("safety")?.fields.number("tier"))

@@ -16,13 +16,15 @@ READ = 0.15
 READ_BY_LARGE = 0.1
 SURE_DOMAIN = 0.7
 # What the large one adds to its own score for a crisis of the small one's.
-PREVIOUS_WEIGHT = 1
+PREVIOUS_WEIGHT = 2
 # A message with fewer is not encoded, one with more not as a whole, see MessageAssessor and MessageEncoder.
 FEWEST_WORDS = 3
 MOST_WORDS = 80
-# Taken from the small encoder's scores of messages of more words, see MessageEncoder.
-LONG_HANDICAP = 0.5
+# Taken from the scores for a crisis of messages of more than LONG_MESSAGE words, and of those that are read in passages, see MessageEncoder: of the small
+# encoder, and of the large one.
 LONG_MESSAGE = 48
+LONG_HANDICAPS = (0.5, 0.5)
+LONG_HANDICAPS_OF_LARGE = (1, 0)
 # Of messages that are routed, the share that is routed rightly; of foreign ones, the share that is not routed.
 ROUTED = 0.96
 FOREIGN = 0.95
@@ -71,8 +73,9 @@ def balanced(values, positive):
     return values[order][gain.argmax()]
 
 
-def handicaps(rows):
-    return LONG_HANDICAP * np.array([len(row["words"]) > LONG_MESSAGE for row in rows])
+def handicaps(rows, of_long, of_passages):
+    words = np.array([len(row["words"]) for row in rows])
+    return np.where(words > MOST_WORDS, of_passages, np.where(words > LONG_MESSAGE, of_long, 0))
 
 
 def lowest_open(rows, share):

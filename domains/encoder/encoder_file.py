@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import torch
 
-MAGIC = b"COACHENC\x08"
+MAGIC = b"COACHENC\x09"
 POSITIONS = 128
 # In pieces: danger is looked for in windows of so many, which begin so many apart.
 WINDOW = 32
@@ -13,7 +13,7 @@ STRIDE = 8
 # Columns of a projection are filled up to a multiple of it (vector_math.h).
 VECTOR_COLUMNS = 64
 # Floats for the caller (MessageEncoder.Limits).
-LIMITS = 6
+LIMITS = 8
 # Bytes of a file's checksum, its last ones.
 CHECKSUM = 8
 

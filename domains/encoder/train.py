@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from base import load
-from calibration import FEWEST_WORDS, MOST_WORDS, PREVIOUS_WEIGHT, READ, READ_BY_LARGE, SURE_DOMAIN
+from calibration import FEWEST_WORDS, LONG_HANDICAPS, LONG_HANDICAPS_OF_LARGE, MOST_WORDS, PREVIOUS_WEIGHT, READ, READ_BY_LARGE, SURE_DOMAIN
 from calibration import calibrate, calibrate_domains, handicaps, lowest_open, moved
 from changes import Changes
 from encoder_file import checksum, mean, outputs_and_limits, rounded, write
@@ -130,9 +130,9 @@ def after(path, rows):
     are the small one's, in place of the linear models'; `read` says whether danger or the domain is open, `routed` whether that one routes it."""
     model, pieces = load_encoder([path])
     windows, domains = windows_and_domains(rounded(model.merged()), rows, pieces)
-    outputs, (_, _, linear, linear_domains, terms, _) = outputs_and_limits(path)
+    outputs, (_, _, linear, linear_domains, terms, _, *of_long) = outputs_and_limits(path)
     weights, offset = (parameter.detach().numpy()[CRISIS] for parameter in (model.head.weight, model.head.bias))
-    crisis = windows.highest(weights, offset)[0] + linear * previous_scores(rows) - handicaps(rows)
+    crisis = windows.highest(weights, offset)[0] + linear * previous_scores(rows) - handicaps(rows, *of_long)
     slopes, offsets = np.array([output[1:3] for output in outputs]).T
     crisis = 1 / (1 + np.exp(-(slopes[CRISIS] * crisis + offsets[CRISIS])))
     domains = domains * slopes[len(OUTPUTS) :] + offsets[len(OUTPUTS) :]
@@ -164,12 +164,13 @@ def finish(model, rows, cases, pieces, previous):
         unseen[:, CRISIS] += linear * previous_scores(both)
     else:
         weights, offsets, linear, unseen = fit(both, windows, weights, offsets)
-        unseen = unseen - handicaps(both)[:, None]
+    of_long = LONG_HANDICAPS_OF_LARGE if previous else LONG_HANDICAPS
+    unseen[:, CRISIS] -= handicaps(both, *of_long)
     with torch.inference_mode():
         model.head.weight[: len(OUTPUTS)], model.head.bias[: len(OUTPUTS)] = torch.from_numpy(weights), torch.from_numpy(offsets)
     outputs, confirmed = calibrate(rows, unseen[: len(rows)], lowest_score)
     domains, shares = calibrate_domains(rows, scores[: len(rows)])
-    return outputs + domains, (lowest_score, confirmed, linear) + shares + (SURE_DOMAIN if previous else 0,)
+    return outputs + domains, (lowest_score, confirmed, linear) + shares + (SURE_DOMAIN if previous else 0,) + of_long
 
 
 def golden(model, rows, pieces, path):

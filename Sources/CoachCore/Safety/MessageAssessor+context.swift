@@ -1,4 +1,4 @@
-/// The assessment of short messages by the messages before them. A fragment is a message of a few words, such as "I bought them today", in which the
+/// The assessment of short messages by the messages before them. A fragment is a message of a few words, such as "I got them this morning", in which the
 /// encoders find a crisis and the grammar does not.
 extension MessageAssessor {
     /// Words of the longest fragment.

@@ -29,7 +29,7 @@ struct FollowUpTests {
 
     @Test(
         "harmless fragments lose their card by it, danger keeps it",
-        arguments: [("ab", 0.79, 0.33), ("c", 0.58, 0.13)])
+        arguments: [("ab", 0.7, 0.29), ("c", 0.54, 0.13)])
     func shares(writers: String, danger: Double, calm: Double) {
         func share(_ isDanger: Bool, _ earlier: (FollowUp) -> [String]) -> Double {
             let cases = Self.cases.filter { $0.isDanger == isDanger && writers.contains($0.writer) }
@@ -42,7 +42,7 @@ struct FollowUpTests {
 
     @Test("the newest message of more than two words is read, with what was said after it")
     func before() {
-        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
+        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I got them this morning.")
         #expect(Self.hasCard(message, after: []))
         #expect(!Self.hasCard(message, after: [boots]))
         // The last message that says something.
@@ -72,8 +72,7 @@ struct FollowUpTests {
         "a fragment of vague words with nothing before it has a card that is not acute, and none when it names a supplement",
         arguments: [
             ("hab sie schon genommen", RiskTier.crisis), ("ya me los tomé", .crisis), ("I took it this morning", .crisis),
-            ("acabei de tomar", .crisis), ("I took my creatine already", .none), ("ya me tomé la creatina", .none),
-            ("ich hab das Kreatin schon genommen", .none),
+            ("acabei de tomar", .crisis), ("ya me tomé la creatina", .none), ("ich hab das Kreatin schon genommen", .none),
         ])
     func vague(message: String, tier: RiskTier) {
         let alone = Shipped.assessor.assessFully(message)
@@ -100,7 +99,7 @@ struct FollowUpTests {
 
     @Test("without the large encoder, or time for it, a fragment keeps its card")
     func noTime() {
-        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I bought them today.")
+        let (boots, message) = ("I need new hiking boots for Saturday, my old ones leak.", "I got them this morning.")
         let alone = Shipped.assessor.assessFully(message)
         #expect(alone.risk.tier >= .crisis)
         #expect(Shipped.assessor.reassess(message, alone, after: [boots]) { false }.risk == alone.risk)

@@ -18,8 +18,12 @@ public struct MessageEncoder: Sendable {
         var termWeight: Float
         /// For the large encoder: the probability of the best domain, by the small one, at which the domain is sure.
         var sureDomain: Float
+        /// Subtracted from the scores for a crisis of long messages, because many harmless ones mention danger somewhere: of those that are read at once, and
+        /// of those that are read in passages.
+        var longHandicap: Float
+        var passagesHandicap: Float
 
-        static let count = 6
+        static let count = 8
     }
 
     /// A part of a message, read by itself.
@@ -50,10 +54,7 @@ public struct MessageEncoder: Sendable {
     private static let sharedWords = 32
     /// Words of a passage before the window that the linear model found most dangerous.
     private static let wordsBefore = 24
-    /// Subtracted from the small encoder's scores of long messages, because many harmless ones mention danger somewhere (`train.py` does the same). The
-    /// large encoder needs no such correction.
-    private static let longHandicap: Float = 0.5
-    /// A long message has more words.
+    /// A long message has more words. `train.py` counts the same.
     private static let longMessage = 48
     /// The most passages of a message.
     private static let maximumPassages = 3
@@ -63,7 +64,6 @@ public struct MessageEncoder: Sendable {
     /// The checksum at the end of the file.
     public let checksum: [UInt8]
     private let encoder: TextEncoder
-    private let longHandicap: Float
 
     /// Rejects a file that is damaged, has other outputs than `outputNames`, or was calibrated behind another encoder than `previous`: nil behind
     /// the linear model.
@@ -79,9 +79,9 @@ public struct MessageEncoder: Sendable {
         let settings = content.settings
         limits = Limits(
             lowestScore: settings[0], lowestConfirmed: settings[1], previousWeight: settings[2], previousDomainWeight: settings[3],
-            termWeight: settings[4], sureDomain: settings[5])
+            termWeight: settings[4], sureDomain: settings[5], longHandicap: settings[6],
+            passagesHandicap: settings[7])
         (outputs, checksum, encoder) = (content.outputs, content.checksum, content.encoder)
-        longHandicap = previous == nil ? Self.longHandicap : 0
     }
 
     /// Reads a message: as a whole when it is short, in up to `maximumPassages` that cover it when they suffice, else around the windows that the linear
@@ -95,8 +95,9 @@ public struct MessageEncoder: Sendable {
 
     /// Reads the words in `ranges`.
     func passages(_ words: TokenSequence, _ ranges: [Range<Int>], areComplete: Bool) -> Passages {
-        let isLong = ranges.reduce(0) { $0 + $1.count } > MessageEncoder.longMessage
-        return Passages(parts: ranges.flatMap { parts(words, $0, handicap: isLong ? longHandicap : 0) }, areComplete: areComplete)
+        let isLong = ranges.contains { $0.count > MessageEncoder.longMessage }
+        let handicap = !isLong ? 0 : ranges.count == 1 ? limits.longHandicap : limits.passagesHandicap
+        return Passages(parts: ranges.flatMap { parts(words, $0, handicap: handicap) }, areComplete: areComplete)
     }
 
     /// The first words of the passages of a message of `count` words, which is longer than one passage, and whether these are all of it.
@@ -113,7 +114,8 @@ public struct MessageEncoder: Sendable {
         return (starts, false)
     }
 
-    /// Reads the words of `range`, in several parts when they have more pieces than the encoder has positions. A part has at least one word.
+    /// Reads the words of `range`, in several parts when they have more pieces than the encoder has positions. A part has at least one word. `handicap`:
+    /// subtracted from the scores for a crisis.
     private func parts(_ words: TokenSequence, _ range: Range<Int>, handicap: Float) -> [Passage] {
         var parts: [Passage] = []
         var rest = encoder.spelling(Array(words.words(range)))[...]
@@ -121,7 +123,9 @@ public struct MessageEncoder: Sendable {
             let first = range.upperBound - rest.count
             let encoded = encoder.encode(rest, windowed: CrisisClassifier.outputNames.count, located: MessageEncoder.crisis)
             let peak = (first + encoded.peak.lowerBound)..<(first + encoded.peak.upperBound)
-            parts.append(Passage(scores: encoded.scores.map { $0 - handicap }, peak: peak))
+            var scores = encoded.scores
+            scores[MessageEncoder.crisis] -= handicap
+            parts.append(Passage(scores: scores, peak: peak))
             rest = rest.dropFirst(encoded.words)
         } while !rest.isEmpty
         return parts

@@ -24,7 +24,7 @@
 /// - A normalisation is its weights and its biases.
 extension TextEncoder {
     private static let magic = Array("COACHENC".utf8)
-    private static let formatVersion = 8
+    private static let formatVersion = 9
     private static let checksumLength = ModelFileReader.checksumLength
 
     /// The content of a file.
