@@ -184,8 +184,8 @@ extension EntitlementFold {
         return index
     }
 
-    /// The owner after an event of the purchase. A store's id names the first of the users who share it, so an event without a user's leaves the
-    /// purchase to the user whom an earlier one has named.
+    /// The owner after an event of the purchase. Users may share a store's customer, and its id is linked to the first of them. So an event without a
+    /// user's id changes no owner that is a user.
     private func newOwner(_ owner: SubscriberID, of purchase: Purchase) -> SubscriberID {
         owner.isOfStore && purchase.owner.userID != nil ? purchase.owner : owner
     }
