@@ -163,6 +163,18 @@ struct RemoteTurnTailerTests {
         }
     }
 
+    @Test("a turn of which less was saved than was read has the saved text at its end")
+    func less() async throws {
+        let fixture = Fixture()
+        try await fixture.run {
+            let turn = try fixture.follow(1, "The end, and more")[0]
+            try await eventually("the text") { text(of: turn) == "The end, and more" }
+            fixture.state.withLock { $0.texts = [:] }
+            try await eventually("the end") { turn.ending?.finishReason == .stop }
+            #expect(text(of: turn) == "The end")
+        }
+    }
+
     @Test("a turn whose conversation was deleted is stopped, with the text that was read and a bill that is not known")
     func deleted() async throws {
         let fixture = Fixture()

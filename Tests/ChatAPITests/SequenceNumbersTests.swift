@@ -20,6 +20,16 @@ struct SequenceNumbersTests {
         for byte in 1...9 { #expect(numbers.cursor(after: numbers.text(endingAt: byte)).position == byte) }
     }
 
+    @Test("of a later attempt's text are its own: a client that has the text of an earlier one is beyond every end")
+    func attempts() {
+        let (first, second) = (SequenceNumbers(hasCard: true), SequenceNumbers(hasCard: true, attempt: 2))
+        for byte in [1, 50, 17 << 20] {
+            #expect(second.cursor(after: second.text(endingAt: byte)).position == byte)
+            #expect(second.cursor(after: first.text(endingAt: byte)).position > 17 << 20)
+        }
+        for opening in 0..<second.openings { #expect(second.cursor(after: opening).position == 0) }
+    }
+
     @Test("of the closing events of an answer that a crash may have cut are those of no text and of no other attempt, and fit into 32 bits")
     func closings() {
         // `answer_bytes` allows 16 MiB.

@@ -61,6 +61,10 @@ struct FramingTests {
         #expect(failure(complete, attempt: 1, kept: 9, cursor: 9) == nil)
         #expect(failure(complete, attempt: 1, kept: 9, cursor: 10)?.code == .invalidInput)
         #expect(failure(interrupted, attempt: 1, kept: 9, cursor: 20)?.keptBytes == 9)
+        let stoppedInCrash = TurnEnding(status: .stopped, finishReason: .stopped, bill: bill, isByCrash: true)
+        #expect(failure(stoppedInCrash, attempt: 1, kept: 9, cursor: 9) == nil)
+        let cut = failure(stoppedInCrash, attempt: 1, kept: 9, cursor: 20)
+        #expect(cut?.partial == true && cut?.keptBytes == 9 && cut?.code == .providersUnavailable)
         // Later attempt: the client's text may be of an earlier, lost attempt; it keeps nothing.
         for ending in [complete, stopped, interrupted] {
             let lost = failure(ending, attempt: 2, kept: 9, cursor: 10)

@@ -66,6 +66,9 @@ struct SafetyStateTests {
             "And tomorrow? \(sim(["http_error": ["status": 500]]))", ["conversation_id": conversation, "country": "US"])
         #expect(failed.eventTypes == ["start", "safety", "error"], "\(failed.text)")
         #expect(failed.first("safety")?.fields.objects("resources").isEmpty == false)
+        let turn = try #require(failed.first("start")?["turn_id"])
+        let replayed = try await user.send("GET", "\(Browser.chatPath)/\(turn)")
+        #expect(replayed.eventTypes == ["start", "safety", "error"], "a replay has them, too: \(replayed.text)")
     }
 
     @Test("at tier 4 the opening has the emergency number")

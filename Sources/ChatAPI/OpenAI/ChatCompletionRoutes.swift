@@ -34,7 +34,8 @@ public struct ChatCompletionRoutes: Feature {
     private func create(_ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
         let body = try await pipeline.read(http, ChatCompletionRequest.init)
-        let subscription = try await pipeline.start(body.conversation, model: body.model, http)
+        let (request, assessment) = try await pipeline.prepare(body.conversation, model: body.model, http)
+        let subscription = try await pipeline.start(request, assessment, http)
         let turn = subscription.turn
         let completion = ChatCompletion(
             turn: turn, model: await names.name(of: turn, http.caller), card: pipeline.cardText(of: turn),

@@ -28,10 +28,10 @@ extension TurnPipeline {
         }
     }
 
-    /// Begins the turn of a request, or finds that of a repeated one. `conversation`: the one to continue; nil begins one.
-    func start(
+    /// The request for a turn of a client's conversation. `conversation`: the stored one to continue; nil begins one.
+    func prepare(
         _ input: ClientConversation, model name: String, in conversation: ConversationID? = nil, _ http: TurnHTTPRequest
-    ) async throws -> TurnSubscription {
+    ) async throws -> (request: TurnRequest, assessment: PendingAssessment) {
         var request = request(input)
         request.conversationID = conversation
         let assessment = await http.trace.step("assess") { await assess(request, http) }
@@ -43,7 +43,19 @@ extension TurnPipeline {
         } catch {
             throw rejected(GatewayError(error), await assessment.final.risk, request, http)
         }
-        return try await start(request, assessment, http)
+        return (request, assessment)
+    }
+
+    /// Whether a request repeats one that has begun a turn.
+    func isRepetition(
+        _ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest
+    ) async throws(GatewayError) -> Bool {
+        guard http.mayRepeat else { return false }
+        do {
+            return try await repository.repeated(http.caller, request) != nil
+        } catch {
+            throw failure(error, await assessment.final.risk, request, http)
+        }
     }
 
     /// The request for a turn, without what the conversation does not say.

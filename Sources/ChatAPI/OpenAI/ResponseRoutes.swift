@@ -25,7 +25,7 @@ public struct ResponseRoutes: Feature {
             .init(
                 "Create a response; with stream: true as events, with background: true at once",
                 parameters: [.idempotencyKey],
-                body: ResponseRequest.body, response: .media(["application/json": .any, RouteResponse.eventStream: .text]))
+                body: ResponseRequest.body, response: .media(["application/json": .any, RouteResponse.eventStream: .text]), failures: [409])
         ) { try await create($0, $1) }
         let running = turns.counting(.beforeHandlerIfPossible)
         running.get(
@@ -51,7 +51,7 @@ public struct ResponseRoutes: Feature {
             "/v1/responses/{id}",
             .init(
                 "Delete a response and its texts, and with the last one their conversation", parameters: [.init("id", in: .path, .text)],
-                response: .media("application/json"))
+                response: .media("application/json"), failures: [409])
         ) { try await delete($0, $1) }
     }
 
@@ -68,14 +68,16 @@ public struct ResponseRoutes: Feature {
         let pipeline = chat.pipeline
         let body = try await pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
-        // The turn after the previous response may be that of the request itself, when it repeats another one. So it is not rejected, and continues the
-        // conversation after its last turn.
-        if !http.mayRepeat, let previous = body.previous, try await isContinued(previous, body, pipeline, http) {
+        let (turn, assessment) = try await pipeline.prepare(body.conversation, model: body.model, in: conversation, http)
+        // The turn after the previous response may be that of the request itself, when it repeats another one.
+        if let previous = body.previous, try await isContinued(previous, body, pipeline, http),
+            try await !pipeline.isRepetition(turn, assessment, http)
+        {
             throw await rejection(
                 of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
                 http)
         }
-        let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
+        let subscription = try await pipeline.start(turn, assessment, http)
         let id = ResponseID(subscription.turn.facts.identity.turnID, isBackground: body.isBackground)
         var object = await object(subscription.turn, id, pipeline, http)
         object.echo = body.echo

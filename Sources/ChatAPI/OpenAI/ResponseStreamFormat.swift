@@ -34,7 +34,9 @@ struct ResponseStreamFormat: StreamFormat {
         return isLost(closings: closings(ending, turn.releasedBytes), length: turn.releasedBytes)
     }
 
-    private func endedNormally(_ ending: TurnEnding) -> Bool { ending.finishReason != nil && object.turn.facts.identity.attempt == 1 }
+    private func endedNormally(_ ending: TurnEnding) -> Bool {
+        ending.finishReason != nil && !ending.isByCrash && object.turn.facts.identity.attempt == 1
+    }
 
     private func closings(_ ending: TurnEnding, _ length: Int) -> Range<Int> {
         numbers.closings(after: endedNormally(ending) ? length : nil)

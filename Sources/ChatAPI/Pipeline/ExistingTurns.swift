@@ -149,5 +149,6 @@ extension TurnFacts {
         self.init(
             userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
             model: firstChoice, risk: known.risk, region: known.region, disclosure: known.disclosure, startedAt: known.startedAt)
+        storedLevel = known.safetyLevel
     }
 }

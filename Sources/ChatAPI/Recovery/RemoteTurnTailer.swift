@@ -162,8 +162,7 @@ public final class RemoteTurnTailer: Service {
         }
         guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
         guard known.status != .running else { return }
-        turn.appendRemote(Array(known.content.utf8), from: 0)
-        turn.close(TurnEnding(known))
+        turn.closeRemote(TurnEnding(known), saved: Array(known.content.utf8))
         turns.withLock { _ = $0.removeValue(forKey: known.identity.turnID) }
     }
 

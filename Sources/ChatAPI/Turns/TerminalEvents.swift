@@ -19,13 +19,15 @@ struct TerminalEvents: Sendable {
         if cursor > keptBytes, facts.identity.attempt > 1 {
             return StreamEvent.error(Self.lost).encode(cursor: 0, into: &bytes)
         }
-        let isBeyond = ending.finishReason != nil && cursor > keptBytes
+        // After a crash a client may have more than was saved, which it must drop, also when the turn counts as stopped.
+        let isCut = ending.isByCrash && cursor > keptBytes
+        let isBeyond = ending.finishReason != nil && !isCut && cursor > keptBytes
         if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil && !isBeyond ? unbilled : nil) {
             StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
         }
         if isBeyond {
             StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
-        } else if let reason = ending.finishReason {
+        } else if let reason = ending.finishReason, !isCut {
             StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {

@@ -21,13 +21,17 @@ public struct KnownTurn: Sendable, Equatable {
     public var disclosure: DisclosureKind?
     /// False while the turn runs and its owner has not yet stored what it decided: domain, and the risk after fusion with the stored level.
     public var isDecided: Bool
+    /// The level of the user's safety state now.
+    public var safetyLevel: SafetyLevel
+    /// Whether the turn's instance crashed, so that what was saved may be less than what a client has read.
+    public var endedByCrash: Bool
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, startedAt: Int? = nil, status: TurnStatus, finishReason: FinishReason?,
         errorCode: String?,
         content: String,
         bill: TurnBill?, tier: String = "", domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
-        disclosure: DisclosureKind? = nil, isDecided: Bool = true
+        disclosure: DisclosureKind? = nil, isDecided: Bool = true, safetyLevel: SafetyLevel = .calm, endedByCrash: Bool = false
     ) {
         self.userID = userID
         self.identity = identity
@@ -45,5 +49,7 @@ public struct KnownTurn: Sendable, Equatable {
         self.region = region
         self.disclosure = disclosure
         self.isDecided = isDecided
+        self.safetyLevel = safetyLevel
+        self.endedByCrash = endedByCrash
     }
 }

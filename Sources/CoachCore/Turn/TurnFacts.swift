@@ -10,7 +10,7 @@ public struct TurnFacts: Sendable, Equatable {
     public var model: ModelName
     /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// The level before the message; `calm` when it is not known, such as for a replay. An error has crisis resources when the level is above `calm`.
+    /// The level before the message; of a turn that was loaded, the level at that time. An error has crisis resources when it is above `calm`.
     public var storedLevel = SafetyLevel.calm
     /// Selects crisis resources.
     public var region: Region
@@ -56,11 +56,14 @@ public struct TurnEnding: Sendable, Equatable {
     public var retryAfter: Int?
     /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
+    /// Whether the turn's instance crashed: a client may have read more than was saved.
+    public var isByCrash: Bool
 
     public init(
         status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isBillKnown: Bool = true, errorCode: String? = nil,
-        retryAfter: Int? = nil, isSaved: Bool = true
+        retryAfter: Int? = nil, isSaved: Bool = true, isByCrash: Bool = false
     ) {
+        self.isByCrash = isByCrash
         self.isBillKnown = isBillKnown
         self.errorCode = errorCode
         self.retryAfter = retryAfter
@@ -85,7 +88,7 @@ public struct TurnEnding: Sendable, Equatable {
     public init(_ known: KnownTurn) {
         self.init(
             status: known.status, finishReason: known.finishReason, bill: known.bill,
-            errorCode: known.status == .failed ? known.errorCode : nil)
+            errorCode: known.status == .failed ? known.errorCode : nil, isByCrash: known.endedByCrash)
     }
 
     /// An attempt that ended without text. A repeated request begins the next attempt.

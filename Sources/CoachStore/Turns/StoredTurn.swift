@@ -101,7 +101,8 @@ extension KnownTurn: JSONReadable {
             content: try json.required("content"), bill: try json.optional("bill"), tier: try json.optional("tier") ?? "",
             domain: try json.required("domain"), personaID: try json.optional("persona_id"), risk: try json.required("risk"),
             region: try Region(json),
-            disclosure: try json.optional("disclosure", .choice), isDecided: try json.required("is_decided"))
+            disclosure: try json.optional("disclosure", .choice), isDecided: try json.required("is_decided"),
+            safetyLevel: try json.required("safety_level", .choice), endedByCrash: try json.required("ended_by_crash"))
     }
 }
 

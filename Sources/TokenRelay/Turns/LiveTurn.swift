@@ -115,6 +115,17 @@ public final class LiveTurn: Sendable {
         subscribers.notifyLive()
     }
 
+    /// Reports the end of a turn that ran on another instance, with the text that was saved. It is less than what is here when the instance crashed and
+    /// the text could not be saved: a subscriber that has read more is then beyond the end.
+    public func closeRemote(_ ending: TurnEnding, saved text: [UInt8]) {
+        let subscribers = state.withLock { state in
+            state.answer = Answer(text)
+            state.ending = ending
+            return state.subscribers
+        }
+        subscribers.notify(.progressed)
+    }
+
     public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
     /// The released text from byte `position` on, and the calls: for a checkpoint.

@@ -119,6 +119,25 @@ struct CrashTests {
         #expect(try await database.isBalanced(of: testUser.id))
     }
 
+    @Test("of the owner of a turn that is then stopped: a client that has more than was kept gets the kept length")
+    func stoppedAfterwards() async throws {
+        let pair = try await Pair.fresh()
+        let testUser = pair.one.testUser()
+        let first = try await testUser.openStream("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
+        try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+        try await first.until(bytes: 300)
+        try await pair.one.program.kill9()
+        let survivor = testUser.at(pair.other.port)
+        #expect(try await survivor.stop(first.turnID).status == 200)
+        let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
+        #expect(turn["status"] == "stopped" && turn["finalized_by"] == "recovery" && !content.isEmpty)
+        let ahead = try await survivor.follow(first.turnID, after: content.utf8.count + 50).toEnd()
+        let error = try #require(ahead.end)
+        #expect(error.type == "error" && error.fields.flag("partial") == true && error.fields.number("kept_bytes") == content.utf8.count)
+        let rest = try await survivor.follow(first.turnID, after: 0).toEnd()
+        #expect(rest.text == content && rest.end?.fields["finish_reason"] == "stopped")
+    }
+
     @Test("a second process with the same instance id, from a copied state folder, ends the first and finalizes its turns")
     func sameIdentity() async throws {
         let simulator = try await TestBed.shared().simulator

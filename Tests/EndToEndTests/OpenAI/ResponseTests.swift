@@ -33,6 +33,12 @@ struct ResponseTests: ResponseBench {
         let rowing = ["model": "coach", "input": "Or row?", "previous_response_id": id]
         let numbered = try await user.send("POST", Self.path, rowing, headers: ["x-stainless-retry-count": "0"])
         #expect(numbered.error["code"] == "previous_response_not_latest", "a new request of an SDK has no key of the client's")
+        let keyed = try await user.send("POST", Self.path, rowing, headers: ["idempotency-key": mark])
+        #expect(keyed.error["code"] == "previous_response_not_latest", "nor does a new key make it a repetition")
+        let next = ["model": "coach", "input": "Where? \(sim(["words": 2]))", "previous_response_id": try #require(second.json["id"])]
+        let continued = try await user.send("POST", Self.path, next, headers: ["idempotency-key": "\(mark)-2"])
+        let repeated = try await user.send("POST", Self.path, next, headers: ["idempotency-key": "\(mark)-2"])
+        #expect(continued.status == 200 && repeated.json["id"] == continued.json["id"], "\(repeated.text)")
         let items = try await user.send("GET", "\(Self.path)/\(id)/input_items")
         let item = try #require(items.json.objects("data").first)
         #expect(items.json["object"] == "list" && items.json.flag("has_more") == false && item["role"] == "user")
@@ -46,9 +52,10 @@ struct ResponseTests: ResponseBench {
         let rows = try await testBed.database.row(
             "select count(*) as n from messages where user_id = '\(user.id)' and content like '%\(mark)%'")
         #expect(rows.number("n") == 0)
-        let last = try #require(second.json["id"])
-        #expect(try await user.send("GET", "\(Self.path)/\(last)").status == 200)
-        #expect(try await user.send("DELETE", "\(Self.path)/\(last)").status == 200)
+        for left in [try #require(second.json["id"]), try #require(continued.json["id"])] {
+            #expect(try await user.send("GET", "\(Self.path)/\(left)").status == 200)
+            #expect(try await user.send("DELETE", "\(Self.path)/\(left)").status == 200)
+        }
         #expect(try await user.send("GET", "/api/v1/conversations?source=openai").list.isEmpty)
         #expect(try await user.send("GET", "/api/v1/conversations?source=preview").errorCode == "VAL_3001")
         let unknown = try await create(user, "Hello", ["previous_response_id": id])
