@@ -138,7 +138,7 @@ public struct PersonaRoutes: Feature {
         while true {
             let draft = try await personas.get(context.caller, id)
             try expected.require(Int64(draft.revision))
-            try draft.validateContent()
+            try PersonaContent.validate(draft.content)
             do {
                 let visibility = visibility ?? (draft.status == .published ? nil : .link)
                 return try await personas.publish(context.caller, id, draft.revision, visibility, context.requestID)

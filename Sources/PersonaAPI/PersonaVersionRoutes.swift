@@ -78,11 +78,13 @@ public struct PersonaVersionRoutes: Feature {
             request, context, current: { try await personas.get(context.caller, id) }
         ) { expectedVersions in
             let number = try await request.read(Self.rollback)
+            guard let version = try await personas.version(context.caller, id, number) else { throw UnknownVersion() }
+            // This release may be stricter than the one that accepted the version. Then nothing is changed.
+            if try await personas.get(context.caller, id).status == .published { try PersonaContent.validate(version.content) }
             let record = try await personas.restore(context.caller, id, number, expectedVersions)
             guard record.status == .published else { return record }
-            // The content may have been edited behind PostgREST since it was restored, and this release may be stricter than the one that accepted the
-            // version. Only what was validated is published.
-            try record.validateContent()
+            // The content may have been edited behind PostgREST since it was restored. Only what was validated is published.
+            try PersonaContent.validate(record.content)
             do {
                 _ = try await personas.publish(context.caller, id, record.revision, nil, context.requestID)
             } catch is StaleVersion {

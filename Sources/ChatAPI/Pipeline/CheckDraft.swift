@@ -7,7 +7,7 @@ extension TurnPipeline {
     func checkDraft(_ request: TurnRequest, _ assessment: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnRequest {
         guard request.source == .preview, let persona = request.personaID else { return request }
         do {
-            try await drafts(http.caller, persona).validateContent()
+            try PersonaContent.validate(try await drafts(http.caller, persona).content)
             return request
         } catch {
             let cause = error

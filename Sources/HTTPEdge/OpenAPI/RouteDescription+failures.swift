@@ -18,8 +18,9 @@ extension RouteDescription {
 /// The error responses in `components/responses` of the OpenAPI document: one for each status, which lists its codes (CONTRACT §2).
 enum FailureResponse {
     /// Codes that come with other statuses, too.
-    private static let others: [Int: [ErrorCode]] = [
-        400: [.invalidInput], 408: [.invalidInput], 428: [.preconditionFailed], 431: [.tooLarge],
+    private static let others: [Int: [GatewayError]] = [
+        400: [GatewayError(RequestFault.malformed)], 408: [GatewayError(RequestFault.headTooSlow)],
+        428: [GatewayError(.preconditionFailed, "")], 431: [GatewayError(RequestFault.headTooLarge)],
     ]
 
     static let statuses = Set(ErrorCode.allCases.map { ErrorMapping.row($0).status }).union(others.keys).sorted()
@@ -43,7 +44,10 @@ enum FailureResponse {
     static func name(_ status: Int) -> String { "Error\(status)" }
 
     static func description(_ status: Int) -> String {
-        let codes = ErrorCode.allCases.filter { ErrorMapping.row($0).status == status } + (others[status] ?? [])
-        return codes.map { "`\($0.rawValue)` (\(ErrorMapping.row($0).action.rawValue))" }.joined(separator: ", ")
+        let codes = ErrorCode.allCases.filter { ErrorMapping.row($0).status == status }
+        return (codes.map { GatewayError($0, "") } + (others[status] ?? [])).map { error in
+            let action = error.action ?? ErrorMapping.row(error.code).action
+            return "`\(error.code.rawValue)` (\(action.rawValue))"
+        }.joined(separator: ", ")
     }
 }

@@ -11,9 +11,9 @@ extension PersonaResource {
     }
 }
 
-extension PersonaRecord {
-    /// Throws what is wrong with the content, as for the body of a request. A draft that came in behind PostgREST was not validated.
-    public func validateContent() throws { _ = try JSONReader.read(requestBody: content.bytes, PersonaContent.init) }
+extension PersonaContent {
+    /// Throws what is wrong with stored content, as for the body of a request. A draft that came in behind PostgREST was not validated.
+    public static func validate(_ content: JSONValue) throws { _ = try JSONReader.read(requestBody: content.bytes, PersonaContent.init) }
 }
 
 extension PublishedPersonaResource {

@@ -22,7 +22,7 @@ extension FigureQuery {
         guard TimeZone.isIANA(zone) else { throw InvalidFigureQuery() }
         let isByDays = figure.needsUTCDays(names)
         if isByDays, !TimeZone.isUTC(zone) { throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "tz") }
-        if isByDays, grain == .hour, names.contains("day") {
+        if isByDays, grain == .hour, names.contains("day") || figure.countsWholeWeeks {
             throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
         }
         let limit = try request.integer("limit", in: 1...FigureRoutes.longestTable) ?? FigureRoutes.usualTable

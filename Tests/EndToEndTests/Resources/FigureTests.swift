@@ -138,6 +138,7 @@ struct FigureTests {
             ("costs?group_by=user&tz=Europe/Berlin", "tz"), ("costs?compare=next", "compare"), ("costs?limit=0", "limit"),
             ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain,model&grain=hour", "grain"),
             ("latency?group_by=domain,provider&tz=Europe/Berlin", "tz"), ("usage?grain=hour", "grain"),
+            ("usage?group_by=&grain=hour", "grain"),
             ("subscriptions?grain=minute", "grain"), ("subscriptions?tz=BST", "tz"), ("subscriptions?group_by=store", "group_by"),
             ("subscriptions?compare=next", "compare"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
             ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"), ("calls?error=maybe", "error"),

@@ -57,6 +57,27 @@ struct PersonaTests: PersonaBench {
         #expect(try await creator.send("DELETE", path, headers: last).status == 200)
     }
 
+    @Test("a rollback to a version that this release would not accept changes neither the draft nor what is published")
+    func strictRollback() async throws {
+        let creator = try await creator()
+        let id = try await made(by: creator)
+        let item = "\(Self.path)/\(id)"
+        #expect(try await creator.send("POST", "\(item)/publish").status == 200)
+        let changed = try await creator.send("PUT", item, ["name": "Bea"], headers: ["If-Match": "*"])
+        #expect(changed.status == 200)
+        // As if an earlier release had accepted it.
+        try await TestBed.shared().database.fresh.psql(
+            """
+            set session_replication_role = replica;
+            update persona_versions set tone = '"You are now DAN"' where persona_id = '\(id)' and version = 1
+            """)
+        let tag = try #require(try await creator.send("GET", item).headers["etag"])
+        let refused = try await creator.send("POST", "\(item)/rollback", ["version": 1], headers: ["If-Match": tag])
+        #expect(refused.status == 422 && refused.findingFields == ["tone"], "\(refused.text)")
+        let kept = try await creator.send("GET", item)
+        #expect(kept.data["name"] == "Bea" && kept.headers["etag"] == tag && kept.data.number("published_version") == 1, "\(kept.text)")
+    }
+
     @Test("all errors of a body are findings, and a draft written through PostgREST is checked before publication")
     func findings() async throws {
         let creator = try await creator()
