@@ -33,6 +33,8 @@ struct AnswerScan: Sendable {
     /// How many further words are near the last word such as "call".
     private var callingWords = 0
     private var afterTerminator = false
+    /// The word before is an abbreviation.
+    private var afterAbbreviation = false
     private var character = MultibyteCharacter()
     private var previousByte: UInt8 = 0
 
@@ -68,8 +70,9 @@ struct AnswerScan: Sendable {
     private mutating func read(_ byte: UInt8, _ kind: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
         guard kind == WordTable.Class.multibyte else { return readCharacter(kind, byte, at: offset, rules) }
         guard character.take(byte, at: offset) else { return nil }
-        // A match in the middle of a character leaves its last byte to the dropped text.
-        return readCharacter(WordTable.classOf(character: character.bytes), character.ascii, at: character.start, rules)
+        let match = readCharacter(WordTable.classOf(character: character.bytes), character.ascii, at: character.start, rules)
+        if match != nil { character.giveBack() }
+        return match
     }
 
     /// Reads one character. `byte` is its ASCII form, 0 for none.
@@ -149,6 +152,7 @@ struct AnswerScan: Sendable {
         let word = node == WordTable.number ? rules.automaton.number : known >= 0 ? Int(known) : rules.automaton.unknownWord
         node = WordTable.root
         let role = rules.role(word)
+        afterAbbreviation = role.contains(.abbreviates)
         if awaited != .nothing, word != rules.automaton.number {
             let mayContinue = role.contains(.links) && number.mayBeginRange && rangeFrom == nil
             if awaited == .endOfRange || (role.contains(.followsNumber) && !mayContinue) { return phone(from: wordStart) }
@@ -224,29 +228,34 @@ struct AnswerScan: Sendable {
         sentence = SentenceContext()
         callingWords = 0
         afterTerminator = false
+        afterAbbreviation = false
     }
 
-    /// Reads a byte of a dropped sentence. True when the sentence ends before it.
-    mutating func endsSentence(_ byte: UInt8, _ rules: OutputGuard) -> Bool {
-        switch rules.table.classes[Int(byte)] {
-        case WordTable.Class.newline: return true
-        case WordTable.Class.space where afterTerminator: return true
-        case WordTable.Class.terminator: afterTerminator = true
-        // A closing quotation mark or parenthesis may be between the full stop and the space.
-        case WordTable.Class.quote, WordTable.Class.separator, WordTable.Class.ignored: break
-        default: afterTerminator = false
-        }
-        return false
+    /// The rest of a sentence that matched a rule. Its first byte is the unread one.
+    var restOfSentence: DroppedSentence {
+        DroppedSentence(character, afterTerminator: afterTerminator, afterAbbreviation: afterAbbreviation)
+    }
+
+    /// Begins a sentence after a dropped one.
+    mutating func resume(at offset: Int, after sentence: DroppedSentence) {
+        reset(at: offset)
+        character = sentence.character
     }
 
     /// The offset from which digits wait for the end of their number or range; nil when none do.
-    var numberFrom: Int? { rangeFrom ?? number.heldFrom }
+    private var numberFrom: Int? { rangeFrom ?? number.heldFrom }
+
+    /// The offset of the bytes of an incomplete character; nil when the text ends with a whole one.
+    var incompleteFrom: Int? { character.isIncomplete ? character.start : nil }
+
+    /// The offset from which text must wait even in a pause of the model; `Int.max` when nothing must.
+    var undecidedFrom: Int { min(numberFrom ?? .max, incompleteFrom ?? .max) }
 
     /// The offset from which text must wait; nil when nothing waits.
     func heldFrom(_ rules: OutputGuard) -> Int? {
         var start = words.isHeld ? matchStart : Int.max
         if let from = numberFrom { start = min(start, from) }
-        if character.isIncomplete { start = min(start, character.start) }
+        if let from = incompleteFrom { start = min(start, from) }
         if node == WordTable.number {
             let word = rules.automaton.number
             if rules.automaton.mayHold(word..<(word + 1), sentence, words) { start = min(start, wordStart) }

@@ -23,7 +23,7 @@ public struct GuardedAnswer: Sendable {
     /// Bytes of the model that were not released.
     public private(set) var withheldBytes = 0
 
-    /// Text that was taken and is not released yet.
+    /// Text that was taken and is not released yet. While a sentence is dropped: what may belong to the next one.
     private var held: [UInt8] = []
     /// Offset in the model's text after the last byte that was taken.
     private var position = 0
@@ -33,6 +33,8 @@ public struct GuardedAnswer: Sendable {
     private var scan = AnswerScan()
     /// True while the rest of a sentence is dropped.
     private var isDropping = false
+    /// That rest.
+    private var dropped = DroppedSentence(MultibyteCharacter(), afterTerminator: false, afterAbbreviation: false)
     /// True while the rest of the answer is dropped, because the model repeats its instructions.
     private var dropsAll = false
 
@@ -61,10 +63,8 @@ public struct GuardedAnswer: Sendable {
         while index < piece.count {
             if isDropping {
                 index = skip(piece, from: index)
-                withheldBytes += index - copied
                 copied = index
                 position = base + index
-                if !isDropping { released = position }
                 continue
             }
             let (end, match) = scan.walk(piece, from: index, base: base, rules)
@@ -96,17 +96,17 @@ public struct GuardedAnswer: Sendable {
     }
 
     /// Whether `releaseHeld` would release text. It releases nothing of an answer that is released by whole sentences.
-    public var isWaiting: Bool { !held.isEmpty && !holdsSentences && released < undecidedNumber }
+    public var isWaiting: Bool { !held.isEmpty && !holdsSentences && !isDropping && released < undecided }
 
-    /// Releases held text into `output`, up to a number that may be a phone number. When the text is the start of a forbidden sentence, the rest of
-    /// the sentence is still replaced.
+    /// Releases held text into `output`, up to a number that may be a phone number, or a part of a character. When the text is the start of a
+    /// forbidden sentence, the rest of the sentence is still replaced.
     public mutating func releaseHeld() {
         output.removeAll(keepingCapacity: true)
-        if isWaiting { release(upTo: undecidedNumber) }
+        if isWaiting { release(upTo: undecided) }
     }
 
-    /// The offset of a number that may be a phone number, else the end of the text.
-    private var undecidedNumber: Int { min(scan.numberFrom ?? position, position) }
+    /// The offset of a number that may be a phone number, or of a part of a character, else the end of the text.
+    private var undecided: Int { min(scan.undecidedFrom, position) }
 
     /// Forgets the text so far. Call when nothing was released and another provider answers from the start.
     public mutating func restart() { self = GuardedAnswer(rules, language: language, holdsSentences: holdsSentences) }
@@ -129,24 +129,44 @@ public struct GuardedAnswer: Sendable {
     /// Drops the held text from the match on. Appends the replacement, once for each kind.
     private mutating func replace(_ match: AnswerScan.Match) {
         release(upTo: max(released, holdsSentences ? min(match.start, scan.sentenceStart) : match.start))
-        withheldBytes += held.count
-        held.removeAll(keepingCapacity: true)
+        // The first bytes of an unread character wait for the dropped sentence to read its last one.
+        withhold(held.count - (position - (scan.incompleteFrom ?? position)))
         if released > scan.sentenceStart { output.append(contentsOf: "… ".utf8) }
         if !replaced.contains(match.kind) { output.append(contentsOf: rules.replacement(match.kind, language: language).utf8) }
         replaced.append(match.kind)
-        released = position
+        dropped = scan.restOfSentence
         isDropping = true
         dropsAll = match.kind == .instructions
     }
 
-    /// Drops bytes up to the end of the sentence; returns the index after them.
+    /// Drops bytes up to the next sentence; returns the index of its first unread byte. Bytes before it that belong to it are held.
     private mutating func skip(_ piece: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-        guard !dropsAll else { return piece.count }
-        for index in start..<piece.count where scan.endsSentence(piece[index], rules) {
-            isDropping = false
-            scan.reset(at: position + index - start + 1)
-            return index
+        guard !dropsAll else {
+            withheldBytes += piece.count - start
+            return piece.count
+        }
+        for index in start..<piece.count {
+            switch dropped.take(piece[index], at: position + index - start, rules) {
+            case .goesOn:
+                withhold(held.count)
+                withheldBytes += 1
+            case .mayBeOver: held.append(piece[index])
+            case .isOver(let next):
+                isDropping = false
+                released = position + index - start - held.count
+                // No white space follows "。": the replacement and the next sentence are separated here.
+                let isNewline = rules.table.classes[Int(piece[index])] == WordTable.Class.newline
+                if next == released, !isNewline { output.append(UInt8(ascii: " ")) }
+                scan.resume(at: next, after: dropped)
+                return index
+            }
         }
         return piece.count
+    }
+
+    private mutating func withhold(_ count: Int) {
+        guard count > 0 else { return }
+        withheldBytes += count
+        held.removeFirst(count)
     }
 }

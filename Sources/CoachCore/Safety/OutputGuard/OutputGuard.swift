@@ -19,6 +19,7 @@ public final class OutputGuard: Sendable {
         static let negates = Role(rawValue: 16)
         static let conditions = Role(rawValue: 32)
         static let links = Role(rawValue: 64)
+        static let abbreviates = Role(rawValue: 128)
     }
 
     /// `resources` has the phone numbers that an answer may contain.
@@ -27,6 +28,7 @@ public final class OutputGuard: Sendable {
         for (words, role) in [
             (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
             (rules.negations, .negates), (rules.conditions, .conditions), (rules.betweenNumbers, .links),
+            (rules.abbreviations, .abbreviates),
         ] {
             for word in words { roles[word, default: []].insert(role) }
         }

@@ -19,6 +19,7 @@ extension OutputRules {
         calling = try OutputRules.words(root, "calling")
         afterNumber = try OutputRules.words(root, "after_number")
         betweenNumbers = try OutputRules.words(root, "between_numbers")
+        abbreviations = try OutputRules.words(root, "abbreviations")
         let names = try root.object("digits")
         digits = []
         for digit in 0...9 { digits.append(try OutputRules.words(names, "\(digit)")) }

@@ -49,6 +49,8 @@ public struct OutputRules: Sendable, Equatable {
     var afterNumber: [String]
     /// Words between the numbers of a range: "250 to 300".
     var betweenNumbers: [String]
+    /// Words whose full stop does not end a dropped sentence, also before a capital letter: "Dr. Doe".
+    var abbreviations: [String]
     /// The ten digits, each with its names.
     var digits: [[String]]
     /// The replacement, by language (ISO 639-1), then by kind.

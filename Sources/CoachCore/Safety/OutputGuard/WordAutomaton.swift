@@ -86,7 +86,7 @@ struct WordAutomaton {
             }
         }
         var placement = LanePlacement()
-        for rule in rules.rules {
+        for rule in WordAutomaton.inPlacementOrder(rules.rules) {
             var position = placement.place(WordAutomaton.length(of: rule.pattern))
             while lanes.count < placement.laneCount { lanes.append(Lane()) }
             let start = position
@@ -138,10 +138,25 @@ struct WordAutomaton {
     /// A set of lanes is one integer.
     static let maximumLanes = UInt64.bitWidth
 
+    /// The rules by their first words, so that few lanes have a pattern that begins with a word: each of them costs time for every such word.
+    private static func inPlacementOrder(_ rules: [OutputRules.Rule]) -> [OutputRules.Rule] {
+        let firstWords = rules.map { rule in
+            (rule.pattern.elements.first?.alternatives ?? []).map { alternative in
+                switch alternative {
+                case .phrase(let word): word
+                case .wordClass(let name): name
+                }
+            }.sorted()
+        }
+        return rules.indices.sorted {
+            firstWords[$0] == firstWords[$1] ? $0 < $1 : firstWords[$0].lexicographicallyPrecedes(firstWords[$1])
+        }.map { rules[$0] }
+    }
+
     /// The number of lanes that the patterns of these rules take.
     static func laneCount(of rules: [OutputRules.Rule]) -> Int {
         var placement = LanePlacement()
-        for rule in rules { _ = placement.place(length(of: rule.pattern)) }
+        for rule in inPlacementOrder(rules) { _ = placement.place(length(of: rule.pattern)) }
         return placement.laneCount
     }
 

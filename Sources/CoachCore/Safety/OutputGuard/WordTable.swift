@@ -112,16 +112,19 @@ struct WordTable {
     /// The class of a character of several bytes, given as its big-endian bytes.
     static func classOf(character bytes: UInt32) -> UInt8 {
         switch bytes {
-        case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: return Class.space
+        case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF, 0xE2819F, 0xE38080: return Class.space
         // Characters of no width. The last one makes a keycap of a digit.
         case 0xC2AD, 0xCC80...0xCDAF, 0xE2808B...0xE2808F, 0xE281A0...0xE281A4, 0xEFB880...0xEFB88F, 0xEFBBBF, 0xE283A3:
             return Class.ignored
         case 0xEFBC8D: return Class.separator
         // Quotation marks, and the mark that opens a Spanish question.
         case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
-        case 0xE280A6: return Class.terminator
-        // Full stops, exclamation and question marks that no space follows, or of scripts that the rules do not read: 。！？．؟۔।॥
-        case 0xE38082, 0xEFBC81, 0xEFBC8E, 0xEFBC9F, 0xD89F, 0xDB94, 0xE0A5A4, 0xE0A5A5: return Class.newline
+        // …‼⁇⁈⁉
+        case 0xE280A6, 0xE280BC, 0xE28187...0xE28189: return Class.terminator
+        // Full stops, exclamation and question marks that no space follows, or of scripts that the rules do not read: 。｡！？．؟۔।॥
+        case 0xE38082, 0xEFBDA1, 0xEFBC81, 0xEFBC8E, 0xEFBC9F, 0xD89F, 0xDB94, 0xE0A5A4, 0xE0A5A5: return Class.newline
+        // U+0085, U+2028 and U+2029 end lines.
+        case 0xC285, 0xE280A8, 0xE280A9: return Class.newline
         // U+00C0 to U+024F: the letters of the table.
         case 0xC380...0xC98F:
             let folded = FoldingTables.latin[Int(scalar(of: bytes) - 0xC0)]
