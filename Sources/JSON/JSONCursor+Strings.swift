@@ -58,7 +58,8 @@ extension JSONCursor {
 
     /// Scans from the opening quote to the byte after the closing one. Appends to `output` only if `isWanted`.
     private mutating func scanString(into output: inout [UInt8], isWanted: Bool) throws(JSONError) {
-        var scanner = StringScanner(index: position + 1 - bytes.startIndex, isWanted: isWanted)
+        var scanner = StringScanner(
+            index: position + 1 - bytes.startIndex, isWanted: isWanted, keepsSurrogates: rule == .keepingSurrogates)
         do throws(JSONError) {
             try bytes.withUnsafeBufferPointer { (text) throws(JSONError) in try scanner.scan(text, into: &output) }
         } catch {
@@ -76,11 +77,14 @@ extension JSONCursor {
 struct StringScanner {
     var index: Int
     let isWanted: Bool
+    /// Whether a lone surrogate is appended as three bytes, and not as U+FFFD.
+    let keepsSurrogates: Bool
     var flaws: StringFlaws = []
 
-    init(index: Int, isWanted: Bool) {
+    init(index: Int, isWanted: Bool, keepsSurrogates: Bool = false) {
         self.index = index
         self.isWanted = isWanted
+        self.keepsSurrogates = keepsSurrogates
     }
 
     /// Leaves `index` after the closing quote.
@@ -135,27 +139,27 @@ struct StringScanner {
         case UInt8(ascii: "t"): plain = Byte.tab
         case UInt8(ascii: "u"):
             index += 1
-            return append(try scalar(text), to: &output)
+            return append(try codePoint(text), to: &output)
         default: throw JSONError(.invalidEscape, offset: index)
         }
         index += 1
         if isWanted { output.append(plain) }
     }
 
-    /// The scalar of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair; nil for a lone surrogate.
-    private mutating func scalar(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> Unicode.Scalar? {
+    /// The code point of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair; a surrogate when it is alone.
+    private mutating func codePoint(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> UInt32 {
         let first = try codeUnit(text)
-        guard (0xD800...0xDBFF).contains(first) else { return Unicode.Scalar(first) }
-        guard index + 1 < text.count, text[index] == Byte.backslash, text[index + 1] == UInt8(ascii: "u") else { return nil }
+        guard (0xD800...0xDBFF).contains(first) else { return first }
+        guard index + 1 < text.count, text[index] == Byte.backslash, text[index + 1] == UInt8(ascii: "u") else { return first }
         let behindFirst = index
         index += 2
         let second = try codeUnit(text)
         guard (0xDC00...0xDFFF).contains(second) else {
             // Not a low surrogate: the second escape is read again as a character of its own.
             index = behindFirst
-            return nil
+            return first
         }
-        return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        return 0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)
     }
 
     private mutating func codeUnit(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> UInt32 {
@@ -169,12 +173,15 @@ struct StringScanner {
         return value
     }
 
-    private mutating func append(_ scalar: Unicode.Scalar?, to output: inout [UInt8]) {
+    private mutating func append(_ codePoint: UInt32, to output: inout [UInt8]) {
+        let scalar = Unicode.Scalar(codePoint)
         if scalar == nil { flaws.insert(.loneSurrogate) }
-        if scalar?.value == 0 { flaws.insert(.nulCharacter) }
+        if codePoint == 0 { flaws.insert(.nulCharacter) }
         guard isWanted else { return }
         if let scalar {
             output.append(contentsOf: UTF8.encode(scalar) ?? .init())
+        } else if keepsSurrogates {
+            for shift in [12, 6, 0] { output.append((shift == 12 ? 0xE0 : 0x80) | UInt8(codePoint >> shift & 0x3F)) }
         } else {
             output.append(contentsOf: Byte.replacementCharacter)
         }

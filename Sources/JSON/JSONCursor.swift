@@ -19,8 +19,11 @@ public struct JSONCursor: Sendable {
     public enum StringRule: Sendable {
         /// Lone surrogates in a string that is read, and malformed UTF-8 anywhere, are errors.
         case strict
-        /// Both become U+FFFD. For the output of providers, which may split a surrogate pair between two chunks.
+        /// Both become U+FFFD.
         case repairing
+        /// Malformed UTF-8 becomes U+FFFD. A lone surrogate becomes three bytes in the form of UTF-8 (WTF-8), which are no valid text: for strings whose reader
+        /// puts them together, because a pair may be split between two of them.
+        case keepingSurrogates
     }
 
     /// The most containers inside each other; deeper input is an error, which bounds the stack of recursive readers.

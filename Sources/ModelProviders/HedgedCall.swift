@@ -3,8 +3,8 @@ import TokenRelay
 
 /// Two model calls for one prompt. The second begins when the first has no text after the time within which its model usually begins to answer.
 ///
-/// The call whose text comes first is used. The other one is cancelled, and its requests are reported as unused. After `make`, this object belongs to
-/// the transfers' thread.
+/// The call whose text comes first is used. The other one is cancelled, and its requests are reported as unused. Until then the receiver is told what the
+/// first one reports, because a turn that ends meanwhile is billed by it. After `make`, this object belongs to the transfers' thread.
 final class HedgedCall {
     private let router: ModelRouter
     private let receive: LanguageModel.Receiver
@@ -14,6 +14,8 @@ final class HedgedCall {
     private var second: ModelCall?
     /// What the calls have reported before one of them was chosen.
     private var pending = (first: CallTally(), second: CallTally())
+    /// How many of the first call's unused requests the receiver was told before the choice.
+    private var toldUnusedCalls = 0
     private var start = MonotonicInstant.now
     private var timer: TransferTimer?
     /// Whether requests were reported as unused.
@@ -86,23 +88,27 @@ final class HedgedCall {
             } else {
                 .none
             }
-        guard case .use(let used) = action else { return ReleaseState(isReleased: false) }
-        return decide(used, used == call ? update : nil)
+        if case .use(let used) = action { return decide(used, used == call ? update : nil) }
+        guard call == .first else { return ReleaseState(isReleased: false) }
+        toldUnusedCalls = pending.first.unusedCalls.count
+        return receive(update)
     }
 
     private func note(_ update: ModelUpdate, _ call: HedgeMachine.Call) {
         if call == .first { pending.first.take(update) } else { pending.second.take(update) }
     }
 
-    /// Chooses a call: delivers what it has reported, with the other call's requests as unused, and cancels the other call.
+    /// Chooses a call: delivers what it has reported, with the other call's requests as unused, and cancels the other call. The acceptance of the first call
+    /// is delivered again, because it comes after those requests.
     /// - Parameter update: the last report of the chosen call; nil when the other call has caused the choice.
     private func decide(_ call: HedgeMachine.Call, _ update: ModelUpdate?) -> ReleaseState {
         timer?.cancel()
         if call == .second, let answering = second?.current { router.health.report(.hedgeWon(answering.name)) }
         let loser = modelCall(call.other)
-        let (reported, lost) = call == .first ? (pending.first, pending.second) : (pending.second, pending.first)
-        let unusedCalls = reported.unusedCalls + lost.unusedCalls + [loser?.openRequest].compactMap(\.self)
+        let reported = call == .first ? pending.first : pending.second
+        var unusedCalls = pending.first.unusedCalls + pending.second.unusedCalls + [loser?.openRequest].compactMap(\.self)
         hasUnusedCalls = !unusedCalls.isEmpty
+        unusedCalls.removeFirst(toldUnusedCalls)
         if call == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
         if update != nil || !unusedCalls.isEmpty || reported.answeredBy != nil {

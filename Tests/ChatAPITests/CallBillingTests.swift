@@ -20,6 +20,31 @@ struct CallBillingTests {
         #expect(try bill(CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios()), usage).estimated)
     }
 
+    @Test("a whole answer is billed by the text that was read, and by that of its provider when another one had begun anew")
+    func wholeAnswer() throws {
+        let billing = CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios())
+        let other = ModelName(provider: "other", model: "m")
+        func output(_ updates: (inout WholeAnswer) -> Void) throws -> Int? {
+            var answer = WholeAnswer()
+            Array(text.utf8).withUnsafeBufferPointer { answer.take(ModelUpdate(acceptedBy: name, text: $0)) }
+            updates(&answer)
+            let bill = try #require(billing.bill(answer, 1_000, on: CalendarDay(unixSeconds: 0)))
+            #expect(bill.name == name && bill.estimated)
+            return bill.usage.output
+        }
+        let cut = UnusedCall(name: name, isAccepted: true, textBytes: text.utf8.count)
+        let refused = UnusedCall(name: other, isAccepted: false)
+        let end = ModelEnd.failed(ModelFault(kind: .refused, detail: "overloaded"))
+        let whole = TokenEstimate.tokens(in: text.utf8)
+        #expect(try output { $0.take(ModelUpdate(end: .stop)) } == whole)
+        #expect(try output { $0.take(ModelUpdate(unusedCalls: [cut, refused], end: end)) } == whole)
+        let restarted = try output { answer in
+            answer.take(ModelUpdate(unusedCalls: [cut], acceptedBy: other))
+            answer.take(ModelUpdate(unusedCalls: [refused], end: end))
+        }
+        #expect(restarted == (text.utf8.count + 3) / 4)
+    }
+
     @Test("an estimate has the ratio that the model's reported calls had to theirs")
     func ratios() throws {
         let billing = CallBilling(prices: LiveValue(PriceBook([])), ratios: TokenRatios())

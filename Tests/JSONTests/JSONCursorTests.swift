@@ -74,6 +74,10 @@ struct JSONCursorTests {
         }
         #expect(try read(#""\ud800\ud83d\ude00""#, .repairing) == "\u{FFFD}😀")
         #expect(try read(#""\ud800A""#, .repairing) == "\u{FFFD}A")
+        var keeping = JSONCursor(Array(#""a\ud83d\ude00\ud83d\u0062\ude00""#.utf8), strings: .keepingSurrogates)
+        var bytes: [UInt8] = []
+        try keeping.readString(into: &bytes)
+        #expect(bytes == Array("a😀".utf8) + [0xED, 0xA0, 0xBD] + Array("b".utf8) + [0xED, 0xB8, 0x80])
     }
 
     @Test("malformed UTF-8 in a string is an error or U+FFFD by the string rule")

@@ -125,13 +125,21 @@ struct DialectCallTests {
         }
     }
 
-    @Test("a prompt that Azure's filter blocks is billed: the call counts as accepted, and the next provider is asked")
+    @Test("a prompt that Azure's filter blocks is billed once, as an accepted call that is not used, and the next provider is asked")
     func blockedPrompt() async throws {
         let azure = try #require(Dialect.named("azure-openai"))
         try await CallBench.run(.refusing(400, code: "content_filter"), .quick(), dialect: azure) { bench in
             let record = try await bench.ask()
-            #expect(record.accepted == ["one", "two"] && record.unusedCalls.map(\.isAccepted) == [true], "\(record)")
+            #expect(record.accepted == ["two"] && record.unusedCalls.map(\.isAccepted) == [true], "\(record)")
             #expect(!record.text.isEmpty && bench.providers[1].requests().count == 1)
+        }
+        try await CallBench.run(.refusing(400, code: "content_filter"), .refusing(503), dialect: azure) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted.isEmpty && record.unusedCalls.map(\.isAccepted) == [true, false], "\(record)")
+        }
+        try await CallBench.run(.refusing(400, code: "content_filter"), dialect: azure) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted == ["one"] && record.unusedCalls.isEmpty, "\(record)")
         }
         try await CallBench.run(.refusing(400), .quick(), dialect: azure) { bench in
             let record = try await bench.ask()

@@ -22,7 +22,7 @@ struct HedgedCallTests {
             #expect(bench.providers[1].requests().isEmpty)
             try bench.providers[0].enqueue(Self.slow)
             let record = try await bench.ask()
-            #expect(record.text == "second" && record.accepted == ["two"] && record.ends == [.stop], "\(record)")
+            #expect(record.text == "second" && record.accepted.last == "two" && record.ends == [.stop], "\(record)")
             #expect(record.unusedCalls.map(\.name.provider) == ["one"])
             #expect(record.usage?.output != nil)
             try await eventually { bench.providers[0].stats.running == 0 }
@@ -83,7 +83,7 @@ struct HedgedCallTests {
             try await warmUp(bench)
             try bench.providers[0].enqueue(.quick { ($0.empty, $0.finishReason, $0.firstTokenMs) = (true, reason, 500) })
             let record = try await bench.ask()
-            #expect(record.text == "second" && record.accepted == ["two"] && record.ends == [.stop], "\(record)")
+            #expect(record.text == "second" && record.accepted == ["one", "two"] && record.ends == [.stop], "\(record)")
             #expect(record.unusedCalls.map(\.name.provider) == ["one"] && record.unusedCalls.map(\.isAccepted) == [true])
             #expect(bench.providers[1].requests().count == 1)
         }
@@ -106,7 +106,22 @@ struct HedgedCallTests {
         try await CallBench.run(.quick { $0.errorAfterTokens = 0 }, .refusing(401), isHedged: true) { bench in
             let record = try await bench.ask()
             #expect(record.unusedCalls.map(\.name.provider) == ["one", "two"] && record.unusedCalls.map(\.isAccepted) == [false, false])
-            #expect(record.accepted.isEmpty && record.ends.first?.isFault == true)
+            #expect(record.accepted == ["one"] && record.ends.first?.isFault == true)
+        }
+    }
+
+    @Test("what the first call reports before its text is told at once, because a turn may end meanwhile", arguments: [false, true])
+    func reports(whileSecondRuns: Bool) async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, Self.slow, isHedged: true) { bench in
+            if whileSecondRuns { try await warmUp(bench) }
+            try bench.providers[0].enqueue(.quick { ($0.thinking, $0.stallAfterTokens) = ("a secret thought", 0) })
+            let (recorder, generation) = bench.start()
+            try await eventually { recorder.now.reasoningBytes == 16 && bench.providers[1].stats.running == (whileSecondRuns ? 1 : 0) }
+            #expect(recorder.now.accepted == ["one"] && recorder.now.bytes.isEmpty && recorder.now.ends.isEmpty)
+            generation.cancel()
+            let record = try await recorder.ended()
+            #expect(record.ends == [.cancelled] && record.accepted.last == "one" && record.reasoningBytes == 16, "\(record)")
+            #expect(record.unusedCalls.map(\.name.provider) == (whileSecondRuns ? ["two"] : []))
         }
     }
 
@@ -135,7 +150,8 @@ struct HedgedCallTests {
             // It refuses at once. The second one is late and breaks while the third, which the hedge calls, has not answered.
             try bench.providers[1].enqueue(.quick { ($0.firstTokenMs, $0.errorAfterTokens) = (1_000, 0) })
             let record = try await bench.ask()
-            #expect(record.text == "third" && record.accepted == ["three"], "\(record)")
+            #expect(record.text == "third" && record.accepted == ["two", "three"], "\(record)")
+            #expect(record.unusedCalls.map(\.name.provider) == ["one", "two"], "each is told once")
             #expect(bench.providers[0].requests().count == LatencyHistory.enough + 1)
             #expect(bench.providers[1].requests().count == 1 && bench.providers[2].requests().count == 1)
         }

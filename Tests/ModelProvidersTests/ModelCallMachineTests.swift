@@ -160,6 +160,32 @@ struct ModelCallMachineTests {
         }
     }
 
+    @Test("a refusal that is billed counts once, whatever the next provider does", arguments: [true, false])
+    func billedRefusal(answers: Bool) {
+        let names = Self.choices.map(\.name)
+        var machine = Self.calling()
+        var tally = CallTally()
+        func take(_ fields: Machine.Fields?) {
+            tally.take(
+                ModelUpdate(unusedCalls: fields?.unusedCalls, acceptedBy: fields?.acceptedBy, usage: fields?.usage, end: fields?.end))
+        }
+        _ = machine.received(TransferHead(status: 400), at: start)
+        var blocked = MachineBench.refusal("content_filter")
+        blocked.isBilled = true
+        #expect(machine.failed(blocked, at: start) == .send(Self.choices[1]))
+        take(machine.takeDelivery().fields)
+        #expect(tally.answeredBy == nil && tally.unusedCalls == [UnusedCall(name: names[0], isAccepted: true)])
+        machine.requestLeft()
+        if answers {
+            _ = machine.received(TransferHead(status: 200), at: start)
+        } else {
+            #expect(machine.failed(MachineBench.refusal(), at: start) == .cancelTransfer)
+        }
+        take(machine.takeDelivery().fields)
+        #expect(tally.ended.answeredBy == names[answers ? 1 : 0])
+        #expect(tally.ended.unusedCalls == [UnusedCall(name: names[answers ? 0 : 1], isAccepted: answers)])
+    }
+
     @Test("when another provider takes over, the usage of the one before is void")
     func usageOfAnother() {
         var machine = Self.accepted()

@@ -149,7 +149,11 @@ struct ModelConfigurationTests {
     func addresses() {
         #expect(BaseURL.normalized("http://h:1", path: "/v1") == "http://h:1/v1")
         #expect(BaseURL.normalized("http://h:1/", path: "/v1") == "http://h:1/v1")
-        #expect(BaseURL.normalized("HTTPS://h/a/b//", path: "/v1") == "HTTPS://h/a/b")
+        #expect(BaseURL.normalized("HTTPS://H.test/A/b//", path: "/v1") == "https://h.test/A/b")
+        // As `Host` is sent.
+        for port in [":443", ":", ""] { #expect(BaseURL.normalized("https://h\(port)", path: "") == "https://h") }
+        #expect(BaseURL.normalized("http://[::1]:80/x", path: "") == "http://[::1]/x")
+        for text in ["https://h:80", "http://h:443"] { #expect(BaseURL.normalized(text, path: "") == text) }
         for text in [
             "", "h", "http://", "http:///v1", "ftp://h", "http://h/?q", "http://h#f", "http://u:p@h", "http://h /v1", "http://h\n",
         ] {

@@ -71,10 +71,10 @@ extension ConversationSummarizer {
     private func bills(
         _ answer: WholeAnswer, of task: SummaryTask, _ recorded: [Int], promptTokens: Int
     ) -> [BilledCall] {
-        let (answeredBy, usage, reasoningBytes, others) = answer.calls.ended
         let own = BilledCall(
-            number: task.call, purpose: .summary, name: answeredBy,
-            bill: billing.bill(answeredBy, usage, promptTokens, answer.text, reasoningBytes: reasoningBytes, on: task.day))
+            number: task.call, purpose: .summary, name: answer.calls.ended.answeredBy,
+            bill: billing.bill(answer, promptTokens, on: task.day))
+        let others = answer.calls.ended.unusedCalls
         return [own]
             + zip(recorded, others.map(Optional.some) + recorded.map { _ in nil }).map { number, call in
                 // A recorded request may not have left, because the task was cancelled.

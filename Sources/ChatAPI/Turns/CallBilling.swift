@@ -26,6 +26,14 @@ struct CallBilling: Sendable {
         }
     }
 
+    /// The bill of an answer that was read as a whole.
+    func bill(_ answer: WholeAnswer, _ promptTokens: Int, on day: CalendarDay) -> TurnBill? {
+        let calls = answer.calls.ended
+        return bill(
+            calls.answeredBy, calls.usage, promptTokens, answer.text, withheldBytes: answer.withheldBytes,
+            reasoningBytes: calls.reasoningBytes, on: day)
+    }
+
     private func noteImplausible(_ usage: TokenUsage, of name: ModelName) {
         TurnMetrics.implausibleUsage(of: name)
         let bounded = usage.storable
@@ -61,8 +69,7 @@ struct CallBilling: Sendable {
         let calls = judge.answer.calls.ended
         let own = BilledCall(
             number: judge.numbers.first ?? BilledCall.judgeNumber, purpose: .judge, name: calls.answeredBy,
-            bill: bill(
-                calls.answeredBy, calls.usage, judge.promptTokens, judge.answer.text, reasoningBytes: calls.reasoningBytes, on: day))
+            bill: bill(judge.answer, judge.promptTokens, on: day))
         return [own]
             + bills(
                 calls.unusedCalls, judge.promptTokens, on: day, for: .judge, recordedAs: Array(judge.numbers.dropFirst()),

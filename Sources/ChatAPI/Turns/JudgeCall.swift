@@ -16,6 +16,8 @@ struct JudgeCall: Sendable {
 
     /// A verdict is shorter.
     private static let longestAnswer = 2_048
+    /// How long a cancelled call may take to report its end, which tells what its providers bill.
+    private static let longestEnd = Duration.milliseconds(50)
 
     let judge: SafetyJudge
 
@@ -29,17 +31,16 @@ struct JudgeCall: Sendable {
         guard left > .zero else { return nil }
         let promptTokens = TokenEstimate.tokens(in: prompt)
         let reading = Reading()
-        let (end, continuation) = AsyncStream.makeStream(of: Void.self)
         let generation = judge.model.generate(prompt, recorder.beforeRequest(.judge)) { update in
-            reading.answer.withLock { $0.take(update, limit: Self.longestAnswer) }
-            if update.end != nil { continuation.finish() }
+            reading.take(update, limit: Self.longestAnswer)
             // Another provider may still answer.
             return ReleaseState(isReleased: false)
         }
         onStop { generation.cancel() }
-        _ = await end.first(within: left)
+        await reading.waitForEnd(atMost: left)
         generation.cancel()
-        let answer = reading.answer.withLock { $0 }
+        await reading.waitForEnd(atMost: Self.longestEnd)
+        let answer = reading.answer
         let isWhole = answer.end.map { !$0.isFault && $0 != .filtered } ?? false
         return Result(
             verdict: isWhole ? RiskAssessment(verdict: answer.text) : nil, answer: answer, promptTokens: promptTokens,
@@ -48,6 +49,29 @@ struct JudgeCall: Sendable {
 
     /// The answer as it is read on the model's thread.
     private final class Reading: Sendable {
-        let answer = Mutex(WholeAnswer())
+        private struct State {
+            var answer = WholeAnswer()
+            var onEnd: AsyncStream<Void>.Continuation?
+        }
+        private let state = Mutex(State())
+
+        var answer: WholeAnswer { state.withLock(\.answer) }
+
+        func take(_ update: ModelUpdate, limit: Int) {
+            let onEnd = state.withLock { state in
+                state.answer.take(update, limit: limit)
+                return update.end == nil ? nil : state.onEnd
+            }
+            onEnd?.finish()
+        }
+
+        func waitForEnd(atMost limit: Duration) async {
+            let (end, continuation) = AsyncStream.makeStream(of: Void.self)
+            let isEnded = state.withLock { state in
+                state.onEnd = continuation
+                return state.answer.end != nil
+            }
+            if !isEnded { _ = await end.first(within: limit) }
+        }
     }
 }

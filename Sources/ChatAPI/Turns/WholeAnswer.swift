@@ -7,6 +7,9 @@ struct WholeAnswer: Sendable {
     /// nil while the call runs.
     private(set) var end: ModelEnd?
 
+    /// Bytes of text that are billed and are not in `text`, because another provider had begun the answer anew.
+    var withheldBytes: Int { max(0, calls.ended.unusedTextBytes - text.count) }
+
     /// - Parameter limit: bytes of text; what is beyond is left out.
     mutating func take(_ update: ModelUpdate, limit: Int = .max) {
         calls.take(update)

@@ -114,7 +114,7 @@ public struct ModelUpdate {
     /// has accepted it and there were others before, or its provider refused it after `acceptedBy` was reported.
     public var unusedCalls: [UnusedCall]?
     /// The provider that has accepted the call and may bill it. Reported again when another provider takes over, which is possible only while no text was
-    /// released; the text, usage and reasoning of the earlier provider then do not count.
+    /// released, and perhaps of the same one before its first text. The text, usage and reasoning that were reported before do not count then.
     public var acceptedBy: ModelName?
     /// The next part of the answer: whole UTF-8 characters; may be empty. Valid only until the receiver returns.
     public var text: UnsafeBufferPointer<UInt8>

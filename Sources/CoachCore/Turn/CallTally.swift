@@ -44,12 +44,13 @@ public struct CallTally: Sendable, Equatable {
     }
 
     /// The requests of a model call that has ended: the one that counts as the answer's, and the others. `answeredBy` is nil when no model accepted one.
-    public var ended: (answeredBy: ModelName?, usage: TokenUsage, reasoningBytes: Int, unusedCalls: [UnusedCall]) {
+    /// `unusedTextBytes` of its text were reported as unused; the receiver may have released some of them after all.
+    public var ended: (answeredBy: ModelName?, usage: TokenUsage, unusedTextBytes: Int, reasoningBytes: Int, unusedCalls: [UnusedCall]) {
         var others = unusedCalls
-        if let answeredBy { return (answeredBy, usage, reasoningBytes, others) }
+        if let answeredBy { return (answeredBy, usage, 0, reasoningBytes, others) }
         // Without an answer, the last accepted request is billed as the answer's. Without an accepted one, the answer's row stands for the last request.
-        guard let last = others.takeLastAccepted() else { return (nil, usage, 0, Array(others.dropLast())) }
-        return (last.name, last.usage, last.reasoningBytes, others)
+        guard let last = others.takeLastAccepted() else { return (nil, usage, 0, 0, Array(others.dropLast())) }
+        return (last.name, last.usage, last.textBytes, last.reasoningBytes, others)
     }
 }
 

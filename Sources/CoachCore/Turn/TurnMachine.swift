@@ -109,12 +109,13 @@ public struct TurnMachine: Sendable {
     private func end(
         _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
-        let (answeredBy, usage, reasoningBytes, unusedCalls) = calls.ended
+        let (answeredBy, usage, unusedTextBytes, reasoningBytes, unusedCalls) = calls.ended
         var outcome = TurnOutcome(
             status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
             releasedBytes: openingBytes + releasedBytes + textToAppend.count)
         outcome.hasFixedText = !textToAppend.isEmpty
         outcome.modelBytes = releasedBytes
+        outcome.withheldBytes = max(0, unusedTextBytes - releasedBytes)
         outcome.reasoningBytes = reasoningBytes
         outcome.unusedCalls = unusedCalls
         return End(textToAppend: textToAppend, outcome: outcome)
@@ -149,7 +150,7 @@ public struct TurnOutcome: Sendable, Equatable {
     public var hasFixedText = false
     /// The kinds of the sentences that the output guard replaced.
     public var replaced: [OutputRules.Kind] = []
-    /// UTF-8 bytes of the model that the output guard did not release. They are billed.
+    /// UTF-8 bytes of the model that were not released. They are billed.
     public var withheldBytes = 0
     /// UTF-8 bytes of the model's reasoning. They are billed.
     public var reasoningBytes = 0

@@ -29,6 +29,7 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
     fileprivate struct Progress {
         var frames: Frames
         var bareObject = BareObject()
+        var surrogates = SplitSurrogates()
         var isOver = false
         var hasFrames = false
         /// There were lines that are neither fields of an event stream nor part of an object.
@@ -79,11 +80,13 @@ extension EventStreamAnswerReader.Progress {
     var verdictAtEnd: ParsedUpdate.Verdict { hasOtherLines && !hasFrames ? .notAnEventStream : frames.verdictAtEnd }
 
     mutating func take(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) {
-        guard !isOver, !frames.readUsingTemplate(data, into: &update.text) else { return }
+        guard !isOver, surrogates.isWaiting || !frames.readUsingTemplate(data, into: &update.text) else { return }
         hasFrames = true
         let textBefore = update.text.count
         do throws(JSONError) {
-            if let verdict = try frames.read(data, into: &update) { end(verdict, into: &update) }
+            let verdict = try frames.read(data, into: &update)
+            surrogates.repair(&update.text, from: textBefore)
+            if let verdict { end(verdict, into: &update) }
         } catch {
             update.text.removeSubrange(textBefore...)
             end(.malformed, into: &update)
@@ -102,6 +105,7 @@ extension EventStreamAnswerReader.Progress {
     mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
         guard !isOver else { return }
         isOver = true
+        surrogates.finish(&update.text)
         update.verdict = verdict
     }
 }

@@ -106,24 +106,14 @@ extension AttemptFailure {
 
     private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
         if let milliseconds = head["retry-after-ms"].flatMap(Double.init),
-            let pause = Duration.plausiblePause(seconds: milliseconds / 1000)
+            let pause = RetryAfter.pause(seconds: milliseconds / 1000)
         {
             return pause
         }
-        guard let text = head["retry-after"] else { return nil }
-        if let seconds = Double(text) { return Duration.plausiblePause(seconds: seconds) }
-        // RFC 9110 §10.2.3. Counted from the provider's own clock where it is known.
-        let sent = head["date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
-        return HTTPDate.parse(text, now: now).flatMap { end in
-            let milliseconds = max(0, end.millisecondsSince1970 - sent.millisecondsSince1970)
-            return Duration.plausiblePause(seconds: Double(milliseconds) / 1000).map { _ in Duration.milliseconds(milliseconds) }
-        }
+        return head["retry-after"].flatMap { RetryAfter.pause($0, sent: head["date"], now: now) }
     }
 }
 
 extension Duration {
-    /// A pause that a provider has named; nil when the number is negative or so large that it cannot mean a pause.
-    static func plausiblePause(seconds: Double) -> Duration? { (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil }
-
     var secondsRoundedUp: Int { Int((self / .seconds(1)).rounded(.up)) }
 }

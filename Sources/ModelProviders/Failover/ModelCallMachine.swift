@@ -144,7 +144,6 @@ extension ModelCallMachine {
 
     /// An error in place of the answer is a refusal, which costs nothing, like a response with another status than 200.
     private mutating func withdrawAcceptance() {
-        pendingFields?.acceptedBy = nil
         request?.isAccepted = false
         noteUnusedCall()
     }
@@ -265,6 +264,8 @@ extension ModelCallMachine {
 
     private mutating func noteUnusedCall() {
         guard let call = openRequest else { return }
+        // An acceptance that was not delivered yet is this call's. Delivered beside it, it would count the request twice.
+        pendingFields?.acceptedBy = nil
         fields.unusedCalls = (fields.unusedCalls ?? []) + [call]
         (request, sentBytes, sentReasoningBytes, hasUnusedCalls) = (nil, 0, 0, true)
     }

@@ -41,8 +41,9 @@ extension LiveTurn.State {
             answer.append(last.textToAppend[...])
             if let outputGuard {
                 last.outcome.replaced = outputGuard.replaced
-                // A stopped answer still has held text, which the model has produced.
-                last.outcome.withheldBytes = outputGuard.withheldBytes + outputGuard.heldBytes
+                // A stopped answer still has held text, which the model has produced. The machine counts text that the output guard has forgotten, because
+                // another provider had begun to answer.
+                last.outcome.withheldBytes = max(last.outcome.withheldBytes, outputGuard.withheldBytes + outputGuard.heldBytes)
             }
             outcome = last.outcome
             // Breaks the reference cycle: see `generate`.

@@ -9,8 +9,10 @@ struct StoreClient: Sendable {
         var body: [UInt8]
     }
 
-    /// The longest time that a `Retry-After` holds requests back.
-    private static let longestHold = 600
+    /// The bounds of the time that a 429 holds requests back.
+    private static let holds = Duration.seconds(1)...Duration.seconds(600)
+    /// That time when the `Retry-After` of the response cannot be read, because it may be a long one.
+    private static let unclearHold = Duration.seconds(60)
 
     private let client: OutboundHTTPClient
     private let baseURL: String
@@ -46,12 +48,18 @@ struct StoreClient: Sendable {
         if statuses.contains(response.status) { return Answer(status: response.status, body: response.body) }
         switch response.status {
         case 429:
-            let seconds = response.head["retry-after"].flatMap { Int($0) } ?? 1
-            await pacer.hold(for: .seconds(min(max(seconds, 1), Self.longestHold)))
+            await pacer.hold(for: Self.hold(after: response.head))
             throw StoreClientError.temporary("the server limits requests")
         // 401 and 403: credentials can be repaired while the job waits.
         case 401, 403, 408, 500...: throw StoreClientError.temporary("the server answered \(response.status)")
         default: throw StoreClientError.permanent("the server answered \(response.status)")
         }
+    }
+
+    /// How long no request is sent after a 429 with this head.
+    static func hold(after head: OutboundResponseHead, now: Timestamp = .now) -> Duration {
+        guard let text = head["retry-after"] else { return holds.lowerBound }
+        let pause = RetryAfter.pause(text, sent: head["date"], now: now) ?? unclearHold
+        return min(max(pause, holds.lowerBound), holds.upperBound)
     }
 }

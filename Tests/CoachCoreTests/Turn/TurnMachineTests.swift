@@ -68,11 +68,11 @@ struct TurnMachineTests {
         var void = TurnMachine()
         void.accepted(by: sim)
         void.reported(TokenUsage(input: 7))
-        void.called([UnusedCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7))])
+        void.called([UnusedCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7), textBytes: 3)])
         void.called([UnusedCall(name: other, isAccepted: false)])
         let voidEnd = void.ended(.failed(refused))
         #expect(voidEnd?.outcome.answeredBy == sim && voidEnd?.outcome.usage == TokenUsage(input: 7))
-        #expect(voidEnd?.outcome.unusedCalls == [UnusedCall(name: other, isAccepted: false)])
+        #expect(voidEnd?.outcome.unusedCalls == [UnusedCall(name: other, isAccepted: false)] && voidEnd?.outcome.withheldBytes == 3)
 
         var withdrawn = TurnMachine()
         withdrawn.accepted(by: sim)

@@ -95,6 +95,22 @@ struct LiveTurnTests {
         #expect(outcome.releasedBytes == turn.releasedBytes)
     }
 
+    @Test("text of a provider that broke is billed once, whether another one began to answer or refused", arguments: [true, false])
+    func unusedText(acceptsSecond: Bool) throws {
+        let (first, second) = (ModelName(provider: "a", model: "m"), ModelName(provider: "b", model: "m"))
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample, outputGuard: try .shipped(language: "en", holdsSentences: true))
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        script.send("I hear you and", acceptedBy: first)
+        #expect(turn.releasedBytes == 0)
+        script.send("", unusedCalls: [UnusedCall(name: first, isAccepted: true, textBytes: 14)], acceptedBy: acceptsSecond ? second : nil)
+        let refused = ModelEnd.failed(ModelFault(kind: .refused, detail: "overloaded"))
+        script.send("", unusedCalls: [UnusedCall(name: second, isAccepted: false)], end: refused)
+        let outcome = try #require(turn.outcome)
+        #expect(outcome.answeredBy == first && outcome.unusedCalls.map(\.name) == [second])
+        #expect(outcome.modelBytes == (acceptsSecond ? 0 : 14) && outcome.withheldBytes == (acceptsSecond ? 14 : 0))
+    }
+
     @Test("text that the guard holds is released at the end of the model call")
     func guardedEnd() throws {
         let script = ScriptedModel()

@@ -21,11 +21,12 @@ final class ScriptedModel: Sendable {
     var cancellations: Int { state.withLock { $0.cancellations } }
     @discardableResult
     func send(
-        _ text: String, acceptedBy: ModelName? = nil, isSilent: Bool = false, usage: TokenUsage? = nil, end: ModelEnd? = nil
+        _ text: String, unusedCalls: [UnusedCall]? = nil, acceptedBy: ModelName? = nil, isSilent: Bool = false, usage: TokenUsage? = nil,
+        end: ModelEnd? = nil
     ) -> ReleaseState? {
         let emit = state.withLock { $0.emit }
         return Array(text.utf8).withUnsafeBufferPointer {
-            emit?(ModelUpdate(acceptedBy: acceptedBy, text: $0, isSilent: isSilent, usage: usage, end: end))
+            emit?(ModelUpdate(unusedCalls: unusedCalls, acceptedBy: acceptedBy, text: $0, isSilent: isSilent, usage: usage, end: end))
         }
     }
 

@@ -68,7 +68,7 @@ private struct AnthropicEvent {
     }
 
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
-        var json = JSONCursor(data, strings: .repairing)
+        var json = JSONCursor(data, strings: .keepingSurrogates)
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {

@@ -17,6 +17,7 @@ struct BedrockAnswerReader: AnswerReader {
         var inclusion: UsageTally.Inclusion
         var end: ParsedUpdate.Verdict?
         var isOver = false
+        var surrogates = SplitSurrogates()
         var usage = UsageTally()
     }
 
@@ -44,6 +45,7 @@ extension BedrockAnswerReader.Progress {
     fileprivate mutating func finish(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
         guard !isOver else { return }
         isOver = true
+        surrogates.finish(&update.text)
         update.verdict = verdict
     }
 
@@ -54,6 +56,7 @@ extension BedrockAnswerReader.Progress {
             let textBefore = update.text.count
             do throws(JSONError) {
                 try read(message, into: &update)
+                surrogates.repair(&update.text, from: textBefore)
             } catch {
                 update.text.removeSubrange(textBefore...)
                 finish(.malformed, into: &update)
@@ -68,7 +71,7 @@ extension BedrockAnswerReader.Progress {
     }
 
     private mutating func read(_ message: AmazonEvent, into update: inout ParsedUpdate) throws(JSONError) {
-        var json = JSONCursor(message.payload, strings: .repairing)
+        var json = JSONCursor(message.payload, strings: .keepingSurrogates)
         switch message[":event-type"] {
         case "contentBlockDelta":
             try json.beginObject()

@@ -77,7 +77,7 @@ enum Gemini: WireFormat {
             }
         // `google.rpc.RetryInfo`: "17s", or a fraction of seconds.
         let delay = details.lazy.compactMap { $0["retryDelay"]?.string }.first { $0.hasSuffix("s") }
-        let pause = delay.flatMap { Double($0.dropLast()) }.flatMap { Duration.plausiblePause(seconds: $0) }
+        let pause = delay.flatMap { Double($0.dropLast()) }.flatMap { RetryAfter.pause(seconds: $0) }
         return ProviderError(code: code, kind: kind, retryAfter: pause)
     }
 }

@@ -50,7 +50,7 @@ private struct GeminiChunk {
     var error: ProviderError?
 
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
-        var json = JSONCursor(data, strings: .repairing)
+        var json = JSONCursor(data, strings: .keepingSurrogates)
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {

@@ -29,7 +29,7 @@ struct OpenAIChunk {
 
     /// Appends the chunk's text; after a throw, `text` may hold a part of it.
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
-        var json = JSONCursor(data, strings: .repairing)
+        var json = JSONCursor(data, strings: .keepingSurrogates)
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {

@@ -59,7 +59,7 @@ private struct Event {
 
     /// Appends `delta`, whatever the type of the event is.
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
-        var json = JSONCursor(data, strings: .repairing)
+        var json = JSONCursor(data, strings: .keepingSurrogates)
         try json.beginObject()
         while let key = try json.nextKey() {
             switch key {

@@ -1,5 +1,3 @@
-import JSON
-
 /// Dates of header fields, in the three forms of RFC 9110 §5.6.7.
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
