@@ -21,13 +21,13 @@ const signedOut = "Your session has ended. Sign in in another tab, then try agai
 
 /** The whole envelope of an answer. */
 export async function call(method, path, { query, body, headers } = {}) {
-  const response = await request(address(path, query), {
+  const answer = await request(address(path, query), {
     method,
     headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  if (!response.ok) throw new Failure(response.status, await problemOf(response));
-  return { ...await response.json().catch(() => null), etag: response.headers.get("etag") };
+  if (!answer.response.ok) throw failureOf(answer);
+  return { ...parsed(answer.text), etag: answer.response.headers.get("etag") };
 }
 
 /** Rows of a figure. Throws `NotAvailable` when there is no such route. */
@@ -47,9 +47,8 @@ export async function download(path, query, name) {
   const parts = [];
   let next = address(path, query);
   for (let pages = 0; next && pages < mostPages; pages += 1) {
-    const response = await request(next, { headers: { accept: "text/csv" } });
-    if (!response.ok) throw new Failure(response.status, await problemOf(response));
-    const text = await response.text();
+    const { response, text } = await request(next, { headers: { accept: "text/csv" } });
+    if (!response.ok) throw failureOf({ response, text });
     // Each page begins with the names of the columns.
     parts.push(pages === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
     next = /<([^>]+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
@@ -62,22 +61,40 @@ export async function download(path, query, name) {
   return !next;
 }
 
-const problemOf = async (response) =>
-  (response.status === 401 ? { message: signedOut } : (await response.json().catch(() => null))?.error);
+/** What a text has as JSON; null when it is none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The failure that an answer of `request` tells. */
+export const failureOf = ({ response: { status }, text }) =>
+  new Failure(status, status === 401 ? { message: signedOut } : parsed(text)?.error);
 
 function address(path, query) {
   const parameters = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined);
   return root + path + (parameters.length ? `?${new URLSearchParams(parameters)}` : "");
 }
 
-/** After a 401 a GET reloads the page, which shows the form to sign in. Other methods, and a GET beside an unsaved form, leave it: input is kept. */
-async function request(url, options) {
-  let response;
+/** Milliseconds until an answer must be whole. */
+const timeLimit = 20_000;
+
+/**
+ * An answer and its text. After a 401 a GET reloads the page, which shows the form to sign in. Other methods, and a GET beside an unsaved form,
+ * leave it: input is kept.
+ */
+export async function request(url, options) {
+  let response, text;
   try {
-    response = await fetch(url, { cache: "no-store", ...options });
-  } catch {
-    throw new Failure(0, { message: "The gateway cannot be reached." });
+    response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(timeLimit), ...options });
+    text = await response.text();
+  } catch (error) {
+    const late = `The gateway has not answered within ${timeLimit / 1000} seconds.`;
+    throw new Failure(0, { message: error.name === "TimeoutError" ? late : "The gateway cannot be reached." });
   }
   if (response.status === 401 && (options.method ?? "GET") === "GET" && !isUnsaved()) location.reload();
-  return response;
+  return { response, text };
 }

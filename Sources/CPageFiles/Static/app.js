@@ -1,5 +1,5 @@
-import { h, isUnsaved, mayLeave, unmark } from "./dom.js";
-import { Failure } from "./api.js";
+import { h, isUnsaved, mayLeave, tell, unmark } from "./dom.js";
+import { Failure, failureOf, request } from "./api.js";
 import { removeCharts } from "./charts.js";
 import { time } from "./format.js";
 import { readPeriod, periodPicker } from "./period.js";
@@ -16,8 +16,9 @@ let shown = 0;
 let address;
 let timer;
 let refreshed = 0;
+let events;
 let state;
-let waitsToBeSeen = false;
+let isPaused = false;
 
 function current() {
   const name = location.pathname.replace(/^\/operator\/?/, "") || "overview";
@@ -34,8 +35,11 @@ function drawNavigation(view, parameters) {
     }, other.title)))))));
 }
 
-/** Shows the view of the address. `isRefresh`: the same view with newer figures; nothing moves, and figures stay when there are no newer ones. */
-async function show({ isRefresh = false, focus = false } = {}) {
+/**
+ * Shows the view of the address. `isRefresh`: the same view with newer figures; nothing moves, and figures stay when there are no newer ones.
+ * `isPolled`: a refresh that nobody asked for.
+ */
+async function show({ isRefresh = false, isPolled = false, focus = false } = {}) {
   const number = ++shown;
   clearTimeout(timer);
   address = location.href;
@@ -62,18 +66,15 @@ async function show({ isRefresh = false, focus = false } = {}) {
   }
   if (number !== shown) return;
   refreshed = Date.now();
-  if (isLive(view, period)) timer = setTimeout(poll, refreshEvery);
+  if (isLive()) timer = setTimeout(poll, refreshEvery);
   const box = document.getElementById("content");
   if (problem) return showProblem(box, problem, isRefresh);
-  // What is selected or being read further down stays where it is.
-  const position = { top: scrollY, focused: box.contains(document.activeElement) ? indexOf(box, document.activeElement) : -1 };
+  if (isPolled && isHeld() && !box.hasAttribute("aria-busy")) return;
+  const restorePlace = isRefresh ? placeIn(box) : null;
   removeCharts(box);
   box.replaceChildren(...content.flat().filter(Boolean));
   box.removeAttribute("aria-busy");
-  if (isRefresh) {
-    scrollTo(0, position.top);
-    if (position.focused >= 0) focusable(box)[position.focused]?.focus({ preventScroll: true });
-  }
+  restorePlace?.();
 }
 
 /** Tells why there is no view, or, above what a refresh leaves there, why it is not newer. */
@@ -88,30 +89,58 @@ function showProblem(box, text, isRefresh) {
   else box.replaceChildren(problem);
 }
 
-const focusable = (box) => [...box.querySelectorAll("a, button, input, select, textarea, [tabindex]")];
-const indexOf = (box, element) => focusable(box).indexOf(element);
-
-const isLive = (view, period) => view?.live && (period?.isRunning ?? true);
-
-/** Nobody looks at a hidden page: it is read again when it is shown. */
-function poll() {
-  if (!document.hidden) return refresh();
-  if (waitsToBeSeen) return;
-  waitsToBeSeen = true;
-  document.addEventListener("visibilitychange", () => {
-    waitsToBeSeen = false;
-    refresh();
-  }, { once: true });
+/** Notes the focus and how far the page and its tables are scrolled; returns what restores them when the view has been drawn again. */
+function placeIn(box) {
+  const top = scrollY;
+  const focused = box.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+  const scrolled = new Map([...box.querySelectorAll(".scroll")].map((table) => [keyOf(table), [table.scrollLeft, table.scrollTop]]));
+  return () => {
+    for (const table of box.querySelectorAll(".scroll")) table.scrollTo(...scrolled.get(keyOf(table)) ?? [0, 0]);
+    scrollTo(0, top);
+    const same = [...box.querySelectorAll("a, button, input, select, textarea, [tabindex]")].filter((element) => keyOf(element) === focused);
+    // Rather no focus than that of another control.
+    if (focused && same.length === 1) same[0].focus({ preventScroll: true });
+  };
 }
 
-/** Events tell when there are newer figures or alerts. Without them, or once the browser gives up, the view is read from time to time. */
+/** Names an element by its row and its address, label or name. Its place would be another one's when there is a new row above. */
+function keyOf(element) {
+  const own = ["href", "aria-label", "name"].map((name) => element.getAttribute(name)).find(Boolean);
+  return own ? `${element.closest("[data-row]")?.dataset.row ?? ""} ${own}` : null;
+}
+
+/** Whether the view that is shown gets newer figures by itself. */
+function isLive() {
+  const { view, parameters } = current();
+  return Boolean(view?.live) && (!view.period || readPeriod(parameters).isRunning);
+}
+
+/** Whether the view is not to change under the reader: it is paused, or text in it is selected. */
+function isHeld() {
+  const selection = getSelection();
+  return isPaused || (!selection.isCollapsed && selection.containsNode(main, true));
+}
+
+/** Reads a live view again, later while it is held. Nobody looks at a hidden page: it is read again when it is shown. */
+function poll() {
+  clearTimeout(timer);
+  if (document.hidden || !isLive()) return;
+  if (isHeld()) timer = setTimeout(poll, refreshAfter);
+  else show({ isRefresh: true, isPolled: true });
+}
+
+/**
+ * Events tell when there are newer figures or alerts. Without them, or once the browser gives up, the view is read from time to time. A hidden page
+ * has no stream of events: browsers open six connections to a gateway for all their tabs (HTTP/1.1).
+ */
 function followEvents() {
-  const events = new EventSource("/api/v1/operator/events");
+  events?.close();
+  if (document.hidden) return;
+  events = new EventSource("/api/v1/operator/events");
   events.addEventListener("message", ({ data }) => {
     const isNewer = state !== undefined && state !== data;
     state = data;
-    const { view, parameters } = current();
-    if (!isNewer || !isLive(view, view?.period ? readPeriod(parameters) : null)) return;
+    if (!isNewer || !isLive()) return;
     clearTimeout(timer);
     timer = setTimeout(poll, Math.max(0, refreshed + refreshAfter - Date.now()));
   });
@@ -131,7 +160,18 @@ function head(view, period, parameters) {
     go(`${location.pathname}?${search}`);
   };
   return h("div", { class: "head" }, h("div", {}, h("h1", {}, view.title), h("p", { class: "lead" }, view.lead)),
-    h("div", { class: "controls" }, view.controls?.(parameters, change), period && periodPicker(period, change)));
+    h("div", { class: "controls" }, view.controls?.(parameters, change), period && periodPicker(period, change), isLive() && pauseButton()));
+}
+
+function pauseButton() {
+  const toggle = ({ target: button }) => {
+    isPaused = !isPaused;
+    button.setAttribute("aria-pressed", String(isPaused));
+    if (!isPaused) refresh();
+  };
+  return h("button", {
+    type: "button", "aria-pressed": String(isPaused), title: "Shows no newer figures by itself", onclick: toggle,
+  }, "Pause");
 }
 
 function go(address) {
@@ -168,10 +208,22 @@ menu.addEventListener("click", () => toggleMenu(!side.classList.contains("open")
 // Only charts have colours that style sheets do not change.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => main.querySelector("canvas") && refresh());
 
+document.addEventListener("visibilitychange", () => {
+  followEvents();
+  poll();
+});
+
 document.getElementById("sign-out").addEventListener("click", async () => {
   if (!mayLeave()) return;
+  try {
+    const answer = await request("/operator/session", { method: "DELETE" });
+    if (answer.response.status !== 204) throw failureOf(answer);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    toggleMenu(false);
+    return tell(`You are still signed in: ${error.message}`);
+  }
   unmark();
-  await fetch("/operator/session", { method: "DELETE" });
   location.assign("/operator");
 });
 

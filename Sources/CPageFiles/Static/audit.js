@@ -35,7 +35,8 @@ const chosen = (keys, parameters) => Object.fromEntries(keys.map((key) => [key, 
 function periodText(from, to) {
   const isDays = [from, to].every((text) => Date.parse(text) % grainLengths.day === 0);
   const last = isDays && to.includes("T") ? new Date(Date.parse(to) - grainLengths.day).toISOString() : to;
-  return format.day(from) === format.day(last) ? format.day(from) : `${format.day(from)} to ${format.day(last)}`;
+  const [first, end] = [from, last].map(isDays ? format.day : format.hour);
+  return first === end ? first : `${first} to ${end}`;
 }
 
 /** Which calls a list has: their period, and what they share. */

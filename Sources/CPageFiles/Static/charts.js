@@ -86,7 +86,8 @@ export function buckets(rows, { from, to, grain = "day" }) {
   return all;
 }
 
-export const bucketLabels = (times) => times.map((time) => format.shortDay(new Date(time).toISOString()));
+export const bucketLabels = (times, { grain }) =>
+  times.map((time) => (grain === "hour" ? format.shortHour : format.day)(new Date(time).toISOString()));
 
 /** Rows of (day, group, figure) as what `chart` takes: the group with the largest sum first, the smallest ones together. */
 export function pivot(rows, { by, y, query, name }) {
@@ -100,5 +101,5 @@ export function pivot(rows, { by, y, query, name }) {
     .reduce((sum, row) => sum + Number(row[y] ?? 0), 0));
   const series = own.map((key) => ({ label: name(key), values: values((other) => other === key) }));
   if (rest.size) series.push({ label: `${rest.size} others`, values: values((other) => rest.has(other)) });
-  return { labels: bucketLabels(times), series };
+  return { labels: bucketLabels(times, query), series };
 }

@@ -41,6 +41,15 @@ export function field(label, control) {
 
 export const empty = (text) => h("p", { class: "empty" }, text);
 
+/** Says above a view what was not done. It stays when the view is read again, until another view is shown; null takes it back. */
+export function tell(text) {
+  const view = document.getElementById("view");
+  view.querySelector(":scope > .problem")?.remove();
+  if (text === null) return;
+  view.prepend(h("p", { class: "problem", role: "alert" }, text));
+  scrollTo(0, 0);
+}
+
 /** A word in its colour. */
 export function state(text, tone) {
   return h("span", { class: `state ${tone ?? ""}` }, text);

@@ -103,8 +103,8 @@ export async function figureCard({ title: named, chart: image, ...spec }, period
   return card(title, aside, notes.filter(Boolean).map((note) => h("p", { class: "remark" }, note)),
     wanted && !isPart(answer) && !isPart(drawn) && draw({ titles, title }, wanted, chartRows, chartQuery ?? query),
     table(rows, {
-      caption, hide, only, first, titles, grouped: groupsOf(query), totals: whole ?? spec.totals, action, actionLabel: "Rows",
-      none: period ? undefined : "Nothing here yet.",
+      caption, hide, only, first, titles, grain: query.grain, grouped: groupsOf(query), totals: whole ?? spec.totals, action,
+      actionLabel: "Rows", none: period ? undefined : "Nothing here yet.",
     }));
 }
 
@@ -167,5 +167,5 @@ function draw(spec, wanted, rows, query) {
   const keys = wanted.keys.filter((key) => present.includes(key));
   const figures = (key) => times.map((time) => at.get(time)?.[key] ?? null);
   const series = keys.map((key) => ({ label: spec.titles?.[key] ?? label(key), values: figures(key) }));
-  return chart({ ...options, labels: bucketLabels(times), series });
+  return chart({ ...options, labels: bucketLabels(times, query), series });
 }

@@ -3,10 +3,10 @@ const fraction = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maxi
 const percent = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const hourOfDayFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
-const hourFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
-});
+const hourOfDay = { hour: "2-digit", minute: "2-digit", timeZone: "UTC" };
+const hourOfDayFormat = new Intl.DateTimeFormat("en-GB", hourOfDay);
+const hourFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...hourOfDay });
+const yearHourFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", ...hourOfDay });
 const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC" };
 const timeFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...clock });
 const yearTimeFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", ...clock });
@@ -64,24 +64,19 @@ export function measured(measure, value) {
   return measure.endsWith("_growth") ? `× ${number.format(value)}` : number.format(value);
 }
 
-/** A day, or the hour that it begins; always UTC. */
-export function day(text) {
+/** Writes times of this year with the first format and others with the second one; what is no time stays as it is. */
+const written = (format, yearFormat) => (text) => {
   const date = new Date(text);
-  if (Number.isNaN(date.getTime())) return text;
-  if (date.getTime() % 86_400_000 !== 0) return hourFormat.format(date);
-  return (isThisYear(date) ? dayFormat : yearFormat).format(date);
-}
+  return Number.isNaN(date.getTime()) ? text : (isThisYear(date) ? format : yearFormat).format(date);
+};
 
-/** The same at a chart's axis: hours follow the day at their left. */
-export function shortDay(text) {
-  const date = new Date(text);
-  return date.getTime() % 86_400_000 === 0 ? day(text) : hourOfDayFormat.format(date);
-}
+/** A day, an hour of a day, and a time with its seconds; always UTC. */
+export const day = written(dayFormat, yearFormat);
+export const hour = written(hourFormat, yearHourFormat);
+export const time = written(timeFormat, yearTimeFormat);
 
-export function time(text) {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : (isThisYear(date) ? timeFormat : yearTimeFormat).format(date);
-}
+/** An hour at a chart's axis: those of a day follow its first one, which has the day. */
+export const shortHour = (text) => (Date.parse(text) % 86_400_000 === 0 ? hour(text) : hourOfDayFormat.format(new Date(text)));
 
 /** A time of today without its day. */
 export function shortTime(text) {

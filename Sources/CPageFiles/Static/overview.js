@@ -1,5 +1,5 @@
 import { h, card, empty } from "./dom.js";
-import { figure, figureCard, notAvailable, asOf, traceLink } from "./figures.js";
+import { figure, figureCard, isPart, notAvailable, asOf, traceLink } from "./figures.js";
 import { label, stateOf, table } from "./table.js";
 import * as format from "./format.js";
 import { range } from "./period.js";
@@ -48,7 +48,7 @@ export async function overview(period) {
     // The period before may begin too early to be compared.
     figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))),
     figure("usage", range(period)), figure("latency", range(period)), figure("errors", { ...range(period), group_by: "" }),
-    figure("alerts", { state: "firing", limit: 5 }),
+    figure("alerts", { state: "firing", limit: 100 }),
   ]);
   const sum = costs?.data[0];
   const cost = sum?.cost_usd ?? null;
@@ -82,13 +82,20 @@ export async function overview(period) {
   return [tiles, alertCard(alerts), h("div", { class: "grid" }, cards), h("div", { class: "grid" }, others)];
 }
 
+const severities = ["critical", "warning", "info"];
+const mostAlerts = 5;
+
+/** The gravest alerts, of the same severity the newest ones, and how many more there are. */
 function alertCard(answer) {
   if (!answer || answer.data.length === 0) return null;
-  const rows = answer.data.map(({ rule, severity, measure, value, threshold, started_at: since }) => h("li", {},
+  const alerts = answer.data.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
+  const rows = alerts.slice(0, mostAlerts).map(({ rule, severity, measure, value, threshold, started_at: since }) => h("li", {},
     h("span", {}, stateOf(severity), " ", h("strong", {}, format.words(rule)),
       ` ${format.measured(measure, value)}, limit ${format.measured(measure, threshold)}`),
     h("span", { class: "muted" }, "since ", h("time", { datetime: since }, format.shortTime(since)))));
-  return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"), h("ul", { class: "list" }, rows));
+  const more = Math.max(0, alerts.length - mostAlerts);
+  const link = more === 0 ? "All alerts" : `All alerts (${isPart(answer) ? "at least " : ""}${format.count(more)} more)`;
+  return card("Firing now", h("a", { href: "/operator/alerts" }, link), h("ul", { class: "list" }, rows));
 }
 
 async function providerCard(period) {

@@ -29,7 +29,8 @@ export async function stream({ token, body, retryOf, key, turn, after = 0, signa
   } catch (error) {
     throw new LineCut(error.message);
   }
-  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+  // An expired token is told as an event, too; the caller renews it.
+  if (response.status === 401 || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
     throw new Rejected(response.status, (await response.json().catch(() => null))?.error);
   }
   let cursor = after;

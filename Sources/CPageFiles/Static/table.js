@@ -36,11 +36,12 @@ export function groupName(key, raw) {
 export const label = (key) => labels[key] ?? format.words(key.replace(/_ms$/, ""));
 
 /** How a column is shown, by its name and, for others, its first value. */
-function kind(key, rows) {
+function kind(key, rows, grain) {
   if (key.endsWith("_usd")) return "money";
   if (key.endsWith("_ms")) return "milliseconds";
   if (key === "share" || key.endsWith("_share") || key === "confidence") return "share";
-  if (key === "day" || key === "cohort") return "day";
+  if (key === "day") return grain === "hour" ? "hour" : "day";
+  if (key === "cohort") return "day";
   if (key === "days") return "days";
   if (key.endsWith("_at")) return "time";
   if (["state", "status", "breaker", "severity"].includes(key)) return "state";
@@ -54,14 +55,15 @@ function kind(key, rows) {
   return typeof first === "number" || /^<\d+$/.test(first ?? "") ? "number" : "text";
 }
 
-/** The columns of rows, in the order of the gateway: those that any row has a value for, and those that the rows are `grouped` by. */
-export function columns(rows, { hide = [], only, first = [], titles = {}, grouped = [] } = {}) {
+/** The columns of rows, in the order of the gateway: those that any row has a value for, and those that the rows are `grouped` by. `grain`: what
+ * `day` begins. */
+export function columns(rows, { hide = [], only, first = [], titles = {}, grouped = [], grain } = {}) {
   const all = [...new Set([...first, ...rows.flatMap(Object.keys)])];
   const keys = only ?? all.filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
   const isUsed = (raw, key) => raw !== null && raw !== undefined && raw !== false && !(raw === 0 && exceptions.includes(key));
   const used = keys.filter((key) => grouped.includes(key) || rows.some((row) => isUsed(row[key], key)));
   return used.map((key) => {
-    const column = { key, label: titles[key] ?? label(key), kind: kind(key, rows) };
+    const column = { key, label: titles[key] ?? label(key), kind: kind(key, rows, grain) };
     // Prices of subscriptions have cents; costs of calls are far below.
     if (column.kind === "money") column.places = key === "cost_usd" ? format.places(rows.map((row) => row[key] ?? "0")) : 2;
     if (column.kind === "number") column.isFraction = rows.some((row) => typeof row[key] === "number" && !Number.isInteger(row[key]));
@@ -96,6 +98,7 @@ export function value(column, raw, row = {}) {
     case "name": return format.words(String(raw));
     case "flag": return raw ? "Yes" : "";
     case "day": return h("time", { datetime: raw }, format.day(raw));
+    case "hour": return h("time", { datetime: raw }, format.hour(raw));
     case "days": return raw.split(" ").map(format.day).join(", ");
     case "time": return h("time", { datetime: raw }, format.time(raw));
     case "state": return stateOf(raw);
@@ -127,7 +130,8 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
   };
   const head = shown.map((column) => h("th", { scope: "col", class: column.isFigure ? "figure" : null }, column.label));
   const body = rows.map((row) =>
-    h("tr", {}, shown.map((column, index) => cell(column, row, index)), action && h("td", { class: "action" }, action(row))));
+    h("tr", { "data-row": row.id }, shown.map((column, index) => cell(column, row, index)),
+      action && h("td", { class: "action" }, action(row))));
   const sums = totals && rows.length > 1 && h("tfoot", {}, h("tr", {}, shown.map((column, index) => {
     if (index === 0 && !column.isFigure) return h("th", { scope: "row" }, "Total");
     const sum = column.isFigure ? total(column, rows) : null;

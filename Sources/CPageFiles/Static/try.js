@@ -31,8 +31,10 @@ function button(text, action, name = "quiet") {
 async function authorise() {
   const response = await fetch("/try/token", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ user: kept.user }),
-  });
-  token = (await response.json()).data.token;
+  }).catch((error) => { throw new LineCut(error.message); });
+  const answer = await response.json().catch(() => null);
+  if (!answer?.data) throw new Rejected(response.status, answer?.error);
+  token = answer.data.token;
 }
 
 /** Sends a message as a new turn. Its key is kept before it is sent, so that a reload repeats it without a second answer. */
@@ -43,20 +45,28 @@ function say(text) {
   follow(kept.turns.at(-1));
 }
 
-/** Reads a turn to its end, however often the line is cut. */
+/** Reads a turn to its end, however often the line is cut. A token that has expired is renewed once between two events. */
 async function follow(turn) {
+  let isRenewed = false;
   running = turn;
   showLine();
   for (let attempt = 0; turn.state === "running"; attempt += 1) {
     cut = new AbortController();
     try {
+      if (!token) await authorise();
       await stream({
         token, signal: cut.signal, ...(turn.turn ? { turn: turn.turn, after: turn.cursor } : beginning(turn)),
-        event: (object, cursor) => { attempt = 0; take(turn, object, cursor); },
+        event: (object, cursor) => {
+          attempt = 0;
+          isRenewed = false;
+          take(turn, object, cursor);
+        },
       });
     } catch (error) {
-      if (error instanceof Rejected && error.status === 401 && attempt < 3) await authorise();
-      else if (error instanceof LineCut) await pause(turn, attempt);
+      if (error instanceof Rejected && error.status === 401 && !isRenewed) {
+        isRenewed = true;
+        token = null;
+      } else if (error instanceof LineCut) await pause(turn, attempt);
       else fail(turn, error);
     }
   }
@@ -116,7 +126,18 @@ function take(turn, object, cursor) {
 /** Stops the model; what was said is kept. */
 async function halt() {
   if (!running?.turn) return;
-  await fetch(`/functions/v1/chat-stream/${running.turn}/stop`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  const path = `/functions/v1/chat-stream/${running.turn}/stop`;
+  const send = () => fetch(path, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  try {
+    let response = await send();
+    if (response.status === 401) {
+      await authorise();
+      response = await send();
+    }
+    if (!response.ok) throw new Rejected(response.status, (await response.json().catch(() => null))?.error);
+  } catch (error) {
+    if (running) showLine(`Not stopped: ${error.message}`);
+  }
 }
 
 /** Answers the same message anew, under a new key: the old answer is superseded. A turn that failed without text is sent again, with its key. */
@@ -235,7 +256,6 @@ byID("anew").addEventListener("click", () => {
 });
 byID("starters").append(...starters.map((text) => button(text, () => running || say(text), "")));
 
-await authorise();
 draw();
 showLine();
 const last = kept.turns.at(-1);

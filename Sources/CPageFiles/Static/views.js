@@ -1,12 +1,12 @@
-import { call } from "./api.js";
+import { call, Failure } from "./api.js";
 import { overview } from "./overview.js";
 import { alerts } from "./alerts.js";
 import { audit, calls, retentionUsers } from "./audit.js";
 import { configuration } from "./editor.js";
 import { users } from "./users.js";
-import { h, askReason, card } from "./dom.js";
-import { figure, figureCard, newest, notAvailable, traceLink } from "./figures.js";
-import { count, day, share } from "./format.js";
+import { h, askReason, card, tell } from "./dom.js";
+import { figure, figureCard, grainLengths, newest, notAvailable, traceLink } from "./figures.js";
+import { count, day, share, shortId } from "./format.js";
 import { range } from "./period.js";
 
 const grouped = (...groups) => (period) => ({ ...range(period), group_by: groups.join(",") });
@@ -51,13 +51,18 @@ const usage = cards(
 async function retention(period) {
   const answer = await figure("usage/retention", range(period));
   if (!answer) return card("People who come back", null, notAvailable());
-  // Everybody was there in their first week.
-  const weeks = [...new Set(answer.data.map((row) => row.week))].filter((week) => week > 0).sort((a, b) => a - b);
+  // Everybody was there in their first week. A week in which nobody came back has no rows.
+  const weeks = Array.from({ length: Math.max(0, ...answer.data.map((row) => row.week)) }, (_, index) => index + 1);
   const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
   const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
-  const cell = (row, text) => h("td", { class: "figure" }, row && usersLink(answer.meta?.trace, row, text(row)));
+  const none = (cohort, week) =>
+    (Date.parse(cohort) + (week + 1) * grainLengths.week <= Date.now() ? share(0) : h("span", { class: "muted" }, "–"));
+  const cell = (cohort, week, text) => {
+    const row = find(cohort, week);
+    return h("td", { class: "figure" }, row ? usersLink(answer.meta?.trace, row, text(row)) : none(cohort, week));
+  };
   const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, h("time", { datetime: cohort }, day(cohort))),
-    cell(find(cohort, 0), (row) => count(row.cohort_users)), weeks.map((week) => cell(find(cohort, week), (row) => share(row.share)))));
+    cell(cohort, 0, (row) => count(row.cohort_users)), weeks.map((week) => cell(cohort, week, (row) => share(row.share)))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
   const note = "Of those who began in a week, the share that came back so many weeks later.";
   return card("People who come back", null, h("p", { class: "remark" }, note),
@@ -133,16 +138,28 @@ const reports = cards({
   only: ["created_at", "reason", "comment", "persona_id", "message_id", "user_id"],
 });
 
+/** Personas that this page has taken back: the rows of reports, which are read again, do not tell. */
+const unpublished = new Set();
+
 /** For reports of personas: a button that takes the persona back from everybody. */
 function unpublishing(rows) {
   if (!rows.some((row) => row.persona_id)) return undefined;
-  const unpublish = async ({ persona_id: id }, button) => {
-    const reason = askReason("Take this persona back from everybody who uses it?");
+  const unpublish = async (id) => {
+    const reason = askReason(`Take persona ${shortId(id)} back from everybody who uses it?`);
     if (!reason) return;
-    await call("POST", `personas/${id}/unpublish`, { body: { reason } });
-    button.replaceWith("unpublished");
+    tell(null);
+    try {
+      await call("POST", `personas/${id}/unpublish`, { body: { reason } });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return tell(`Persona ${shortId(id)} was not taken back: ${error.message}`);
+    }
+    unpublished.add(id);
+    for (const button of document.querySelectorAll(`[data-persona="${id}"]`)) button.replaceWith("unpublished");
   };
-  return (row) => row.persona_id && h("button", { class: "quiet", onclick: (event) => unpublish(row, event.target) }, "Unpublish");
+  return ({ persona_id: id }) => id && (unpublished.has(id) ? "unpublished" : h("button", {
+    class: "quiet", "data-persona": id, "aria-label": `Unpublish persona ${shortId(id)}`, onclick: () => unpublish(id),
+  }, "Unpublish"));
 }
 
 const subscriptions = cards({

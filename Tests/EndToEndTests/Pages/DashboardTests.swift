@@ -47,6 +47,14 @@ struct DashboardTests {
         try await PageScript.run("live.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), user])
     }
 
+    @Test(
+        "a refresh moves neither the focus nor tables, waits while it is held, and what was not done is said",
+        .enabled(if: PageScript.canRun, PageScript.reason))
+    func refreshes() async throws {
+        let gateway = try await TestBed.shared().gateway
+        try await PageScript.run("refreshes.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken()])
+    }
+
     @Test("a session is known to every instance, opens operators' routes alone, and ends with a sign-out or a suspension")
     func sessions() async throws {
         let testBed = try await TestBed.shared()

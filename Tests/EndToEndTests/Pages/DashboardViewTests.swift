@@ -65,6 +65,14 @@ struct DashboardViewTests {
                 from gateway.billing_figures) as p
             group by d
             """),
+        // Nobody is missing from a week that is not over.
+        ExpectedTable(
+            "usage", "People who come back", ["Week of", "Week 1", "Week 2"],
+            """
+            select jsonb_build_array(
+                to_char(date_trunc('week', now() at time zone 'UTC') - days * interval '1 day', 'YYYY-MM-DD"T00:00:00.000Z"'), first, second)
+            from (values (21, '0.0%', '1'), (14, '0.0%', '–'), (0, '–', '–')) as cohort (days, first, second)
+            """),
         ExpectedTable(
             "alerts", "Resolved alerts", ["Rule", "Value", "Limit"],
             """
@@ -132,6 +140,14 @@ struct DashboardViewTests {
         select u.id, gen_random_uuid(), 'other', '=1+1, "not" kind' from users u limit 1;
         """
 
+    /// Of two users who began three weeks ago, one came back; one began two weeks ago and did not. They have no other rows.
+    private static let cohorts = """
+        insert into gateway.retention_weeks (cohort, week, accounts)
+        select monday - cohort, monday - week, accounts
+        from (values (21, 21, 2), (21, 7, 1), (14, 14, 1)) as w (cohort, week, accounts)
+        cross join (select date_trunc('week', now() at time zone 'UTC')::date) as this_week (monday);
+        """
+
     @Test(
         "each view's table has the figures of the ledger, of the events and of the logs", .enabled(if: PageScript.canRun, PageScript.reason)
     )
@@ -152,7 +168,7 @@ struct DashboardViewTests {
             "PUT", "/api/v1/operator/alert-rules", ["body": rules, "reason": "a test"], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
         try await database.wait(forAlert: "any-cost", isFiring: true)
-        try await database.fresh.psql(Self.history)
+        try await database.fresh.psql(Self.history + Self.cohorts)
         try await compare(Self.expected, Self.linked, database, gateway)
     }
 

@@ -15,6 +15,16 @@ new MutationObserver(() => {
   if (!text && notice.from && !notice.to) notice.to = performance.now();
 }).observe(document.querySelector("#line"), { childList: true, subtree: true });"""
 
+# The first token of a document has expired. Counts tokens and turns that were begun.
+EXPIRED = """const ask = fetch;
+window.asked = { "/try/token": 0, "/functions/v1/chat-stream": 0 };
+window.fetch = async (path, options) => {
+  asked[path] += 1;
+  const answer = await ask(path, options);
+  if (path !== "/try/token" || asked[path] > 1) return answer;
+  return new Response(JSON.stringify({ data: { token: "expired" } }));
+};"""
+
 
 def scripted(**script):
     return f"[[sim {json.dumps({'first_token_ms': 0, **script})}]]"
@@ -56,7 +66,7 @@ def check_saved(browser):
 with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
     browser.open("/try")
-    browser.wait("a token", lambda: browser.all("#starters button"))
+    browser.wait("the page", lambda: browser.all("#starters button"))
     browser.check("try-empty")
 
     # A reload in the middle of an answer.
@@ -130,5 +140,14 @@ with Browser(origin) as browser:
 
     browser.click("New conversation")
     assert not browser.all(".answer")
+
+    # A token that has expired is renewed, and the message is sent once more.
+    browser.before_documents(EXPIRED)
+    browser.open("/try")
+    say(browser, f"Are you there? {scripted(words=3)}")
+    wait_for_end(browser)
+    assert not browser.all(".answer .problem"), browser.text("#talk")
+    assert browser.script("return Object.values(asked)") == [2, 2], browser.script("return asked")
+    check_saved(browser)
     browser.require_no_problems()
 print("done")
