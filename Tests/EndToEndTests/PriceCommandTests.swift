@@ -41,6 +41,11 @@ struct PriceCommandTests {
         let audit = try await editor.send("GET", "/api/v1/operator/audit").list
         #expect(audit.map { $0["action"] } == ["ledger.reprice", "document.put"] && audit.first?["actor_role"] == "system", "\(audit)")
         withExtendedLifetime(gateway) {}
+        let notice = "the ledger has no calls of days before"
+        #expect(try await !reprice().contains(notice))
+        // As after the partition of yesterday was detached.
+        try await database.fresh.psql("update gateway.rollup_state set ledger_start = '\(Self.day(86_400))'")
+        #expect(try await reprice().contains(notice))
         let old = try await database.row("select count(*) as count from usage_logs where cost_usd = 0.00075")
         #expect(old.number("count") == 1, "the old figure stays")
     }

@@ -13,6 +13,8 @@ public struct BillingFigures: Hashable, Sendable {
         case payment
         /// Says nothing but which payment paid an invoice.
         case paymentLink = "payment_link"
+        /// Says nothing but that another purchase of the subscriber may continue this one (RevenueCat): that of `product`, nil when it is not named.
+        case productChange = "product_change"
     }
 
     public var kind: Kind
@@ -46,8 +48,10 @@ public struct BillingFigures: Hashable, Sendable {
             if kind == .refund, paid.isOfNoSubscription, event.source != .stripe { return nil }
             (reference, period, self.kind) = (named, paid, kind)
             periodEnd = period.expiry
+            product = if case .productChange(let next) = purchaseEvent { next } else { paid.product }
         case .observation(let observation):
             (reference, period, kind) = (observation.reference, observation.period, Kind(observation))
+            product = period.product
             // While a payment is overdue nothing is paid; Google Play's expiry is then that of the grace period.
             periodEnd = observation.hasBillingIssue ? .at(event.occurredAt) : period.expiry
             replaces = observation.replacedReference?.originalTransaction
@@ -62,7 +66,6 @@ public struct BillingFigures: Hashable, Sendable {
         }
         guard reference.environment == .production, reference.store != .manual else { return nil }
         store = reference.store
-        product = period.product
         // Without a transaction a purchase is the owner's of the product, as in the fold.
         let owned = [event.subject.first?.text, period.product].compactMap { $0 }.joined(separator: " ")
         purchase = reference.originalTransaction ?? reference.transaction ?? (owned.isEmpty ? event.id : owned)
@@ -85,6 +88,8 @@ extension BillingFigures.Kind {
         case .cancelled: self = .cancellation
         case .refunded: self = .refund
         case .expired: self = .expiration
+        // At the App Store the purchase stays the same.
+        case .productChange where source == .revenuecat: self = .productChange
         case .temporaryGrant, .productChange, .pauseScheduled, .billingIssue: return nil
         }
     }

@@ -114,7 +114,8 @@ extension Purchase {
             ("grace_until", graceUntil.map { .integer($0.milliseconds) }), ("pause_scheduled", flag(isPauseScheduled)), ("end", end?.json),
             ("revocations", revocations.isEmpty ? nil : .array(revocations.map(\.json))), ("temporary", flag(isTemporary)),
             ("granted_until", grantedUntil.map { .integer($0.milliseconds) }), ("paid_since", paidSince.map { .integer($0.milliseconds) }),
-            ("final", flag(isFinal)), ("direct", flag(isDirect)),
+            ("earlier_payments", earlierPayments.isEmpty ? nil : .array(earlierPayments.map(\.json))), ("final", flag(isFinal)),
+            ("direct", flag(isDirect)),
         ])
     }
 
@@ -126,6 +127,7 @@ extension Purchase {
         var (change, end): (ProductChange?, End?)
         var willRenew: Bool?
         var revocations: [Revocation] = []
+        var earlierPayments: [PurchaseReference] = []
         var (hasBillingIssue, isPauseScheduled, isTemporary, isFinal, isDirect) = (false, false, false, false, false)
         try cursor.beginObject()
         while let key = try cursor.nextKey() {
@@ -140,6 +142,7 @@ extension Purchase {
             case "pause_scheduled": isPauseScheduled = try cursor.readBool()
             case "granted_until": grantedUntil = try BillingInstant(reading: &cursor)
             case "paid_since": paidSince = try BillingInstant(reading: &cursor)
+            case "earlier_payments": earlierPayments = try cursor.readArray { cursor in try PurchaseReference(reading: &cursor) }
             case "end": end = try End(reading: &cursor)
             case "revocations": revocations = try cursor.readArray { cursor in try Revocation(reading: &cursor) }
             case "temporary": isTemporary = try cursor.readBool()
@@ -159,6 +162,7 @@ extension Purchase {
         self.revocations = revocations
         self.grantedUntil = grantedUntil
         self.paidSince = paidSince
+        self.earlierPayments = earlierPayments
         self.isTemporary = isTemporary
         self.isFinal = isFinal
         self.isDirect = isDirect

@@ -1,7 +1,7 @@
 /// Which purchase an event is about.
 extension EntitlementFold {
-    /// The purchase that an event names: by original transaction, else by transaction, else the owner's latest one of the product when
-    /// either side has no original transaction.
+    /// The purchase that an event names: by original transaction, else by a transaction of its present period, else the owner's latest one of the
+    /// product when either side has no original transaction.
     func index(of reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
         let ofStore = purchases.indices.reversed().filter {
             purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
@@ -17,6 +17,7 @@ extension EntitlementFold {
         if let transaction = reference.transaction,
             let match = candidates.first(where: {
                 purchases[$0].reference.transaction == transaction || purchases[$0].reference.originalTransaction == transaction
+                    || purchases[$0].wasPaid(by: transaction, payments)
             })
         {
             return match

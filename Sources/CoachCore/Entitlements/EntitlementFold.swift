@@ -170,11 +170,7 @@ extension EntitlementFold {
         if known.isFinal { return index }
         purchase.owner = newOwner(owner, of: known)
         purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
-        purchase.paidSince = known.paidSince
-        if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
-            purchase.reference.transaction = known.reference.transaction
-            purchase.reference.invoice = known.reference.invoice
-        }
+        purchase.keepPayments(of: known)
         if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
         purchase.endIfReplaced(replaced)
         if observation.isUnpaid, known.isPaid(from: observation.period.purchasedAt) { purchase.period.expiry = observation.period.expiry }

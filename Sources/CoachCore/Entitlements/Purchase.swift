@@ -25,6 +25,8 @@ struct Purchase: Equatable {
     var revocations: [Revocation] = []
     /// The start of what the last paid invoice paid for (Stripe).
     var paidSince: BillingInstant?
+    /// What paid for the present period before `reference` did (`Purchase+payments.swift`).
+    var earlierPayments: [PurchaseReference] = []
     var isTemporary = false
     /// The end of a temporary grant, also of one that prolongs a purchase that was known before.
     var grantedUntil: BillingInstant?
@@ -83,7 +85,12 @@ struct Purchase: Equatable {
         _ event: PurchaseEvent, _ update: BillingPeriod, of paid: PurchaseReference, at instant: BillingInstant
     ) {
         switch event {
-        case .purchased, .renewed: begin(update, isInvoice: paid.store == .stripe, at: instant)
+        case .purchased, .renewed:
+            let isOfPresentPeriod = paid.store == .stripe && includes(update)
+            keepPayment(before: paid, isOfPresentPeriod: isOfPresentPeriod)
+            let began = period.purchasedAt
+            begin(update, isInvoice: paid.store == .stripe, at: instant)
+            if isOfPresentPeriod { period.purchasedAt = began }
         case .pauseScheduled:
             isPauseScheduled = true
             describe(update)
@@ -153,12 +160,6 @@ struct Purchase: Equatable {
         } else {
             period.expiry = max(period.expiry ?? until, until)
         }
-    }
-
-    /// Whether an invoice of the period that began at this instant was paid, or one of a change within it. What is overdue then is another change.
-    func isPaid(from start: BillingInstant?) -> Bool {
-        guard let paidSince, let start else { return false }
-        return start <= paidSince
     }
 
     /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription. Where the

@@ -1,4 +1,4 @@
-/// The price of a provider's model, or of all models with a name prefix, from a day until the next price of the same entry.
+/// The price of a provider's model, or of all models with a name prefix, from a day until its last one or the next price of the same entry.
 public struct Price: Hashable, Sendable {
     /// How `Price.model` matches a model name.
     public enum Match: String, Sendable, CaseIterable {
@@ -50,7 +50,7 @@ public struct Price: Hashable, Sendable {
     public var match: Match
     /// First day (UTC) of validity.
     public var validFrom: CalendarDay
-    /// Last day (UTC) of validity; nil: until the next price of the same entry. After it the model has no price.
+    /// Last day (UTC) of validity; nil: until the next price of the same entry. After it an older price holds that is still valid, if there is one.
     public var validTo: CalendarDay?
     public var rates: Rates
     /// By `above`, ascending.
@@ -68,6 +68,9 @@ public struct Price: Hashable, Sendable {
         self.rates = rates
         self.contextTiers = contextTiers
     }
+
+    /// Whether the day is one of its validity. A newer price can be in force, too, and precedes it.
+    func isInForce(on day: CalendarDay) -> Bool { validFrom <= day && validTo.map { day <= $0 } ?? true }
 
     /// The cost of one call, summed in picodollars and rounded once, half up.
     ///

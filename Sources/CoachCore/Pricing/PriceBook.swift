@@ -18,12 +18,11 @@ public struct PriceBook: Sendable, Equatable {
         }
     }
 
-    /// The newest price that began by the day: of the exact name, else of the longest prefix with one; nil without one, and when it has ended.
+    /// The newest price in force on the day: of the exact name, else of the longest prefix with one. After the last day of a special price the price that
+    /// it replaced for a while holds again.
     public func price(of name: ModelName, on day: CalendarDay) -> Price? {
-        let price =
-            exact[name]?.first { $0.validFrom <= day }
-            ?? prefixes[name.provider]?.first { $0.validFrom <= day && name.model.hasPrefix($0.model) }
-        return price.flatMap { price in price.validTo.map { day <= $0 } ?? true ? price : nil }
+        exact[name]?.first { $0.isInForce(on: day) }
+            ?? prefixes[name.provider]?.first { $0.isInForce(on: day) && name.model.hasPrefix($0.model) }
     }
 
     /// The cost of one call on the day; nil without a valid price, or when `Price.cost(of:)` is nil.

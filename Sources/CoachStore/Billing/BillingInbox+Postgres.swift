@@ -6,7 +6,7 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then `EntitlementRefolding`
     /// computes the stored ones again.
-    private static let foldVersion = 11
+    private static let foldVersion = 12
 
     /// Events that are folded and stored in one transaction. Measured (`deploy/bench --only webhooks`): with two groups of 16 at the same time, a
     /// turn has less of the processors, and events wait longer.

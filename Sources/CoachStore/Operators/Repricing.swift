@@ -37,6 +37,13 @@ public struct Repricing: Sendable {
         self.prices = prices
     }
 
+    /// The first day whose calls the ledger still has; nil: it has those of all days. Days before it keep their figures.
+    public func firstDay() async throws -> CalendarDay? {
+        let query: Query = "select (ledger_start - date '1970-01-01')::bigint from gateway.rollup_state"
+        let days = try await client.query(query) { rows in try rows.only { row in try row.value(0, as: Int?.self) } }
+        return days.map { CalendarDay(daysSinceEpoch: $0) }
+    }
+
     /// Prices the calls of a day (UTC). May be broken off and repeated: a call whose cost is right is left alone.
     /// - Parameter books: false: only counts.
     public func price(_ day: CalendarDay, books: Bool) async throws -> Result {
@@ -46,7 +53,7 @@ public struct Repricing: Sendable {
             let calls = try await calls(of: day, after: last)
             last = calls.count == Self.batch ? calls.last : nil
             let corrections = calls.compactMap { call in
-                Correction(call, cost: prices.cost(of: call.usage, at: call.name, on: day, estimated: call.isEstimated))
+                Correction(call, cost: call.isEmpty ? Nanodollars(0) : cost(of: call, on: day))
             }
             result.calls += calls.count
             result.changed += corrections.count
@@ -55,6 +62,10 @@ public struct Repricing: Sendable {
             if books, !corrections.isEmpty { try await book(corrections, on: day) }
         } while last != nil
         return result
+    }
+
+    private func cost(of call: PastCall, on day: CalendarDay) -> Nanodollars? {
+        prices.cost(of: call.usage, at: call.name, on: day, estimated: call.isEstimated)
     }
 
     private func calls(of day: CalendarDay, after last: PastCall?) async throws -> [PastCall] {
@@ -138,6 +149,8 @@ private struct PastCall: JSONReadable, Sendable {
     var nanodollars: Int64
     var isUnpriced: Bool
     var isEstimated: Bool
+    /// It took no tokens, so it cost nothing at any price: its owner knew that no provider had accepted it, and took back what recovery had estimated.
+    var isEmpty: Bool { usage.totalInput == 0 && usage.totalOutput == 0 }
 
     init(_ json: JSONReader) throws(JSONFinding) {
         account = try json.required("account_id")

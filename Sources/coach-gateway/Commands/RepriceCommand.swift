@@ -29,6 +29,9 @@ struct RepriceCommand: AsyncParsableCommand {
         let shipped = try Self.shippedPrices(in: configuration.root)
         try await CommandDatabase.asOwner("reprice", configuration) { client in
             let repricing = Repricing(client: client, prices: try await editedPrices(client) ?? shipped)
+            if let first = try await repricing.firstDay(), from < first {
+                Console.error("the ledger has no calls of days before \(first) any more: their costs stay as they are")
+            }
             var total = Repricing.Result()
             for number in from.daysSinceEpoch...to.daysSinceEpoch {
                 let day = CalendarDay(daysSinceEpoch: number)

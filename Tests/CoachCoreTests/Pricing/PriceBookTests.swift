@@ -29,11 +29,27 @@ struct PriceBookTests {
         #expect(input(book, "m", on: "2030-01-01") == 4)
     }
 
-    @Test("after its last day a price is none, also where an older one would have held")
+    @Test("after the last day of a special price the standing one holds again, until a newer one begins")
+    func special() {
+        var special = price("m", 2, from: "2026-01-01")
+        special.validTo = CalendarDay("2026-02-28")!
+        let book = PriceBook([special, price("m", 1), price("m", 3, from: "2026-04-01")])
+        #expect(input(book, "m", on: "2025-12-31") == 1)
+        #expect(input(book, "m", on: "2026-02-28") == 2)
+        #expect(input(book, "m", on: "2026-03-01") == 1)
+        #expect(input(book, "m", on: "2026-04-01") == 3)
+        // Of one name among those of a prefix, and of a longer prefix.
+        #expect(input(PriceBook([special, price("", 1, .prefix)]), "m", on: "2026-03-01") == 1)
+        special.match = .prefix
+        let prefixes = PriceBook([special, price("", 1, .prefix)])
+        #expect(input(prefixes, "mini", on: "2026-02-28") == 2 && input(prefixes, "mini", on: "2026-03-01") == 1)
+    }
+
+    @Test("after its last day a price is none where no other one holds")
     func ended() {
         var ended = price("m", 2, from: "2026-01-01")
         ended.validTo = CalendarDay("2026-02-28")!
-        let book = PriceBook([ended, price("m", 1), price("m", 3, from: "2026-04-01")])
+        let book = PriceBook([ended, price("m", 3, from: "2026-04-01")])
         #expect(input(book, "m", on: "2026-02-28") == 2)
         #expect(input(book, "m", on: "2026-03-01") == nil)
         #expect(input(book, "m", on: "2026-04-01") == 3)

@@ -96,4 +96,35 @@ struct RepricingTests {
         let bill = prices.bill(of: name, on: context.day, reported: TokenUsage(), estimate: usage)
         #expect(bill.cost == Nanodollars(142_000))
     }
+
+    @Test("a call whose bill was taken back costs nothing, also without a price")
+    func takenBack() async throws {
+        // Its own database: it prices all calls of a day.
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let context = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun
+        var estimate = TurnReceipt.complete(context.identity, of: caller)
+        estimate.finalizedBy = .recovery
+        let fallback = ModelName(provider: "sim", model: "fallback")
+        estimate.otherCalls = [BilledCall(number: 2, name: fallback, bill: estimate.bill)]
+        try await turns.finish(estimate)
+        // The owner knows that no provider accepted them.
+        var receipt = TurnReceipt.failed(context.identity, of: caller)
+        receipt.otherCalls = [BilledCall(number: 2, name: fallback, bill: nil)]
+        try await turns.finish(receipt)
+        for prices in [book(nil), book(40_000)] {
+            #expect(try await Repricing(client: store.admin, prices: prices).price(context.day, books: true) == .init(calls: 2))
+        }
+        #expect(try await store.value("select sum(unpriced) || '|' || sum(cost_usd) from public.usage_logs") == "0|0.000000000")
+    }
+
+    @Test("the first day is that after the last one that was detached from the ledger")
+    func firstDay() async throws {
+        // Its own database: days are detached for all users.
+        let store = try await StoreFixture()
+        let repricing = Repricing(client: store.admin, prices: book(nil))
+        #expect(try await repricing.firstDay() == nil)
+        try await store.admin.execute("update gateway.rollup_state set ledger_start = date '2026-03-02'")
+        #expect(try await repricing.firstDay() == CalendarDay("2026-03-02"))
+    }
 }

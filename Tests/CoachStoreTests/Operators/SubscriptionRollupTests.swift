@@ -32,11 +32,11 @@ struct SubscriptionRollupTests {
         let shop = ["app_store", "stripe", "play_store"].randomElement(using: &random) ?? ""
         let kinds = [
             "trial", "purchase", "renewal", "extension", "cancellation", "refund", "refund_reversal", "expiration", "state", "payment",
-            "payment_link",
+            "payment_link", "product_change",
         ]
         let kind = kinds.randomElement(using: &random) ?? ""
         let purchase = Int.random(in: 0..<25, using: &random)
-        let isOfRevenueCat = Int.random(in: 0..<10, using: &random) == 0
+        let isOfRevenueCat = kind == "product_change" || Int.random(in: 0..<3, using: &random) == 0
         let isStripe = shop == "stripe" && !isOfRevenueCat
         let source = isOfRevenueCat ? "revenuecat" : ["app_store": "appstore", "play_store": "play"][shop] ?? shop
         let name = isStripe && kind == "refund" ? "pi_\(purchase)" : "p\(purchase)"
@@ -50,13 +50,23 @@ struct SubscriptionRollupTests {
         let hours = Int.random(in: -24...720, using: &random)
         let cents: Int? = number % 3 == 0 ? nil : Int.random(in: 1...2000, using: &random) * (kind == "refund" ? -1 : 1)
         let willRenew: Bool? = number % 4 == 0 ? false : nil
+        let product = (["monthly", "yearly", nil] as [String?]).randomElement(using: &random) ?? nil
+        // A subscriber has some purchases, between which products are changed.
+        try await store.admin.execute(
+            """
+            with subscriber as (
+                insert into gateway.subscribers (id, revision, fold_version) overriding system value values (\(purchase / 5), 1, 1)
+                on conflict do nothing)
+            insert into gateway.billing_events (source, event_id, status, subscriber, environment, body, event, number) overriding system value
+            values (\(source), \("e\(number)"), 'folded', \(purchase / 5), 'production', '', '{}', \(number))
+            """)
         try await store.admin.execute(
             """
             insert into gateway.billing_figures (
-                event_number, source, event_id, occurred_at, kind, purchase, payment, invoice, replaces, store, price_usd, period_start,
+                event_number, source, event_id, occurred_at, kind, purchase, payment, invoice, replaces, store, product, price_usd, period_start,
                 period_end, renews, will_renew)
             select \(number), \(source), \("e\(number)"), at, \(kind), \(name), \(payment),
-                \(invoice), \(replaces), \(shop), \(cents)::integer / 100.0, at - interval '1 day',
+                \(invoice), \(replaces), \(shop), \(product), \(cents)::integer / 100.0, at - interval '1 day',
                 at + \(hours)::integer * interval '1 hour', \(number % 7 != 0), \(willRenew)
             from (select now() - interval '100 days' + \(minutes)::integer * interval '1 minute' as at) as t
             """)

@@ -24,13 +24,13 @@ struct StripePaymentTests {
         return event
     }
 
-    private func subscription(_ id: String = "sub_1", on day: Int64 = 0) throws -> BillingEvent {
+    private func subscription(_ id: String = "sub_1", _ change: String = "created", on day: Int64 = 0) throws -> BillingEvent {
         let item: JSONValue = [
             "id": "si_1", "current_period_start": .integer(Self.start), "current_period_end": .integer(Self.start + 30 * Self.day),
             "price": ["id": "price_1", "object": "price", "product": "prod_1"],
         ]
         return try event(
-            "customer.subscription.created", on: day, id: "evt_\(id)",
+            "customer.subscription.\(change)", on: day, id: "evt_\(id)_\(change)",
             [
                 "id": .string(id), "object": "subscription", "customer": "cus_1", "status": "active", "cancel_at": .null,
                 "cancel_at_period_end": false, "ended_at": .null, "items": ["object": "list", "data": [item]],
@@ -38,10 +38,13 @@ struct StripePaymentTests {
             ])
     }
 
-    private func invoice(_ subscription: String = "sub_1", payments: [String]? = nil) throws -> BillingEvent {
-        let period: JSONValue = ["start": .integer(Self.start), "end": .integer(Self.start + 30 * Self.day)]
+    private func invoice(
+        _ subscription: String = "sub_1", _ id: String? = nil, from day: Int64 = 0, payments: [String]? = nil
+    ) throws -> BillingEvent {
+        let id = id ?? "in_\(subscription)"
+        let period: JSONValue = ["start": .integer(Self.start + day * Self.day), "end": .integer(Self.start + 30 * Self.day)]
         var invoice: [JSONMember] = [
-            JSONMember("id", .string("in_\(subscription)")), JSONMember("object", "invoice"), JSONMember("amount_paid", 999),
+            JSONMember("id", .string(id)), JSONMember("object", "invoice"), JSONMember("amount_paid", 999),
             JSONMember("customer", "cus_1"), JSONMember("lines", ["object": "list", "data": [["object": "line_item", "period": period]]]),
             JSONMember(
                 "parent",
@@ -56,15 +59,17 @@ struct StripePaymentTests {
             }
             invoice.append(JSONMember("payments", ["object": "list", "data": .array(list)]))
         }
-        return try event("invoice.paid", on: 0, id: "evt_in_\(subscription)", .object(invoice))
+        return try event("invoice.paid", on: day, id: "evt_\(id)", .object(invoice))
     }
 
-    private func invoicePayment(_ payment: String, of subscription: String = "sub_1") throws -> BillingEvent {
+    private func invoicePayment(
+        _ payment: String, of subscription: String = "sub_1", _ invoice: String? = nil, on day: Int64 = 0
+    ) throws -> BillingEvent {
         try event(
-            "invoice_payment.paid", on: 0, id: "evt_inpay_\(payment)",
+            "invoice_payment.paid", on: day, id: "evt_inpay_\(payment)",
             [
                 "id": "inpay_1", "object": "invoice_payment", "amount_paid": 999, "amount_requested": 999, "currency": "usd",
-                "invoice": .string("in_\(subscription)"), "is_default": true, "livemode": true,
+                "invoice": .string(invoice ?? "in_\(subscription)"), "is_default": true, "livemode": true,
                 "payment": ["type": "payment_intent", "payment_intent": .string(payment)], "status": "paid",
             ])
     }
@@ -116,6 +121,27 @@ struct StripePaymentTests {
         #expect(try status(base + [try dispute("pi_9", on: 10)]) == .active)
         #expect(try status(base + [try charge("pi_1", refundedOn: 10)]) == .refunded)
         #expect(try status(base + [try dispute("pi_1", on: 10)]) == .refunded)
+    }
+
+    @Test("the refund of any payment of a period ends it, also after a change in the middle that was charged for by itself")
+    func proration() throws {
+        let linked = [
+            try subscription(), try invoice(), try invoicePayment("pi_1"), try invoice("sub_1", "in_change", from: 10),
+            try invoicePayment("pi_2", of: "sub_1", "in_change", on: 10),
+        ]
+        let named = [
+            try subscription(), try invoice(payments: ["pi_1"]), try invoice("sub_1", "in_change", from: 10, payments: ["pi_2"]),
+        ]
+        for base in [linked, named, linked + [try subscription("sub_1", "updated", on: 12)]] {
+            #expect(try status(base) == .active)
+            #expect(try status(base + [try charge("pi_1", refundedOn: 15)]) == .refunded)
+            #expect(try status(base + [try charge("pi_2", on: 10, refundedOn: 15)]) == .refunded)
+            #expect(try status(base + [try dispute("pi_1", on: 15)]) == .refunded)
+            #expect(try status(base + [try charge("pi_9", on: 5, refundedOn: 15)]) == .active)
+        }
+        // The next event is folded with what was stored of those before.
+        let stored = try EntitlementFold(parsing: EntitlementFold(linked).json.bytes)
+        #expect(stored == EntitlementFold(linked))
     }
 
     @Test("of several subscriptions the one whose invoice the payment paid ends")
