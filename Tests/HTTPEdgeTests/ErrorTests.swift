@@ -38,6 +38,10 @@ struct ErrorTests {
             ("text/event-stream, application/problem+json", .eventStream),
             ("application/problem+json, text/event-stream;q=0.5", .eventStream),
             ("application/problem+json, text/event-stream;q=0", .problem),
+            ("application/problem+json;q=0.5, application/json", .envelope),
+            ("application/json, application/problem+json;q=0.9", .envelope),
+            ("application/json;q=0.5, application/problem+json", .problem), ("application/json, application/problem+json", .problem),
+            ("application/problem+json;q=0.5, */*", .problem), ("application/json, text/event-stream;q=0.1", .eventStream),
             ("Application/JSON", .envelope),
         ] as [(String?, ErrorFormat)])
     func formats(accept: String?, format: ErrorFormat) {

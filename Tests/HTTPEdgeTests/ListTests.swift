@@ -27,7 +27,8 @@ struct ListTests {
         var names: [String]
 
         func register(on routes: RouteTable) {
-            routes.open("Test").get("/rows", .init("Rows", response: .list(Row.schema))) { request, context in
+            let parameters = PageQuery.parameters + [.init("q", in: .query, .text)]
+            routes.open("Test").get("/rows", .init("Rows", parameters: parameters, response: .list(Row.schema))) { request, context in
                 _ = try PageQuery.read(request)
                 return .list(request, context, Page(items: names, nextCursor: "a b"), Row.init)
             }
@@ -58,6 +59,22 @@ struct ListTests {
         #expect(csv.headers[.link]?.hasPrefix("</rows?cursor=") == true && csv.headers[.link] == plain.headers[.link])
         let cursor = try #require(try await edge.send(.get, path).json["pagination"]?["next_cursor"]?.string)
         #expect(try await edge.send(.get, "/rows?cursor=\(cursor)").status == 200)
+    }
+
+    @Test("have a cursor that depends on the parameters of the list, and on no others")
+    func parameters() async throws {
+        let edge = try EdgeFixture(Routes(names: ["one"]))
+        let csv = try await edge.send(.get, "/rows?utm_source=mail&q=a%20b&", headers: [.accept: "text/csv"])
+        let cursor = try #require(csv.headers[.link]?.firstMatch(of: /cursor=([^>&]+)>/)?.1)
+        #expect(csv.headers[.link] == #"</rows?q=a%20b&cursor=\#(cursor)>; rel="next""#)
+        for query in ["q=a%20b", "q=a%20b&t=1", "t&q=a%20b&limit=7"] {
+            #expect(try await edge.send(.get, "/rows?\(query)&cursor=\(cursor)").status == 200, "\(query)")
+        }
+        for query in ["q=a", "t=1", "Q=a%20b"] {
+            #expect(try await edge.send(.get, "/rows?\(query)&cursor=\(cursor)").details["field"] == "cursor", "\(query)")
+        }
+        // PostgreSQL's texts have no U+0000, whichever parameter has it.
+        #expect(try await edge.send(.get, "/rows?t=%00").status == 422)
     }
 
     @Test(

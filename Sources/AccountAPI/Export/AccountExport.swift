@@ -26,6 +26,7 @@ struct AccountExport: Sendable {
         case messages(MessageID?)
         case conversations(ConversationID?)
         case subscription
+        case modelCalls(String?)
         /// The lists that are left, and the key in the first of them.
         case rows(ArraySlice<ExportedList>, String?)
         case avatars(PersonaID?)
@@ -91,8 +92,13 @@ struct AccountExport: Sendable {
                 ConversationResource($0)
             }
         case .subscription:
-            stage = .rows(ExportedList.allCases[...], nil)
+            stage = .modelCalls(nil)
             return file("subscription.jsonl", [try await sources.subscription(caller)])
+        case .modelCalls(let last):
+            let rows = try await sources.contents.modelCalls(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .rows(ExportedList.allCases[...], nil) : .modelCalls(rows.last?.key)
+            return page("model-calls", lines: Self.lines(rows), isFirst: last == nil, isLast: isLast)
         case .rows(let lists, let last): return try await nextRows(of: lists, after: last)
         case .avatars(let last): return try await nextAvatar(after: last)
         case .directory:
@@ -113,7 +119,7 @@ struct AccountExport: Sendable {
         let rows = try await sources.contents.rows(caller, list, last, list.pageLimit)
         let isLast = rows.count < list.pageLimit
         stage = isLast ? .rows(lists.dropFirst(), nil) : .rows(lists, rows.last?.key)
-        return page(list.rawValue, lines: rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }, isFirst: last == nil, isLast: isLast)
+        return page(list.rawValue, lines: Self.lines(rows), isFirst: last == nil, isLast: isLast)
     }
 
     private mutating func nextAvatar(after last: PersonaID?) async throws -> [UInt8]? {
@@ -158,6 +164,8 @@ struct AccountExport: Sendable {
         return bytes
     }
 
+    private static func lines(_ rows: [ExportedRow]) -> [UInt8] { rows.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] } }
+
     private static func lines(_ resources: [some WireResource]) -> [UInt8] {
         var lines: [UInt8] = []
         for resource in resources {
@@ -169,8 +177,8 @@ struct AccountExport: Sendable {
 }
 
 extension ExportedList {
-    /// A card has at most 1 MB, a version 60 KB.
-    fileprivate var pageLimit: Int { self == .cards ? 4 : 50 }
+    /// A card has at most 1 MB, a version 60 KB, a turn 3 KB.
+    fileprivate var pageLimit: Int { self == .cards ? 4 : self == .turns ? 200 : 50 }
 }
 
 extension AvatarImage.Format {

@@ -12,8 +12,10 @@ public struct ExportRepository: Sendable {
     public var consents: @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent]
     public var reports: @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report]
     public var redemptions: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption]
-    /// The user's own.
+    /// The user's own that are not deleted.
     public var personas: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
+    /// What the ledger has of the user's turns, also of those that were removed: tokens, cost, model. After the row with this key.
+    public var modelCalls: @Sendable (Caller, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
     /// The rows of a list after the row with this key.
     public var rows: @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow]
     /// The next of the user's own personas that has an avatar, with the avatar.
@@ -28,6 +30,7 @@ public struct ExportRepository: Sendable {
         reports: @escaping @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report],
         redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
         personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord],
+        modelCalls: @escaping @Sendable (Caller, _ after: String?, _ limit: Int) async throws -> [ExportedRow],
         rows: @escaping @Sendable (Caller, ExportedList, _ after: String?, _ limit: Int) async throws -> [ExportedRow],
         avatar: @escaping @Sendable (Caller, _ after: PersonaID?) async throws -> ExportedAvatar?,
         isUserActive: @escaping @Sendable (Caller) async throws -> Bool
@@ -38,6 +41,7 @@ public struct ExportRepository: Sendable {
         self.reports = reports
         self.redemptions = redemptions
         self.personas = personas
+        self.modelCalls = modelCalls
         self.rows = rows
         self.avatar = avatar
         self.isUserActive = isUserActive
@@ -48,8 +52,18 @@ public struct ExportRepository: Sendable {
 public enum ExportedList: String, Sendable, CaseIterable {
     /// Summaries of conversations, which a model made.
     case summaries
+    /// How turns were answered, routed and assessed. Not those of previews.
+    case turns
     /// By day (UTC).
     case usage
+    /// What counts against limits of requests and messages, and when the notice of talking to a machine was given.
+    case limits
+    /// The levels of danger that are kept between turns.
+    case safetyStates = "safety-states"
+    /// What was found in messages in danger, and done about it.
+    case crisisEvents = "crisis-events"
+    /// The user's own until their content is removed. Lists of versions, cards and share links, and avatars, have theirs, too.
+    case deletedPersonas = "deleted-personas"
     /// Published versions of the user's own personas, and the character cards they were imported from.
     case personaVersions = "persona-versions"
     case cards
@@ -57,7 +71,7 @@ public enum ExportedList: String, Sendable, CaseIterable {
     case pushTokens = "push-tokens"
 }
 
-/// A row of such a list.
+/// A row of such a list, or a model call.
 public struct ExportedRow: Sendable, Equatable {
     public var key: String
     public var json: JSONValue

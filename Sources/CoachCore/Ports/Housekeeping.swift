@@ -14,6 +14,8 @@ public struct Housekeeping: Sendable {
     /// Removes the content of expired ephemeral conversations, and of those that were deleted long enough ago. Returns the number of conversations that
     /// were emptied. Throws `CancellationError`, too.
     public var purge: @Sendable () async throws -> Int
+    /// Removes the content of personas that were deleted long enough ago. Returns their number. Throws `CancellationError`, too.
+    public var purgePersonas: @Sendable () async throws -> Int
     /// Removes previews that began ten minutes ago: longer than a turn may last, and than a lost connection is resumed. Returns how many there were.
     public var purgePreviews: @Sendable () async throws -> Int
     /// Ends the ledger's records of summaries whose process was killed, with the bills that `SummaryRepository.estimate` has saved. Returns how many
@@ -24,7 +26,8 @@ public struct Housekeeping: Sendable {
         makePartitions: @escaping @Sendable () async throws -> Int,
         detachPartitions: @escaping @Sendable (_ days: Int) async throws -> Void,
         forgetDoneJobs: @escaping @Sendable () async throws -> Void, purgeIdempotencyKeys: @escaping @Sendable () async throws -> Void,
-        purge: @escaping @Sendable () async throws -> Int, purgePreviews: @escaping @Sendable () async throws -> Int,
+        purge: @escaping @Sendable () async throws -> Int, purgePersonas: @escaping @Sendable () async throws -> Int,
+        purgePreviews: @escaping @Sendable () async throws -> Int,
         endLostSummaries: @escaping @Sendable () async throws -> Int
     ) {
         self.makePartitions = makePartitions
@@ -32,17 +35,18 @@ public struct Housekeeping: Sendable {
         self.forgetDoneJobs = forgetDoneJobs
         self.purgeIdempotencyKeys = purgeIdempotencyKeys
         self.purge = purge
+        self.purgePersonas = purgePersonas
         self.purgePreviews = purgePreviews
         self.endLostSummaries = endLostSummaries
     }
 
-    /// The job that calls `purge`. Its idempotency key is the hour, so that it runs once an hour however many instances enqueue it.
+    /// The job that calls `purge` and `purgePersonas`. Its idempotency key is the hour, so that it runs once an hour however many instances enqueue it.
     public static func purgeJob(at date: Date) -> NewJob {
         NewJob(.purgeDeletedContent, idempotencyKey: "\(Int(date.timeIntervalSince1970) / 3600)")
     }
 }
 
 extension JobKind {
-    /// Runs `Housekeeping.purge`.
+    /// Runs `Housekeeping.purge` and `purgePersonas`.
     public static let purgeDeletedContent = JobKind(rawValue: "purge_deleted_content")
 }

@@ -5,7 +5,7 @@ import PostgresClient
 extension Housekeeping {
     /// Maintenance of PostgreSQL.
     /// - Parameters:
-    ///   - daysKept: how many days the content of deleted conversations is kept.
+    ///   - daysKept: how many days the content of deleted conversations and personas is kept.
     ///   - rowsAtOnce: messages and turns of a statement of `purge`: others wait behind it on its connection, and the role has a statement timeout.
     public static func postgres(client: PostgresClient, daysKept: Int, rowsAtOnce: Int = 1_000) -> Housekeeping {
         Housekeeping(
@@ -25,7 +25,9 @@ extension Housekeeping {
                 try await client.repeatParts(of: 5_000) { "select gateway.purge_idempotency_keys(\($0)::integer)" }
             },
             purge: { try await client.purge(daysKept: daysKept, rowsAtOnce: rowsAtOnce) },
-            purgePreviews: { try await client.purgePreviews(after: 600) },
+            // One at once: it may have 60 MB of versions.
+            purgePersonas: { try await client.purgeAll("select gateway.purge_personas(make_interval(days => \(daysKept)::integer), 1)") },
+            purgePreviews: { try await client.purgeAll("select gateway.purge_previews(make_interval(secs => 600), 20)") },
             endLostSummaries: {
                 try await StoreFault.translating { try await client.value(of: "select gateway.end_lost_summaries()", as: Int.self) }
             })
@@ -59,8 +61,8 @@ extension PostgresClient {
         }
     }
 
-    fileprivate func purgePreviews(after seconds: Int) async throws -> Int {
-        let statement: Query = "select gateway.purge_previews(make_interval(secs => \(seconds)::integer), 20)"
+    /// Repeats a statement that purges some things and returns their number, until there are none left. Returns how many there were.
+    fileprivate func purgeAll(_ statement: Query) async throws -> Int {
         var purged = 0
         while true {
             try Task.checkCancellation()

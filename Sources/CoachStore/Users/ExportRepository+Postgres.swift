@@ -38,9 +38,12 @@ extension ExportRepository {
                 }
             },
             personas: { caller, last, limit in
-                let personas: Query = "select \(PersonaRecord.columns) from public.coaching_personas where user_id = \(caller.userID)"
+                let personas: Query = """
+                    select \(PersonaRecord.columns) from public.coaching_personas where user_id = \(caller.userID) and deleted_at is null
+                    """
                 return try await client.userRows(.page(personas, by: "id", after: last, limit), for: caller) { try PersonaRecord(row: $0) }
             },
+            modelCalls: { caller, last, limit in try await client.exportedCalls(of: caller, after: last, limit) },
             rows: { caller, list, last, limit in try await client.exportedRows(of: caller, list, after: last, limit) },
             avatar: { caller, last in try await client.exportedAvatar(of: caller, after: last) },
             isUserActive: { caller in
@@ -67,13 +70,10 @@ extension PostgresClient {
     fileprivate func exportedRows(
         of caller: Caller, _ list: ExportedList, after last: String?, _ limit: Int
     ) async throws -> [ExportedRow] {
-        let query: Query = """
-            select k.key, k.json::text from (\(list.query(of: caller))) k
-            where \(last)::text is null or k.key > \(last)::text collate "C" order by k.key collate "C" limit \(limit)
-            """
-        // Users read share links through the gateway only.
-        guard list == .shareLinks else { return try await userRows(query, for: caller) { try ExportedRow(row: $0) } }
-        return try await gatewayRows(query, for: caller) { try ExportedRow(row: $0) }
+        let page = list.page(of: caller, after: last, limit)
+        // As users where they read the rows themselves.
+        if list.isReadByUsers { return try await userRows(page, for: caller) { try ExportedRow(row: $0) } }
+        return try await gatewayRows(page, for: caller) { try ExportedRow(row: $0) }
     }
 
     fileprivate func exportedAvatar(of caller: Caller, after last: PersonaID?) async throws -> ExportedAvatar? {
@@ -87,57 +87,13 @@ extension PostgresClient {
     }
 }
 
-extension ExportedList {
-    /// Rows with a `key` and `json`. Few for each user, so that they are sorted for every page.
-    fileprivate func query(of caller: Caller) -> Query {
-        func utc(_ column: Query) -> Query { "to_char(\(column) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')" }
-        return switch self {
-        case .summaries:
-            """
-            select c.id::text as key, jsonb_build_object('conversation_id', c.id, 'summary', c.summary) as json
-            from public.conversations c where c.user_id = \(caller.userID) and c.summary is not null
-            """
-        case .usage:
-            """
-            select b.day::text as key, jsonb_build_object(
-                'day', b.day, 'tokens', b.tokens, 'cost_usd', b.spent_usd::text, 'unpriced_calls', b.unpriced_turns) as json
-            from public.budgets b where b.user_id = \(caller.userID)
-            """
-        case .personaVersions:
-            """
-            select v.persona_id || '/' || lpad(v.version::text, 10, '0') as key,
-                to_jsonb(v) || jsonb_build_object('created_at', \(utc("v.created_at"))) as json
-            from public.coaching_personas p join public.persona_versions v on v.persona_id = p.id where p.user_id = \(caller.userID)
-            """
-        case .cards:
-            """
-            select p.id::text as key, jsonb_build_object('persona_id', p.id, 'card', p.card) as json
-            from public.coaching_personas p where p.user_id = \(caller.userID) and p.card is not null
-            """
-        case .shareLinks:
-            """
-            select l.id::text as key, jsonb_build_object(
-                'id', l.id, 'persona_id', l.persona_id, 'token', l.token, 'label', l.label, 'max_uses', l.max_uses, 'uses', l.uses,
-                'expires_at', \(utc("l.expires_at")), 'revoked_at', \(utc("l.revoked_at")), 'created_at', \(utc("l.created_at"))) as json
-            from public.share_links l where l.user_id = \(caller.userID)
-            """
-        case .pushTokens:
-            """
-            select t.token as key, jsonb_build_object(
-                'token', t.token, 'platform', t.platform, 'environment', t.environment, 'created_at', \(utc("t.created_at"))) as json
-            from public.push_tokens t where t.user_id = \(caller.userID)
-            """
-        }
-    }
-}
-
 extension ExportedRow {
-    fileprivate init(row: borrowing Row) throws { self.init(key: try row.value(0), json: try .stored(try row.value(1))) }
+    init(row: borrowing Row) throws { self.init(key: try row.value(0), json: try .stored(try row.value(1))) }
 }
 
 extension Query {
     /// The rows after a key, in its order. `rows` ends with a condition.
-    fileprivate static func page(_ rows: Query, by key: Query, after last: (some QueryValue)?, _ limit: Int) -> Query {
+    static func page(_ rows: Query, by key: Query, after last: (some QueryValue)?, _ limit: Int) -> Query {
         var page = rows
         if let last { page.append(" and \(key) > \(last)") }
         page.append(" order by \(key) limit \(limit)")

@@ -10,19 +10,20 @@ enum ErrorFormat: Sendable, Equatable {
     case openAI
 
     /// The format of a path's errors: OpenAI's below `/v1/`; else an event stream when the `Accept` header names it, because a client that reads event
-    /// streams reads nothing else; else problem details when the header names them; else an envelope.
+    /// streams reads nothing else; else problem details when the header names them and does not prefer `application/json`; else an envelope.
     init(accept: String?, path: String?) {
         self = path?.isPath(below: "v1") == true ? .openAI : ErrorFormat(accept: accept)
     }
 
     private init(accept: String?) {
-        let formats = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> ErrorFormat? in
-            switch type {
-            case "text/event-stream": .eventStream
-            case "application/problem+json": .problem
-            default: nil
-            }
+        let weights = Dictionary(
+            WeightedValues.weighted(accept?.lowercased()).map { ($0.value, $0.weight) }, uniquingKeysWith: { max($0, $1) })
+        if weights["text/event-stream"] != nil {
+            self = .eventStream
+        } else if let problem = weights["application/problem+json"], problem >= weights["application/json", default: 0] {
+            self = .problem
+        } else {
+            self = .envelope
         }
-        self = formats.contains(.eventStream) ? .eventStream : formats.first ?? .envelope
     }
 }

@@ -31,6 +31,17 @@ extension Request {
         for (name, value) in uri.queryParameters where value.utf8.contains(0) { throw invalid(String(name), "without U+0000") }
     }
 
+    /// This request without the query parameters that its route does not declare: they change no answer, so no cursor depends on them.
+    func keeping(queries names: Set<String>) -> Request {
+        guard let query = uri.query else { return self }
+        let parameters = query.split(separator: "&", omittingEmptySubsequences: false)
+        let declared = parameters.filter { names.contains(String($0.prefix { $0 != "=" })) }
+        guard declared.count < parameters.count else { return self }
+        var head = self.head
+        head.path = declared.isEmpty ? uri.path : "\(uri.path)?\(declared.joined(separator: "&"))"
+        return Request(head: head, body: body)
+    }
+
     private func invalid(_ name: String, _ expected: String) -> GatewayError {
         GatewayError(.invalidInput, "\(name) must be \(expected)").naming(field: name)
     }

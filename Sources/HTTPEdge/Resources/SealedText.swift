@@ -27,7 +27,7 @@ enum SealedText {
 }
 
 extension Request {
-    /// The name of the list that this request reads a page of: its path, and all parameters except the ones that choose the page.
+    /// The name of the list that this request reads a page of: its path, and all declared parameters except the ones that choose the page.
     private var list: String {
         let parameters = uri.queryParameters.filter { !["cursor", "limit", "updated_since"].contains($0.key) }
         return ([routedPath] + parameters.map { "\($0.key)=\($0.value)" }.sorted()).joined(separator: "&")

@@ -28,11 +28,12 @@ public struct RouteGroup<Context: EdgeContext> {
         var description = description
         description.tag = tag
         description.security = security
+        let queries = Set(description.parameters.filter { $0.location == .query }.map(\.name))
         table.append(
             .init(method: method, path: path, description: description) { router, method in
                 group(router, method).on(RouterPath(path), method: method) { request, context in
                     try request.checkQuery()
-                    return try await handler(request, context)
+                    return try await handler(request.keeping(queries: queries), context)
                 }
             })
     }

@@ -12,14 +12,12 @@ extension Figure {
 
     var parameters: [RouteParameter] {
         var parameters = FigurePeriod.parameters
-        if groups.count > 1 {
+        if !groups.isEmpty {
             let names = groups.joined(separator: ", ")
             parameters.append(.init("group_by", in: .query, .text.described("any of \(names), separated by commas")))
         }
-        if groups.contains("day") {
-            parameters.append(.init("grain", in: .query, .values(FigureQuery.Grain.allCases.map(\.rawValue))))
-            parameters.append(.init("tz", in: .query, .text.described("an IANA time zone, of days and weeks; UTC by default")))
-        }
+        parameters.append(.init("grain", in: .query, .values(FigureQuery.Grain.allCases.map(\.rawValue))))
+        parameters.append(.init("tz", in: .query, .text.described("an IANA time zone, of days and weeks; UTC by default")))
         return parameters + [
             .init(
                 "compare", in: .query,

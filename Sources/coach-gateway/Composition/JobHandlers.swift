@@ -113,9 +113,12 @@ struct JobHandlers {
 
     private var purgeDeletedContent: JobHandler {
         JobHandler(.purgeDeletedContent, concurrency: 1, payload: { $0 }) { [housekeeping, logger] _ in
-            let purged = try await housekeeping.purge()
-            if purged > 0 {
-                logger.notice("content of deleted conversations was removed", metadata: ["conversations": .stringConvertible(purged)])
+            let conversations = try await housekeeping.purge()
+            let personas = try await housekeeping.purgePersonas()
+            if conversations + personas > 0 {
+                logger.notice(
+                    "deleted content was removed",
+                    metadata: ["conversations": .stringConvertible(conversations), "personas": .stringConvertible(personas)])
             }
         }
     }

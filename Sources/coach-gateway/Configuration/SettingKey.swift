@@ -82,7 +82,7 @@ struct SettingKey: Sendable {
         name: "COACH_MAX_TURNS", fallback: "2000", meaning: "turns that may run at once in this process; more are refused with `SYS_5001`")
     static let deletedContentDays = SettingKey(
         name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
-        meaning: "days after which the messages of a deleted conversation are removed; what they cost stays in the ledger")
+        meaning: "days after which the content of deleted conversations and personas is removed; what it cost stays in the ledger")
     static let ledgerDays = SettingKey(
         name: "COACH_LEDGER_DAYS", fallback: "0",
         meaning: "days, at least 31, after which a day of the ledger is detached: it stays as a table of schema `ledger`; 0: never")

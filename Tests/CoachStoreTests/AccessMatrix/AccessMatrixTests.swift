@@ -110,6 +110,10 @@ struct AccessMatrixTests {
         for role in ["public", "anon", "authenticated"] {
             #expect(try await ground.names("select \(qualified) \(ours) and has_function_privilege(\(role), p.oid, 'execute')") == [])
         }
+        // One with its owner's rights would look names up in schemas of its caller's choice.
+        #expect(
+            try await ground.names(
+                "select \(qualified) \(ours) and p.prosecdef and not coalesce(p.proconfig @> array['search_path=\"\"'], false)") == [])
         // An SQL body that is parsed at creation does no name lookup when it runs, and neither does an aggregate.
         #expect(
             try await ground.names(

@@ -107,6 +107,21 @@ struct CatalogueTests {
         #expect(wrong == [])
     }
 
+    @Test("the removal of a user removes the rows of every user's table, by name or by cascade")
+    func removal() async throws {
+        let kept = try await names(
+            """
+            select t.name from \(Self.usersTables)
+            where not exists (
+                select from pg_constraint k
+                where k.contype = 'f' and k.conrelid = t.oid and k.confrelid = 'public.users'::regclass and k.confdeltype = 'c')
+                and not exists (
+                    select from pg_proc p
+                    where p.oid = 'gateway.delete_user(uuid,integer)'::regprocedure and p.prosrc ~ (replace(t.name, '.', '\\.') || '\\M'))
+            """)
+        #expect(kept == [])
+    }
+
     @Test("triggers of users' tables read one row, except those that lock the user's change counter")
     func triggers() async throws {
         let wrong = try await names(

@@ -35,7 +35,9 @@ struct PreviewTests {
             try await store.conversations.messages(creator, begun.identity.conversationID, limit: 10)
         }
         #expect(try await sync.changes(creator, nil, 100).items.allSatisfy { if case .message = $0 { false } else { true } })
-        #expect(try await ExportRepository.postgres(client: store.gateway).messages(creator, nil, 10).isEmpty)
+        let export = ExportRepository.postgres(client: store.gateway)
+        #expect(try await export.messages(creator, nil, 10).isEmpty)
+        #expect(try await export.rows(creator, .turns, nil, 10).isEmpty)
         #expect(try await MessageSearch.postgres(client: store.gateway).search(creator, "question", PageRequest(limit: 10)).items.isEmpty)
 
         let next = TurnRequest(message: "On", conversationID: begun.identity.conversationID)

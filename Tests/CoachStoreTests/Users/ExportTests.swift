@@ -53,4 +53,55 @@ struct ExportTests {
         #expect(devices.map { $0["token"]?.string } == ["a \(creator.userID)", "b \(creator.userID)"])
         #expect(devices[0]["created_at"]?.string?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     }
+
+    @Test("have turns as they were routed and assessed, calls also of removed turns, safety levels and limits, of their user alone")
+    func turns() async throws {
+        let store = try await StoreFixture()
+        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        var said: [TurnIdentity] = []
+        for (user, message) in [(caller, "One"), (caller, "Two"), (other, "Three")] {
+            let risk = RiskAssessment.danger(.concern)
+            let identity = try await turns.begin(user, TurnRequest(message: message), risk: risk).begun.identity
+            var receipt = TurnReceipt.complete(identity, of: user, risk: risk)
+            receipt.crisis = CrisisRecord(
+                risk: risk, region: Region(country: "US"), hasFixedText: false, replaced: [],
+                versions: CrisisRecord.Versions(model: "0011", grammar: 4, outputGuard: 1, resources: 3))
+            #expect(try await turns.finish(receipt) == .finalized)
+            if user.userID == caller.userID { said.append(identity) }
+        }
+        // A turn of the day before, which was removed.
+        try await store.admin.execute(
+            "insert into public.budgets (user_id, day) select user_id, day - 1 from public.budgets where user_id = \(caller.userID.uuid)")
+        try await store.admin.execute(
+            """
+            insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, tier, finalized_by, model)
+            select u.account_id, b.day, gen_random_uuid(), 1, 1, 1, 'chat', 'free', 'owner', 'old'
+            from public.users u join public.budgets b on b.user_id = u.id where u.id = \(caller.userID.uuid) order by b.day limit 1
+            """)
+        try await store.admin.execute("delete from public.conversations where id = \(said[0].conversationID.uuid)")
+
+        let export = ExportRepository.postgres(client: store.gateway)
+        let found = try await export.rows(caller, .turns, nil, 10).map(\.json)
+        #expect(found.map { $0["id"]?.string } == ["\(said[1].turnID)"])
+        #expect(found[0]["domain"] == "mindset" && found[0]["risk_tier"]?.integer == 2 && found[0]["risk_categories"] == ["suicide"])
+        #expect(found[0]["finished_at"]?.string?.hasSuffix("Z") == true && found[0]["request_hash"] == nil)
+        #expect(try await export.rows(caller, .turns, "\(said[1].turnID)", 10).isEmpty)
+
+        var (calls, last): ([JSONValue], String?) = ([], nil)
+        while let call = try await export.modelCalls(caller, last, 1).first {
+            calls.append(call.json)
+            last = call.key
+        }
+        #expect(calls.map { $0["model"] } == ["old", "coach-sim", "coach-sim"])
+        #expect(calls.map { $0["cost_usd"] } == [.null, "0.000123456", "0.000123456"])
+        #expect(Set(calls.dropFirst().compactMap { $0["turn_id"]?.string }) == Set(said.map { "\($0.turnID)" }))
+        #expect(try await export.modelCalls(caller, nil, 100).map(\.json) == calls)
+
+        let levels = try await export.rows(caller, .safetyStates, nil, 10).map(\.json)
+        #expect(levels.count == 1 && levels[0]["level"]?.integer == 2 && levels[0]["persona_id"] == .null)
+        let events = try await export.rows(caller, .crisisEvents, nil, 10).map(\.json)
+        #expect(events.count == 2 && events[0]["category"] == "suicide" && events[0]["account_id"] == nil)
+        let limits = try await export.rows(caller, .limits, nil, 10).map(\.json)
+        #expect(limits.count == 1 && limits[0]["messages"]?.integer != nil)
+    }
 }
