@@ -43,6 +43,23 @@ struct JSONReaderTests {
         #expect(Self.finding(other) { (body) throws(JSONFinding) in _ = try body.value("values") } == nil)
     }
 
+    /// Without an index this takes some 10⁹ comparisons.
+    @Test("many flaws beside many values cost little: all that fit into a body", .timeLimit(.minutes(1)))
+    func manyFlaws() throws {
+        let elements = Array(repeating: "{}", count: 42_000).joined(separator: ",")
+        let flaws = Array(repeating: #""":0"#, count: 25_000).joined(separator: ",")
+        let start = ContinuousClock.now
+        let error = try #require(throws: JSONFindings.self) {
+            let bytes = Array(#"{"list":[\#(elements)],"x":{\#(flaws)}}"#.utf8)
+            return try JSONReader.read(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase, limit: 50) {
+                (body) throws(JSONFinding) in
+                for element in try body.elements("list", 0...Int.max) { _ = try element.required("role", as: String.self) }
+            }
+        }
+        #expect(error.first == JSONFinding("list[0].role", .missing))
+        #expect(start.duration(to: .now) < .seconds(5), "\(start.duration(to: .now))")
+    }
+
     @Test("a flaw is a finding where it is read, at any depth, and nowhere else")
     func nestedFlaws() {
         let json = #"{"keys":[{"kid":"a","kid":"b"},{"kid":"c"}]}"#

@@ -32,11 +32,7 @@ extension JSONReader {
     /// A member of any type; nil when it is absent or `null`. A flaw anywhere inside is a finding where flaws are rejected.
     public func value(_ name: String) throws(JSONFinding) -> JSONValue? {
         guard let member = try member(name), !member.declares(.any) else { return nil }
-        let inside = member.textPath + "."
-        let element = member.textPath + "["
-        if let flaw = session.flaws.first(where: { $0.path.hasPrefix(inside) || $0.path.hasPrefix(element) }) {
-            try member.report(.init(flaw))
-        }
+        if let flaw = session.flaw(inside: member.textPath) { try member.report(.init(flaw)) }
         return member.value
     }
 
@@ -54,7 +50,7 @@ extension JSONReader {
         }
         return try elements.prefix(count.upperBound).enumerated().map { (index, element) throws(JSONFinding) in
             let reader = JSONReader(element, path: "\(path)[\(index)]", textPath: "\(textPath)[\(index)]", session, isPlaceholder: false)
-            if let flaw = session.flaws.first(where: { $0.path == reader.textPath }) { try reader.report(.init(flaw)) }
+            if let flaw = session.flaw(at: reader.textPath) { try reader.report(.init(flaw)) }
             return reader
         }
     }
@@ -97,7 +93,7 @@ extension JSONReader {
         var found: JSONReader?
         for spelling in spellings(of: name) {
             let textPath = Self.join(textPath, spelling)
-            if let flaw = session.flaws.first(where: { $0.path == textPath }) { try report(name, .init(flaw)) }
+            if let flaw = session.flaw(at: textPath) { try report(name, .init(flaw)) }
             // Of repeated members the last applies, as in PostgreSQL and RFC 7519 §4.
             guard let value = members.last(where: { $0.key.utf8.elementsEqual(spelling.utf8) })?.value, value != .null else { continue }
             if let found, found.value != value { try report(name, .contradictory) }

@@ -156,6 +156,10 @@ final class ReadingSession {
     private(set) var findings: [JSONFinding]
     /// The names that were read, by the path of their object. Kept only when findings are collected.
     private var namesRead: [String: Set<String>] = [:]
+    /// The first flaw of each path. Looked up for each value that is read: an untrusted text may have thousands of both.
+    private lazy var flawsAt = Dictionary(flaws.map { ($0.path, $0) }) { first, _ in first }
+    /// The first flaw below each path.
+    private lazy var flawsInside = makeFlawsInside()
 
     init(
         collects: Bool = false, limit: Int = .max, spelling: JSONReader.Spelling = .exact, flaws: [JSONError] = [],
@@ -177,6 +181,24 @@ final class ReadingSession {
         spelling = .exact
         flaws = []
         findings = []
+    }
+
+    func flaw(at path: String) -> JSONError? { flaws.isEmpty ? nil : flawsAt[path] }
+
+    func flaw(inside path: String) -> JSONError? { flaws.isEmpty ? nil : flawsInside[path] }
+
+    private func makeFlawsInside() -> [String: JSONError] {
+        var inside: [String: JSONError] = [:]
+        for flaw in flaws {
+            var path = flaw.path[...]
+            while let end = path.lastIndex(where: { $0 == "." || $0 == "[" }) {
+                path = path[..<end]
+                // The paths above it have a flaw already.
+                guard inside[String(path)] == nil else { break }
+                inside[String(path)] = flaw
+            }
+        }
+        return inside
     }
 
     func report(_ finding: JSONFinding) throws(JSONFinding) {

@@ -103,8 +103,9 @@ struct StripeObject {
             default: throw .invalid("data.object.status")
             }
         let isPastDue = status == "past_due"
-        // The portal sets only `cancel_at`, other ways only the flag.
-        let isCancelled = try fields.bool("cancel_at_period_end") == true || fields["cancel_at"] != nil
+        // The portal sets only `cancel_at`, other ways only the flag. A `cancel_at` in a later period, as of a fixed term, leaves renewals until then.
+        let cancelAt = try fields.instant(seconds: "cancel_at").map(Expiry.at)
+        let isCancelled = try fields.bool("cancel_at_period_end") == true || (cancelAt != nil && cancelAt == period.expiry)
         return PurchaseObservation(
             reference: reference(id), period: period, willRenew: !isCancelled && end == nil, hasBillingIssue: isPastDue,
             graceUntil: isPastDue ? period.purchasedAt?.advanced(by: Self.gracePeriod) : nil, end: end,

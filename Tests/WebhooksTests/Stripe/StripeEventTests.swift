@@ -132,6 +132,9 @@ struct StripeEventTests: StripeBench {
         let at = observation("active", ["cancel_at": .integer(Self.start + Self.day)])
         #expect(at?.willRenew == false && at?.period.expiry?.instant == instant(Self.start + Self.day))
         #expect(observation("active")?.willRenew == true && observation("active", ["cancel_at": .null])?.willRenew == true)
+        let term = observation("active", ["cancel_at": .integer(Self.start + 360 * Self.day)])
+        #expect(term?.willRenew == true, "it is renewed until the end of its term")
+        #expect(term?.period.expiry == observation("active")?.period.expiry)
     }
 
     @Test("the period's end is also read from the subscription itself, where older API versions have it")
