@@ -24,25 +24,33 @@ final class FakeRepository: Sendable {
         var finished = 0
         var kept = 0
         var discarded = 0
+        /// What is on disk.
+        var files: [ReceiptSpool.Handle: TurnReceipt] = [:]
+        var isClosing = false
     }
     private let state: Mutex<State>
     private let diskIsFull: Bool
     private let outcome: ReceiptOutcome
-    private let leftovers: [TurnReceipt]
+    private let patience: Duration
     let registry = TurnRegistry()
 
     /// - Parameter leftovers: on disk from an earlier process.
-    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized, leftovers: [TurnReceipt] = []) {
-        self.leftovers = leftovers
-        state = Mutex(State(failuresLeft: failures))
+    init(
+        failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized, leftovers: [TurnReceipt] = [],
+        patience: Duration = .seconds(5)
+    ) {
+        self.patience = patience
+        var state = State(failuresLeft: failures)
+        for receipt in leftovers { state.files[.init(name: "\(receipt.identity.turnID)")] = receipt }
+        self.state = Mutex(state)
         self.outcome = outcome
         self.diskIsFull = diskIsFull
     }
 
     /// Finalizes at the model's end, as the pipeline does.
-    func finalize(_ turn: LiveTurn) async {
+    func finalize(_ turn: LiveTurn, with finalizer: TurnFinalizer? = nil) async {
         let outcome = await withCheckedContinuation { continuation in turn.onOutcome { continuation.resume(returning: $0) } }
-        await finalizer.finalize(turn, outcome, arrivedAt: .now, requestID: "r")
+        await (finalizer ?? self.finalizer).finalize(turn, outcome, arrivedAt: .now, requestID: "r")
     }
 
     /// Rejects receipts, and so many of the failures that are written in their place.
@@ -58,6 +66,7 @@ final class FakeRepository: Sendable {
     var receipt: TurnReceipt? { receipts.last }
 
     func becomeReachable() { state.withLock { $0.failuresLeft = 0 } }
+    func close() { state.withLock { $0.isClosing = true } }
 
     var attempts: Int { state.withLock { $0.attempts } }
     var finished: Int { state.withLock { $0.finished } }
@@ -99,16 +108,19 @@ final class FakeRepository: Sendable {
 
     var finalizer: TurnFinalizer {
         let spool = ReceiptSpool(
-            keep: { [self] _ in
+            keep: { [self] receipt in
                 if diskIsFull { throw CocoaError(.fileWriteOutOfSpace) }
-                state.withLock { $0.kept += 1 }
-                return .init(name: "1")
+                let handle = ReceiptSpool.Handle(name: "\(receipt.identity.turnID)")
+                state.withLock { ($0.kept, $0.files[handle]) = ($0.kept + 1, receipt) }
+                return handle
             },
-            discard: { [self] _ in state.withLock { $0.discarded += 1 } },
-            pending: { [leftovers] in leftovers.map { (handle: ReceiptSpool.Handle(name: "\($0.identity.turnID)"), receipt: $0) } })
+            discard: { [self] handle in state.withLock { ($0.discarded, $0.files[handle]) = ($0.discarded + 1, nil) } },
+            pending: { [self] known in
+                state.withLock { $0.files.filter { !known.contains($0.key) }.map { (handle: $0.key, receipt: $0.value) } }
+            })
         return TurnFinalizer(
             repository: repository, prices: LiveValue(PriceBook([])), registry: registry, spool: spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            pauses: [.zero])
+            pauses: [.zero], patience: patience, isClosing: { [self] in state.withLock { $0.isClosing } })
     }
 }

@@ -152,6 +152,53 @@ struct TurnFinalizerTests {
         try await eventually("the last attempt") { repository.abandoned == [turn.facts.identity] }
     }
 
+    private func delivery(_ finalizer: TurnFinalizer, adopt: @escaping @Sendable () -> Void = {}) -> ReceiptDelivery {
+        ReceiptDelivery(finalizer: finalizer, interval: .milliseconds(1), adopt: adopt)
+    }
+
+    /// A turn whose model has ended.
+    private func endedTurn(_ repository: FakeRepository) -> LiveTurn {
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.emit("hello")
+        model.end(.stop)
+        return turn
+    }
+
+    @Test("a process that ends tries a receipt on disk for a while; then it leaves it there, and delivers it while other turns run")
+    func closing() async throws {
+        let brief = FakeRepository(failures: 3)
+        brief.close()
+        await brief.finalize(endedTurn(brief))
+        #expect(brief.finished == 1 && brief.discarded == 1, "a short outage leaves nothing behind")
+
+        let away = FakeRepository(failures: .max, patience: .milliseconds(5))
+        away.close()
+        let (finalizer, turn) = (away.finalizer, endedTurn(away))
+        await away.finalize(turn, with: finalizer)
+        #expect(turn.ending?.finishReason == .stop && away.kept == 1 && away.finished == 0 && away.registry.count == 0)
+        try await delivery(finalizer).run(within: .zero) {
+            away.becomeReachable()
+            try await eventually("the delivery") { away.discarded == 1 }
+        }
+        #expect(away.finished == 1)
+    }
+
+    @Test("what other processes leave on the machine is adopted while this one runs, and a rejected receipt is not tried again")
+    func adopted() async throws {
+        let adoptions = Mutex(0)
+        let repository = FakeRepository(failures: 0)
+        repository.reject()
+        let finalizer = repository.finalizer
+        await repository.finalize(endedTurn(repository), with: finalizer)
+        let attempts = repository.attempts
+        try await delivery(finalizer) { adoptions.withLock { $0 += 1 } }.run {
+            try await eventually("some adoptions") { adoptions.withLock { $0 } > 5 }
+        }
+        #expect(repository.attempts == attempts && repository.discarded == 0)
+    }
+
     @Test("receipts of an earlier process are saved before the work begins; one that cannot be saved delays it only for so long")
     func leftovers() async throws {
         let facts = TurnFacts.sample
@@ -160,18 +207,18 @@ struct TurnFinalizerTests {
             domain: facts.domain, risk: facts.risk, region: facts.region, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
             durationMilliseconds: 0)
         let reachable = FakeRepository(failures: 2, leftovers: [leftover])
-        try await reachable.finalizer.deliverLeftovers(within: .seconds(60)) {
+        try await delivery(reachable.finalizer).run(within: .seconds(60)) {
             #expect(reachable.finished == 1 && reachable.discarded == 1)
         }
         let locked = FakeRepository(failures: 1_000_000_000, leftovers: [leftover])
-        try await locked.finalizer.deliverLeftovers(within: .milliseconds(20)) {
+        try await delivery(locked.finalizer).run(within: .milliseconds(20)) {
             #expect(locked.finished == 0)
             locked.becomeReachable()
             try await eventually("the delivery beside the work") { locked.discarded == 1 }
         }
         // The end of the work ends the delivery.
         let away = FakeRepository(failures: 1_000_000_000, leftovers: [leftover])
-        try await away.finalizer.deliverLeftovers(within: .zero) {}
+        try await delivery(away.finalizer).run(within: .zero) {}
         #expect(away.finished == 0 && away.discarded == 0)
     }
 

@@ -194,7 +194,7 @@ struct ConfigurationTests {
                     if let fault = script.fault { throw fault }
                     return .finalized
                 }, abandon: { _, _ in }))
-        let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, pending: { [] }))
+        let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, pending: { _ in [] }))
         #expect(throws: Full.self) { try spool.keep(Self.receipt) }
         script.fault = StoreFault.unexpected("this receipt")
         await #expect(throws: StoreFault.self) { try await ledger.finish(Self.receipt) }

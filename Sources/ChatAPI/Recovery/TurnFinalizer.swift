@@ -14,14 +14,17 @@ public struct TurnFinalizer: Sendable {
     let spool: ReceiptSpool
     let logger: Logger
     let pauses: [Duration]
+    let patience: Duration
     let isClosing: @Sendable () -> Bool
+    let known = KnownReceipts()
 
     /// - Parameters:
     ///   - pauses: between attempts to save while the database is unavailable; the last one repeats; nil: the default.
-    ///   - isClosing: whether the process is shutting down; then receipts on disk are left for the next process.
+    ///   - patience: how long a receipt on disk is still tried in a process that is shutting down.
+    ///   - isClosing: whether the process is shutting down. Receipts that cannot be saved then are left on disk.
     public init(
         repository: TurnRepository, prices: LiveValue<PriceBook>, ratios: TokenRatios = TokenRatios(), registry: TurnRegistry,
-        spool: ReceiptSpool, logger: Logger, pauses: [Duration]? = nil,
+        spool: ReceiptSpool, logger: Logger, pauses: [Duration]? = nil, patience: Duration = .seconds(5),
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.repository = repository
@@ -30,6 +33,7 @@ public struct TurnFinalizer: Sendable {
         self.spool = spool
         self.logger = logger
         self.pauses = pauses ?? ReceiptAttempts.defaultPauses
+        self.patience = patience
         self.isClosing = isClosing
     }
 
@@ -108,7 +112,7 @@ public struct TurnFinalizer: Sendable {
     /// The result of `save`.
     enum SaveResult {
         case written(ReceiptOutcome)
-        /// The process ends; the next one delivers the receipt from disk.
+        /// The process ends; `ReceiptDelivery` has the receipt, in this process as long as other turns run, then in the next one.
         case leftOnDisk
         /// The database rejected the receipt; the turn was ended as failed.
         case rejected
@@ -121,12 +125,18 @@ public struct TurnFinalizer: Sendable {
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> SaveResult {
         var handle = kept
+        if let handle { known.insert(handle) }
         var attempts = ReceiptAttempts(pauses: pauses)
         var isReported = false
+        // The database may be away for a moment only, and the files of a machine that is given up are never delivered.
+        var givesUpAt: ContinuousClock.Instant?
         while true {
             do {
                 let outcome = try await repository.finish(receipt)
-                if let handle { await NIOThreadPool.singleton.runToEnd { [spool] in spool.discard(handle) } }
+                if let handle {
+                    await NIOThreadPool.singleton.runToEnd { [spool] in spool.discard(handle) }
+                    known.remove(handle)
+                }
                 return .written(outcome)
             } catch {
                 if attempts.failures == 0 {
@@ -139,7 +149,11 @@ public struct TurnFinalizer: Sendable {
                     onDelay(handle != nil)
                     isReported = true
                 }
-                if Task.isCancelled || (handle != nil && isClosing()) { return .leftOnDisk }
+                if givesUpAt == nil, isClosing() { givesUpAt = .now + patience }
+                if Task.isCancelled || (handle != nil && givesUpAt.map { $0 <= .now } == true) {
+                    if let handle { known.remove(handle) }
+                    return .leftOnDisk
+                }
                 await attempts.pause()
             }
         }
@@ -191,7 +205,9 @@ public struct TurnFinalizer: Sendable {
     private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Handle? {
         do {
             // fsync blocks, and tasks run on event loops.
-            return try await NIOThreadPool.singleton.runIfActive { try spool.keep(receipt) }
+            let handle = try await NIOThreadPool.singleton.runIfActive { try spool.keep(receipt) }
+            known.insert(handle)
+            return handle
         } catch {
             logger.critical("a receipt could not be spooled: it is lost if this process ends", metadata: naming(receipt, requestID, error))
             return nil

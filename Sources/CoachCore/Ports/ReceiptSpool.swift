@@ -10,12 +10,12 @@ public struct ReceiptSpool: Sendable {
     public var keep: @Sendable (TurnReceipt) throws -> Handle
     /// Deletes a receipt that the database now has.
     public var discard: @Sendable (Handle) -> Void
-    /// Receipts that an earlier process of this instance kept and did not discard.
-    public var pending: @Sendable () throws -> [(handle: Handle, receipt: TurnReceipt)]
+    /// Receipts that were kept and not discarded, by any process of this instance, besides those that are `known`.
+    public var pending: @Sendable (_ known: Set<Handle>) throws -> [(handle: Handle, receipt: TurnReceipt)]
 
     public init(
         keep: @escaping @Sendable (TurnReceipt) throws -> Handle, discard: @escaping @Sendable (Handle) -> Void,
-        pending: @escaping @Sendable () throws -> [(handle: Handle, receipt: TurnReceipt)]
+        pending: @escaping @Sendable (_ known: Set<Handle>) throws -> [(handle: Handle, receipt: TurnReceipt)]
     ) {
         self.keep = keep
         self.discard = discard

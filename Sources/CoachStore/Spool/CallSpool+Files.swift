@@ -1,7 +1,6 @@
 import CoachCore
 import Foundation
 import JSON
-import Synchronization
 
 extension CallSpool {
     /// Records of model calls on disk, one file each.
@@ -13,14 +12,13 @@ extension CallSpool {
         in folder: URL, report: @escaping @Sendable (SpoolFolder.Unreadable) -> Void
     ) throws -> CallSpool {
         let folder = try SpoolFolder(folder, content: "call")
-        let reported = Mutex<Set<String>>([])
         return CallSpool(
             keep: { call in try folder.keep(StoredCall(call), named: "\(call.turnID)-\(call.attempt)-\(call.number)") },
             discard: { handle in folder.discard(handle) },
             reject: { handle in folder.reject(handle) },
             pending: {
                 let (stored, unreadable) = try folder.contents(of: StoredCall.self, rejectsMalformed: true)
-                for file in unreadable where reported.withLock({ $0.insert(file.path).inserted }) { report(file) }
+                unreadable.forEach(report)
                 return stored.map { ($0.handle, $0.value.call) }
             })
     }

@@ -16,6 +16,8 @@ public final class SpoolFolder: Sendable {
     private let kept = Mutex(0)
     /// The names of the unfinished files that this process is writing. Other calls must not read or remove them.
     private let writing = Mutex<Set<String>>([])
+    /// The paths of the unreadable files that `contents` has returned.
+    private let reported = Mutex<Set<String>>([])
     private static let rejected = ".rejected"
 
     /// - Parameters:
@@ -53,14 +55,18 @@ public final class SpoolFolder: Sendable {
         return rename(file, file + Self.rejected) == 0 ? file + Self.rejected : file
     }
 
-    /// Oldest first, including complete files that a crashed process had not renamed yet. Throws `FileFault` when the folder cannot be read.
-    /// - Parameter rejectsMalformed: whether `reject` is applied to files that are not of the type.
+    /// Oldest first, including complete files that a crashed process had not renamed yet; each unreadable file only once. Throws `FileFault` when the folder
+    /// cannot be read.
+    /// - Parameters:
+    ///   - known: files that are not read.
+    ///   - rejectsMalformed: whether `reject` is applied to files that are not of the type.
     func contents<Value: JSONReadable>(
-        of type: Value.Type, rejectsMalformed: Bool = false
+        of type: Value.Type, besides known: Set<ReceiptSpool.Handle> = [], rejectsMalformed: Bool = false
     ) throws -> (stored: [(handle: ReceiptSpool.Handle, value: Value)], unreadable: [Unreadable]) {
         var stored: [(handle: ReceiptSpool.Handle, value: Value)] = []
         var unreadable: [Unreadable] = []
         for name in try DurableFile.names(in: folder) where !name.hasSuffix(Self.rejected) {
+            if known.contains(ReceiptSpool.Handle(name: name)) { continue }
             // A file whose writing ended since the folder was listed has another name now, or none, so it is not found below.
             if writing.withLock({ $0.contains(name) }) { continue }
             let file = folder.appendingPathComponent(name)
@@ -74,7 +80,7 @@ public final class SpoolFolder: Sendable {
                 unreadable.append(Unreadable(path: file.path, reason: "\(error)"))
             }
         }
-        return (stored, unreadable)
+        return (stored, unreadable.filter { file in reported.withLock { $0.insert(file.path).inserted } })
     }
 
     /// A unique file name: the time in microseconds, a number within the process, and the label. So names sort by time.

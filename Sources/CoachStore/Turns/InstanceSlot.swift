@@ -39,10 +39,8 @@ public final class InstanceSlot: Sendable {
         (folder, lock) = try Self.takeFirst(in: directory)
         do {
             instance = try Self.identity(in: folder)
-            for spool in Self.spools {
-                try DurableFile.makeFolder(folder.appendingPathComponent(spool))
-                try Self.adopt(spool, from: directory, to: folder)
-            }
+            for spool in Self.spools { try DurableFile.makeFolder(folder.appendingPathComponent(spool)) }
+            try adopt()
         } catch {
             close(lock)
             throw error
@@ -50,6 +48,11 @@ public final class InstanceSlot: Sendable {
     }
 
     deinit { close(lock) }
+
+    /// Moves here what free slots have spooled: a process has ended, and another may never take its slot. Throws `FileFault`.
+    public func adopt() throws {
+        for spool in Self.spools { try Self.adopt(spool, from: folder.deletingLastPathComponent(), to: folder) }
+    }
 
     private static func takeFirst(in directory: URL) throws -> (URL, Int32) {
         for number in 1...count {

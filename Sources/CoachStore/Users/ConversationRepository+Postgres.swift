@@ -244,12 +244,9 @@ extension PostgresClient {
             """
         if let versions { update.append(" and change = any (\(versions))") }
         // A separate statement, with a new snapshot, so that it sees a turn for whose `begin_turn` the update waited. now() is the
-        // transaction's time. Only the latest message of a conversation can have a running turn.
+        // transaction's time. The deletion also requests the stop, in the database, in case the caller cannot.
         let query: Query = """
-            select (
-                select t.id from public.messages m
-                join public.turns t on t.user_id = m.user_id and t.id = m.turn_id and t.status = 'running'
-                where m.user_id = c.user_id and m.conversation_id = c.id and m.seq = c.last_seq - 1)
+            select (select r.turn_id from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
             from public.conversations c
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """

@@ -87,9 +87,10 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if fault != nil { rejectedHead = head }
         guard action == .forward else { return action }
         isHTTP10 = head.version == .http1_0
-        // Not for a body above the limit of most routes, which is rejected unread. Routes for larger files work without it: clients send
-        // the body after a pause (RFC 9110 §10.1.1).
-        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
+        // Not for a body above the limit of most routes, which is rejected unread, and not amid the answer to an earlier request. Both work without it:
+        // clients send the body after a pause (RFC 9110 §10.1.1).
+        let expectsContinue = head.headers.first(name: "expect")?.lowercased() == "100-continue"
+        if expectsContinue, !isHTTP10, machine.unanswered == 1, length ?? 0 <= Request.maximumBodyBytes {
             context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
         return action
@@ -132,7 +133,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             if machine.answerBegan(closes: !head.isKeepAlive) { head.headers.replaceOrAdd(name: "connection", value: "close") }
-            if isHTTP10 { head.version = .http1_0 }
+            // A request of HTTP/1.0 is the connection's last; the answers to earlier ones are of HTTP/1.1.
+            if isHTTP10, machine.unanswered == 1 { head.version = .http1_0 }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
             let action = machine.answerEnded(now: .now())

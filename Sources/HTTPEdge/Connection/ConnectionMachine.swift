@@ -69,7 +69,7 @@ struct ConnectionMachine {
     private var isFirst = true
     private var phase = Phase.open
     /// The number of forwarded requests whose answers have not ended.
-    private var unanswered = 0
+    private(set) var unanswered = 0
     /// Whether the request that is being decoded, or was decoded last, is the connection's last.
     private var isLast = false
     /// A fault that is answered after all earlier requests.

@@ -64,14 +64,14 @@ struct SpanService: Service {
     }
 }
 
-/// Registers this instance in the database, then renews its lease, saves checkpoints and delivers records of model calls from disk. Throws `LeaseLost`
-/// when another process has registered as this instance.
+/// Registers this instance in the database, then renews its lease, saves checkpoints and delivers receipts and records of model calls from disk. Throws
+/// `LeaseLost` when another process has registered as this instance.
 ///
 /// Receipts that an earlier process left on disk are delivered before, as far as the timeout allows. The new epoch proves to all instances that the
 /// earlier process has ended. Without their receipts, any instance would then finalize its turns and tell their readers that the rest is lost.
 struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance
-    let finalizer: TurnFinalizer
+    let receipts: ReceiptDelivery
     let calls: CallDelivery
     let leases: LeaseRenewer
     let checkpointer: Checkpointer
@@ -80,7 +80,7 @@ struct InstanceLifecycle: Sendable {
     let logger: Logger
 
     func run() async throws {
-        try await finalizer.deliverLeftovers { try await serve() }
+        try await receipts.run { try await serve() }
     }
 
     private func serve() async throws {

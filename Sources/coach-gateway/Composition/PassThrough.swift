@@ -100,7 +100,7 @@ private enum NullPorts {
     static let idempotency = IdempotentRequests(
         claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _, _ in })
 
-    static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
+    static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { _ in [] })
     static let callSpool = CallSpool(keep: { _ in CallSpool.Handle(name: "") }, discard: { _ in }, reject: { _ in }, pending: { [] })
 
     static let slices = BudgetSlices(take: { _, _, _, want in want }, giveBack: { _, _, _ in })

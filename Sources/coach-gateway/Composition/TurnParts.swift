@@ -52,7 +52,8 @@ struct TurnParts {
             repository: repository, prices: documents.prices, ratios: ratios, registry: registry, spool: local.receipts, logger: logger,
             isClosing: { !admission.isOpen })
         lifecycle = InstanceLifecycle(
-            instance: instance, finalizer: finalizer, calls: CallDelivery(records: records),
+            instance: instance, receipts: ReceiptDelivery(finalizer: finalizer) { [slot = local.slot] in try slot.adopt() },
+            calls: CallDelivery(records: records),
             leases: LeaseRenewer(recovery: recovery, registry: registry, logger: logger),
             checkpointer: Checkpointer(recovery: recovery, registry: registry, logger: logger),
             orphanCollector: OrphanCollector(

@@ -3,8 +3,10 @@ extension FunctionExpectation {
     /// that the gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
         "gateway.record_crisis(uuid, uuid, integer, jsonb)",
-        "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
-        "gateway.purge_content(interval, integer)",
+        "gateway.remove_conversation()", "gateway.stop_deleted_turn()", "gateway.make_usage_partitions(integer)",
+        "gateway.detach_usage_partition(integer)", "gateway.purge_content(interval, integer)", "gateway.purge_personas(interval, integer)",
+        // Reads a table that no role reads.
+        "gateway.crisis_events_of(uuid)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
         "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()", "gateway.keep_persona_version()",
         // Remove a user and keep a tombstone.

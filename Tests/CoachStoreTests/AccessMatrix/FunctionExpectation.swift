@@ -103,7 +103,7 @@ enum FunctionExpectation {
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
-        "gateway.purge_content(interval, integer)",
+        "gateway.purge_content(interval, integer)", "gateway.purge_personas(interval, integer)", "gateway.crisis_events_of(uuid)",
         "gateway.slug_of(text, uuid)",
         "gateway.publish_persona(uuid, uuid, text)",
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
@@ -235,7 +235,8 @@ enum FunctionExpectation {
 
     /// Executable only by triggers and by security definer functions.
     static let forNobody: Set<String> = [
-        "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
+        "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.stop_deleted_turn()",
+        "gateway.refuse_update()",
         "gateway.limit_rows()", "gateway.keep_persona_version()", "gateway.make_append_only(regclass)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
@@ -259,7 +260,7 @@ enum FunctionExpectation {
         "gateway.parts_of_days(timestamp with time zone, timestamp with time zone, timestamp with time zone[])",
         "gateway.day_rows(gateway.rollup_rows, gateway.rollup_rows, gateway.rollup_rows, text[], text[], timestamp with time zone, timestamp with time zone, timestamp with time zone[])",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text, text[])",
-        "gateway.cost_measures()",
+        "gateway.cost_measures()", "gateway.unpriced_measure(text[])",
         "gateway.figure_query(gateway.figure_rows, text[], text[], text[], text[], text, text, text)",
         "gateway.signed_rows(gateway.rollup_rows, text, text[], text[], timestamp with time zone, timestamp with time zone, timestamp with time zone)",
         "gateway.period_rows(gateway.rollup_rows, gateway.rollup_rows, gateway.rollup_rows, text[], text[], timestamp with time zone, timestamp with time zone)",

@@ -90,8 +90,13 @@ struct SlotTests {
         slots.remove(at: 0)
         let own = try InstanceSlot(in: folder.url)
         #expect(own.folder.lastPathComponent == "1")
-        #expect(try ReceiptSpool.files(in: own.receipts) { _ in }.pending().map(\.receipt) == [orphaned])
-        #expect(try ReceiptSpool.files(in: slots[0].receipts) { _ in }.pending().map(\.receipt) == [held])
+        #expect(try ReceiptSpool.files(in: own.receipts) { _ in }.pending([]).map(\.receipt) == [orphaned])
+        #expect(try ReceiptSpool.files(in: slots[0].receipts) { _ in }.pending([]).map(\.receipt) == [held])
         #expect(try spool(own).pending().map(\.call) == [calls[1]] && spool(slots[0]).pending().map(\.call) == [calls[0]])
+        // The other process ends now, and nobody takes its slot.
+        slots.removeAll()
+        try own.adopt()
+        #expect(try ReceiptSpool.files(in: own.receipts) { _ in }.pending([]).map(\.receipt) == [held, orphaned])
+        #expect(try Set(spool(own).pending().map(\.call.number)) == [1, 2])
     }
 }

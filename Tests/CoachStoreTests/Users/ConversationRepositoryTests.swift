@@ -63,6 +63,31 @@ struct ConversationRepositoryTests {
         #expect(try await store.count(found) == 1)
     }
 
+    @Test("a deletion requests the stop of the running turn, also of an earlier message's, and behind PostgREST")
+    func stopsTurn() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller, conversations) = (store.turns(), Caller.someone(), store.conversations)
+        func stopping() async throws -> Int {
+            try await store.count(
+                "select count(*) from gateway.running_turns where user_id = \(caller.userID.uuid) and stop_requested_at is not null")
+        }
+        var request = TurnRequest(message: "One?")
+        request.idempotencyKey = "one"
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.failed(first, of: caller))
+        try await turns.talk(caller, "Two?", in: first.conversationID, answer: "2")
+        request.conversationID = first.conversationID
+        #expect(try await turns.begin(caller, request, risk: .calm).begun.identity.attempt == 2)
+        #expect(try await stopping() == 0)
+        #expect(try await conversations.delete(caller, first.conversationID, nil) == first.turnID)
+        #expect(try await stopping() == 1)
+
+        let other = try await turns.begin(caller, TurnRequest(message: "Three?"), risk: .calm).begun.identity
+        let deleting: Query = "update public.conversations set deleted_at = now() where id = \(other.conversationID.uuid)"
+        #expect(try await store.postgrest(caller, deleting) == 1)
+        #expect(try await stopping() == 2)
+    }
+
     @Test("a change that expects another version is stale and has no effect; of two that expect the same one succeeds")
     func versions() async throws {
         let store = try await StoreFixture.shared()
