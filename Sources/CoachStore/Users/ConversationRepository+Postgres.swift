@@ -235,7 +235,8 @@ extension PostgresClient {
         }
     }
 
-    /// Soft-deletes the conversation, because the ledger refers to its rows, and returns its running turn, which the caller must stop.
+    /// Soft-deletes the conversation, because the ledger refers to its rows, and returns the running turn of its latest message, which the caller can stop
+    /// sooner than its owner sees the request.
     /// Throws `Rejection` `notFound`, also when it was deleted before.
     fileprivate func deleteConversation(_ id: ConversationID, of caller: Caller, expecting versions: [Int64]?) async throws -> TurnID? {
         var update: Query = """
@@ -244,9 +245,12 @@ extension PostgresClient {
             """
         if let versions { update.append(" and change = any (\(versions))") }
         // A separate statement, with a new snapshot, so that it sees a turn for whose `begin_turn` the update waited. now() is the
-        // transaction's time. The deletion also requests the stop, in the database, in case the caller cannot.
+        // transaction's time. A running turn is nearly always that of the latest message; the database requests the stop of any.
         let query: Query = """
-            select (select r.turn_id from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
+            select (
+                select t.id from public.messages m
+                join public.turns t on t.user_id = m.user_id and t.id = m.turn_id and t.status = 'running'
+                where m.user_id = c.user_id and m.conversation_id = c.id and m.seq = c.last_seq - 1)
             from public.conversations c
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """

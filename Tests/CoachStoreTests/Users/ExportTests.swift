@@ -60,7 +60,7 @@ struct ExportTests {
         let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
         var said: [TurnIdentity] = []
         for (user, message) in [(caller, "One"), (caller, "Two"), (other, "Three")] {
-            let risk = RiskAssessment.danger(.concern)
+            let risk = RiskAssessment.danger(.crisis)
             let identity = try await turns.begin(user, TurnRequest(message: message), risk: risk).begun.identity
             var receipt = TurnReceipt.complete(identity, of: user, risk: risk)
             receipt.crisis = CrisisRecord(
