@@ -21,7 +21,7 @@ struct LedgerDaysTests {
             let gateway = try await Gateway(
                 database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
                 environment: ["COACH_LEDGER_DAYS": "31"])
-            try? await eventually(within: .seconds(15), "the detached day") { try await !isAttached() }
+            try? await eventually(within: .seconds(45), "the detached day") { try await !isAttached() }
             withExtendedLifetime(gateway) {}
         }
         #expect(try await !isAttached())

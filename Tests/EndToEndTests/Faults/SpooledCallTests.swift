@@ -68,7 +68,8 @@ struct SpooledCallTests {
         _ = try await ground.database.settledAnswer(of: user.id, within: 40)
         try await eventually("an empty spool") { !ground.folder.files.contains { $0.hasSuffix(".call") } }
         let rows = try await ground.rows()
-        #expect(rows == ["1|0|-|-", "1|1|-|-", "3|0|-|-", "3|1|-|-"], "\(rows)")
+        // A checkpoint that waited in the stopped database's socket may have named the model that refused.
+        #expect(rows.dropLast() == ["1|0|-|-", "1|1|-|-", "3|0|-|-"] && ["3|1|-|-", "3|1|sim-first|-"].contains(rows.last), "\(rows)")
         #expect(try await ground.database.isBalanced())
     }
 
