@@ -21,7 +21,7 @@ extension TurnPipeline {
         // The question is read only if it matters, because this takes as long as to assess a message.
         let question = coaching.fusion.hasFollowUp(assessment.risk) ? context.history.last { $0.role == .assistant }?.content : nil
         let safety = coaching.fusion.fuse(
-            assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk,
+            assessment.risk, stored: context.safetyLevel, earlier: context.earlierRisk, earlierDanger: context.earlierDanger,
             question: question.map(coaching.assessor.question(in:)) ?? CoachQuestion(), turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)
         let domain = DomainRouter.decide(

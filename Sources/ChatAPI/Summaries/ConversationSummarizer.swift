@@ -58,7 +58,9 @@ public struct ConversationSummarizer: Sendable {
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: promptTokens)
         budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
-        let text = answer.end?.isFault == false ? String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self) : ""
+        // Notes that were cut would replace whole ones.
+        let isWhole = answer.end == .stop || answer.end == .unknown
+        let text = isWhole ? String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self) : ""
         let isReplaced = try await delivery.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
         TurnMetrics.record(calls.map(\.bill))

@@ -1,6 +1,6 @@
 extension PromptBuilder {
-    /// Maximum tokens of a summary.
-    private static let maximumSummaryTokens = 500
+    /// Maximum tokens of a summary: 250 words of a script in which a word takes four.
+    private static let maximumSummaryTokens = 1_000
 
     /// The prompt for the summary of messages that leave the history. `summary`: the one of the messages before them.
     public func summaryPrompt(of messages: [HistoryMessage], after summary: String?) -> Prompt {

@@ -116,9 +116,15 @@ public struct PromptBuilder: Sendable {
         case .none: return nil
         case .concern: return templates.filled(.concern)
         case .crisis, .high, .imminent:
-            var guidance = safety.risk.categories.map { templates.filled(PromptBuilder.guidance(for: $0)) }
-            if safety.risk.subject == .other { guidance.insert(templates.filled(.guidanceOther), at: 0) }
-            if guidance.isEmpty { guidance = [templates.filled(.guidanceSuicide)] }
+            // A message without danger of its own is answered with care for what was said before.
+            let isOfBefore = safety.risk.categories.isEmpty && safety.risk.tier < .crisis
+            let (categories, subject) =
+                isOfBefore
+                ? (safety.earlierDanger?.categories ?? [], safety.earlierDanger?.subject ?? .unclear)
+                : (safety.risk.categories, safety.risk.subject)
+            var guidance = categories.map { templates.filled(PromptBuilder.guidance(for: $0)) }
+            if subject == .other { guidance.insert(templates.filled(.guidanceOther), at: 0) }
+            if guidance.isEmpty { guidance = [templates.filled(isOfBefore ? .guidanceEarlier : .guidanceSuicide)] }
             return templates.filled(
                 .crisis,
                 [

@@ -26,6 +26,7 @@ public struct PromptTemplates: Sendable, Equatable {
         case guidancePsychosis = "guidance-psychosis"
         case guidanceSubstance = "guidance-substance"
         case guidanceOther = "guidance-other"
+        case guidanceEarlier = "guidance-earlier"
 
         var file: String { "\(rawValue).md" }
 

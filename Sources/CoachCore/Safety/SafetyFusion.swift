@@ -4,10 +4,13 @@ public struct SafetyDecision: Sendable, Equatable {
     public var risk: RiskAssessment
     /// The level to store.
     public var level: SafetyLevel
+    /// What the stored level is about, for a message that shows no danger of its own.
+    public var earlierDanger: EarlierDanger?
 
-    public init(risk: RiskAssessment, level: SafetyLevel) {
+    public init(risk: RiskAssessment, level: SafetyLevel, earlierDanger: EarlierDanger? = nil) {
         self.risk = risk
         self.level = level
+        self.earlierDanger = earlierDanger
     }
 
     /// The tier for which the prompt is built: the message's tier, or the stored level when that is higher.
@@ -38,19 +41,20 @@ public struct SafetyFusion: Sendable {
     /// - Parameters:
     ///   - earlier: the risk that an earlier attempt decided on for the same message. A stored level that is not above it comes from the message itself,
     ///     and makes no further follow-up count.
+    ///   - earlierDanger: what the stored level is about. A short answer ("tonight") is about the same danger and the same person.
     ///   - question: the question of the coach's last message (`MessageAssessor.question`). "Yes" to a question that names danger counts at level 0, too:
     ///     the coach's model may have seen danger that the assessment missed.
     ///   - turnNumber: the number of the turn in its conversation, from 1. At a stored level of 2 or more, the first and every tenth turn have a card
     ///     although their message shows no danger.
     public func fuse(
-        _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, question: CoachQuestion = CoachQuestion(),
-        turnNumber: Int? = nil
+        _ message: RiskAssessment, stored: SafetyLevel, earlier: RiskAssessment? = nil, earlierDanger: EarlierDanger? = nil,
+        question: CoachQuestion = CoachQuestion(), turnNumber: Int? = nil
     ) -> SafetyDecision {
         var risk: RiskAssessment
         if let earlier, stored <= SafetyFusion.level(of: earlier.tier) {
             risk = repeated(message, decided: earlier)
         } else {
-            risk = raised(message, stored: stored, question)
+            risk = raised(message, stored: stored, earlierDanger, question)
         }
         let level = max(stored, SafetyFusion.level(of: risk.tier))
         // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
@@ -58,14 +62,16 @@ public struct SafetyFusion: Sendable {
         if let turnNumber, risk.tier < .crisis, stored >= .crisis, turnNumber == 1 || turnNumber % SafetyFusion.reminderInterval == 0 {
             risk.patterns.append(SafetyFusion.reminderID)
         }
-        return SafetyDecision(risk: risk, level: level)
+        return SafetyDecision(risk: risk, level: level, earlierDanger: earlierDanger)
     }
 
     /// Whether a message has follow-ups, so that the coach's last message may change its risk.
     public func hasFollowUp(_ message: RiskAssessment) -> Bool { message.patterns.contains { followUps[$0] != nil } }
 
     /// The risk of a message with the follow-ups that count at the stored level or after the coach's question.
-    private func raised(_ message: RiskAssessment, stored: SafetyLevel, _ question: CoachQuestion) -> RiskAssessment {
+    private func raised(
+        _ message: RiskAssessment, stored: SafetyLevel, _ earlierDanger: EarlierDanger?, _ question: CoachQuestion
+    ) -> RiskAssessment {
         var risk = message
         var used: Set<String> = []
         for id in message.patterns {
@@ -76,7 +82,12 @@ public struct SafetyFusion: Sendable {
             used.insert(id)
             if tier > risk.tier {
                 risk.tier = tier
-                risk.categories = [followUp.category] + risk.categories.filter { $0 != followUp.category }
+                var named = [followUp.category]
+                if followUp.answer != nil, let earlierDanger {
+                    named = earlierDanger.categories
+                    if risk.subject == .unclear { risk.subject = earlierDanger.subject }
+                }
+                risk.categories = named + risk.categories.filter { !named.contains($0) }
             }
         }
         risk.patterns = message.patterns.filter { followUps[$0] == nil || used.contains($0) }

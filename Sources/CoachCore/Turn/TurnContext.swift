@@ -19,6 +19,8 @@ public struct TurnContext: Sendable, Equatable {
     public var persona: Persona?
     /// The user's stored level with this persona, before this message.
     public var safetyLevel: SafetyLevel
+    /// nil while the level is calm, and when the danger was shown in another conversation.
+    public var earlierDanger: EarlierDanger?
     /// When the message is answered again, its risk as an earlier attempt has assessed it, which `safetyLevel` includes.
     public var earlierRisk: RiskAssessment?
     /// The conversation's current domain; nil at its start.
@@ -39,7 +41,8 @@ public struct TurnContext: Sendable, Equatable {
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil,
+        safetyLevel: SafetyLevel, earlierDanger: EarlierDanger? = nil, earlierRisk: RiskAssessment? = nil,
+        conversationDomain: Domain?, pinnedDomain: Domain? = nil,
         region: Region = .unknown, turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
@@ -52,6 +55,7 @@ public struct TurnContext: Sendable, Equatable {
         self.history = history
         self.persona = persona
         self.safetyLevel = safetyLevel
+        self.earlierDanger = earlierDanger
         self.earlierRisk = earlierRisk
         self.conversationDomain = conversationDomain
         self.pinnedDomain = pinnedDomain

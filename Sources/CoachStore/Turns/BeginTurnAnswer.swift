@@ -89,6 +89,7 @@ extension TurnContext: JSONReadable {
             history: try json.required("history"),
             persona: try json.optional("persona"),
             safetyLevel: try json.required("safety_level", .choice),
+            earlierDanger: try json.optional("earlier_danger"),
             earlierRisk: try json.optional("earlier_risk"),
             conversationDomain: try json.optional("conversation_domain", .choice),
             pinnedDomain: try json.optional("pinned_domain", .choice),
@@ -97,6 +98,12 @@ extension TurnContext: JSONReadable {
             turnNumber: (try json.required("seq", as: Int.self) + 1) / 2,
             isMinor: try json.required("is_minor"),
             disclosure: try json.optional("disclosure", .choice))
+    }
+}
+
+extension EarlierDanger: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(categories: try json.required("categories"), subject: try json.required("subject", .choice))
     }
 }
 

@@ -34,6 +34,17 @@ struct SafetyFusionTests {
         #expect(levels(["my sister says she wants to die", "she has pills in her bag"]).last == 3)
     }
 
+    @Test("a short answer is about the danger and the person of before")
+    func earlierDanger() {
+        let friend = EarlierDanger(categories: [.violence], subject: .other)
+        let tonight = Shipped.assessor.assess("tonight").risk
+        let risk = Shipped.fusion.fuse(tonight, stored: .crisis, earlierDanger: friend).risk
+        #expect(risk.tier == .high && risk.categories == [.violence] && risk.subject == .other)
+        let own = Shipped.fusion.fuse(Shipped.assessor.assess("I'm going to kill myself").risk, stored: .crisis, earlierDanger: friend).risk
+        #expect(own.categories.first == .suicide && own.subject == .user, "a message that names a danger is about that")
+        #expect(Shipped.fusion.fuse(tonight, stored: .crisis).risk.categories == [.suicide], "without a danger that is known")
+    }
+
     @Test("a message that is answered again has the tier that it had, although it has itself raised the level")
     func again() {
         let message = Shipped.assessor.assess("I cut myself again yesterday").risk

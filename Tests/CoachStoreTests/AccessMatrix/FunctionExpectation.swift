@@ -23,7 +23,7 @@ enum FunctionExpectation {
         "gateway.tier_of(uuid, jsonb, timestamp with time zone)",
         "gateway.take_request(uuid, jsonb)",
         "gateway.bill_of(uuid, uuid, integer, date)",
-        "gateway.load_turn(uuid, uuid)",
+        "gateway.load_turn(uuid, uuid)", "gateway.earlier_danger(uuid, uuid, integer)",
         "gateway.supersede_answers(uuid, uuid, integer, bigint)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.unsummarised_messages(uuid, uuid, integer, integer)",

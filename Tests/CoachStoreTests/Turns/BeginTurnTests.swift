@@ -140,10 +140,10 @@ struct BeginTurnTests {
             return context.history.map(\.content)
         }
         #expect(try await history(tokens: 1_000) == ["m1", "a1", "m2", "a2", "m3", "m4", "a4"])
-        // An answer counts 20 tokens (the provider's) and 4 for its role; "m4" counts 1 and 4.
-        #expect(try await history(tokens: 24) == ["a4"])
-        #expect(try await history(tokens: 29) == ["m4", "a4"])
-        #expect(try await history(tokens: 23) == [])
+        // Each counts 1 for its text, whatever the provider has counted, and 4 for its role.
+        #expect(try await history(tokens: 9) == ["a4"])
+        #expect(try await history(tokens: 10) == ["m4", "a4"])
+        #expect(try await history(tokens: 4) == [])
         #expect(try await history(tokens: 1_000, messages: 3) == ["m3", "m4", "a4"])
     }
 
