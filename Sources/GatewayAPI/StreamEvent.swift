@@ -121,7 +121,7 @@ public struct SafetyResource: Sendable, Equatable {
     public var name: String
     /// The number to call.
     public var phone: String?
-    /// The number for text messages.
+    /// What to text, in the language of the card: "988", "HOME to 741741".
     public var sms: String?
     /// A page with a chat or information.
     public var url: String?

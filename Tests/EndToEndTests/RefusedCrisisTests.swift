@@ -69,6 +69,8 @@ struct RefusedCrisisTests {
         _ = try await testUser.chat("I want to kill myself \(Self.quick)")
         let answer = try await testUser.chat("hello there", ["country": "GB", "conversation_id": "nope"])
         #expect(answer.status == 422 && answer.text.contains("116 123"), "\(answer.text)")
+        let message = answer.error.object("details").object("safety")["message"]
+        #expect(message?.hasPrefix("You told me about something hard before") == true, "nothing was told now: \(answer.text)")
     }
 
     @Test("gets them also when a byte order mark precedes an invalid body")

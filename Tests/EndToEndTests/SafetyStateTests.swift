@@ -9,6 +9,8 @@ struct SafetyStateTests {
 
     /// The fixed opening of suicide at tier 3.
     private static let opening = "I'm really glad you told me"
+    /// The message of a card for the stored level alone.
+    private static let reminder = "You told me about something hard before"
 
     private func events(of user: TestUser) async throws -> [JSONObject] {
         try await TestBed.shared().database.rows(
@@ -66,6 +68,7 @@ struct SafetyStateTests {
             "And tomorrow? \(sim(["http_error": ["status": 500]]))", ["conversation_id": conversation, "country": "US"])
         #expect(failed.eventTypes == ["start", "safety", "error"], "\(failed.text)")
         #expect(failed.first("safety")?.fields.objects("resources").isEmpty == false)
+        #expect(failed.first("safety")?["message"]?.hasPrefix(Self.reminder) == true, "\(failed.text)")
         let turn = try #require(failed.first("start")?["turn_id"])
         let replayed = try await user.send("GET", "\(Browser.chatPath)/\(turn)")
         #expect(replayed.eventTypes == ["start", "safety", "error"], "a replay has them, too: \(replayed.text)")
@@ -105,6 +108,7 @@ struct SafetyStateTests {
         let other = try await user.chat("Plan my week \(Self.quick)", ["client_message_id": "k", "country": "US"])
         let card = try #require(other.first("safety"))
         #expect(card["severity"] == "concern" && card.fields.number("tier") == 2 && !card.fields.objects("resources").isEmpty)
+        #expect(card["message"]?.hasPrefix(Self.reminder) == true, "\(card.fields)")
         let replay = try await user.chat("Plan my week \(Self.quick)", ["client_message_id": "k"])
         #expect(replay.first("safety")?.data == card.data)
         let actions = try await events(of: user).map { $0["action"] }

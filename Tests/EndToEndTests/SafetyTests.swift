@@ -125,6 +125,18 @@ struct SafetyTests {
         #expect(turn["status"] == "complete" && turn["finish_reason"] == "safety")
     }
 
+    @Test("gets a fixed text without a request to unlock the door when they hide from an attacker, and the number of the police")
+    func everyModelFailsHiding() async throws {
+        let answer = try await TestBed.shared().testUser().chat(
+            "I'm hiding in the bathroom, he has a knife \(sim(["http_error": ["status": 400]]))", ["country": "BR", "locale": "en"])
+        let card = try #require(answer.first("safety"), "\(answer.text)").fields
+        #expect(card.number("tier") == 4 && card.texts("categories").first == "abuse")
+        #expect(card.objects("resources").first?["phone"] == "190")
+        #expect(answer.first("done")?["finish_reason"] == "safety")
+        let content = answer.content.lowercased()
+        #expect(content.contains("as soon as it is safe") && content.contains("call 190") && !content.contains("unlock"), "\(content)")
+    }
+
     @Test("at tier 2 gets the resources and the error when every model fails")
     func tierTwoFails() async throws {
         let answer = try await TestBed.shared().testUser().chat("I want to kill myself \(sim(["http_error": ["status": 400]]))")
@@ -145,6 +157,8 @@ struct SafetyTests {
         #expect(try await resources("?country=GB").contains("116 123"))
         #expect(try await resources("?country=US&locale=es").contains("Línea"))
         #expect(try await resources("", ["Accept-Language": "en-US"]).contains("988"))
+        let brazil = try await resources("?country=BR")
+        #expect(brazil.contains(#""190""#) && brazil.contains(#""192""#), "\(brazil)")
         let anywhere = try await resources("")
         #expect(!anywhere.contains("988") && anywhere.contains("findahelpline.com"))
         let published = try await browser.send("GET", "/.well-known/safety-protocol")

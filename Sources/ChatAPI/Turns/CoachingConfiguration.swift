@@ -32,7 +32,7 @@ public struct CoachingConfiguration: Sendable {
 
     /// The card for a risk of tier 2 and above, or for the stored level alone; nil when there is none.
     func card(_ risk: RiskAssessment, in region: Region) -> SafetyCard? {
-        risk.cardRisk.map { resources.card(for: $0, in: region) }
+        risk.hasCard ? resources.card(for: risk, in: region) : nil
     }
 
     /// The notice of talking to a machine, when the turn has one.

@@ -80,14 +80,14 @@ extension CrisisRecord {
         risk: RiskAssessment, region: Region, hasFixedText: Bool, replaced: [OutputRules.Kind] = [], versions: Versions?
     ) {
         var events: [Event] = []
-        if let shown = risk.cardRisk {
+        if risk.hasCard {
             let action: Action =
                 risk.isReminder
                 ? .reminder : hasFixedText ? .fixedText : risk.tier >= .high ? .opening : .card
             events.append(
                 Event(
-                    stage: risk.stage, tier: shown.tier, category: shown.categories.first, patterns: risk.patterns,
-                    scoreBucket: risk.score.map { min(max(Int($0 * 10), 0), 9) }, action: action))
+                    stage: risk.stage, tier: max(risk.tier, .crisis), category: risk.isReminder ? nil : risk.categories.first,
+                    patterns: risk.patterns, scoreBucket: risk.score.map { min(max(Int($0 * 10), 0), 9) }, action: action))
         }
         if !replaced.isEmpty {
             var kinds: [String] = []

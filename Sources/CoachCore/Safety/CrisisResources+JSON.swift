@@ -32,7 +32,7 @@ extension CrisisResources {
         return countries
     }
 
-    /// Adds the codes of `same_as`, which share another country's resources: Puerto Rico those of the United States.
+    /// Adds the codes of `same_as`, which share another country's resources: Guam those of the United States.
     private static func readAliases(_ root: JSONReader, _ countries: [String: Country]) throws(JSONFinding) -> [String: Country] {
         guard root.contains("same_as") else { return countries }
         var all = countries
@@ -78,8 +78,10 @@ extension CrisisResources {
             let json = try object.object(language)
             texts[language] = Texts(
                 messages: try messages(json), emergencyName: try json.required("emergency_name", .text(2...80)),
+                policeName: try json.required("police_name", .text(2...80)),
                 localEmergencyName: try json.required("local_emergency_name", .text(2...120)),
-                call: try json.required("call", .text(2...20)), text: try json.required("text", .text(2...20)))
+                call: try json.required("call", .text(2...20)), text: try json.required("text", .text(2...20)),
+                to: try json.required("to", .text(1...10)))
             try json.rejectUnknown()
         }
         try object.rejectUnknown()
@@ -91,10 +93,8 @@ extension CrisisResources {
         var messages: [MessageKind: [String: String]] = [:]
         for kind in MessageKind.allCases {
             let variants = try object.object(kind.rawValue)
-            for name in ["default", "other"] { messages[kind, default: [:]][name] = try variants.required(name, .text(20...900)) }
-            for category in RiskCategory.allCases.map(\.rawValue) {
-                messages[kind]?[category] = try variants.optional(category, .text(20...900))
-            }
+            for name in kind.requiredVariants { messages[kind, default: [:]][name] = try variants.required(name, .text(20...900)) }
+            for name in kind.optionalVariants { messages[kind]?[name] = try variants.optional(name, .text(20...900)) }
             try variants.rejectUnknown()
         }
         try object.rejectUnknown()

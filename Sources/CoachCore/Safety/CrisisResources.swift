@@ -26,12 +26,25 @@ public struct CrisisResources: Sendable, Equatable {
     enum MessageKind: String, CaseIterable, Sendable {
         /// Card messages by tier: up to 2, 3, 4.
         case concern, acute, imminent
+        /// For the stored level alone.
+        case reminder
         /// Introductions of `SafetyCard.fixedAnswer`: up to tier 3, 4.
         case fixed
         case fixedImminent = "fixed_imminent"
         /// `SafetyCard.opening`: tier 3, 4.
         case opening
         case openingImminent = "opening_imminent"
+
+        /// The variants that a file must have. The default texts ask a user to unlock the door or to tell somebody close, which may endanger
+        /// a victim of abuse and the target of violence. A reminder has the default only, because it does not name earlier danger.
+        var requiredVariants: [String] {
+            self == .reminder ? ["default"] : ["default", "other", RiskCategory.abuse.rawValue, RiskCategory.violence.rawValue]
+        }
+
+        /// Further variants that a file may have.
+        var optionalVariants: [String] {
+            self == .reminder ? [] : RiskCategory.allCases.map(\.rawValue).filter { !requiredVariants.contains($0) }
+        }
     }
 
     /// The texts of one language.
@@ -40,11 +53,15 @@ public struct CrisisResources: Sendable, Equatable {
         var messages: [MessageKind: [String: String]]
         /// Name of the emergency number in a known country.
         var emergencyName: String
+        /// Name of `Country.policeNumber`.
+        var policeName: String
         /// Name of the emergency number when the country is unknown.
         var localEmergencyName: String
         /// The verbs before a phone number and an SMS instruction.
         var call: String
         var text: String
+        /// The word between what to text and the number: "HOME to 741741".
+        var to: String
     }
 
     /// ISO 639-1 languages in which the file has texts.
@@ -61,8 +78,8 @@ public struct CrisisResources: Sendable, Equatable {
     /// Maximum number of resources on a card for a message. A person in a crisis does not read a longer list.
     static let maximumOnCard = 5
 
-    /// The card for the risk of a message. Without a country the resources are international, never those of the
-    /// United States. At tier 4 the emergency number is first.
+    /// The card for the risk of a message, or for the stored level alone (`RiskAssessment.isReminder`). Without a country the resources are
+    /// international, never those of the United States. At tier 4 the emergency number is first.
     public func card(for risk: RiskAssessment, in region: Region) -> SafetyCard {
         RegionalResources(self, in: region, for: risk).card(for: risk)
     }
@@ -96,5 +113,6 @@ public struct CrisisResources: Sendable, Equatable {
 }
 
 extension CrisisResources.Texts {
-    static let empty = CrisisResources.Texts(messages: [:], emergencyName: "", localEmergencyName: "", call: "", text: "")
+    static let empty = CrisisResources.Texts(
+        messages: [:], emergencyName: "", policeName: "", localEmergencyName: "", call: "", text: "", to: "")
 }

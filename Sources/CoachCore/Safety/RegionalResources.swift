@@ -19,6 +19,7 @@ struct RegionalResources {
 
     /// As `CrisisResources.card`.
     func card(for risk: RiskAssessment) -> SafetyCard {
+        if risk.isReminder { return reminder(choose(for: .calm)) }
         let resources = choose(for: risk)
         let fixed = texts.message(risk.tier == .imminent ? .fixedImminent : .fixed, risk: risk)
         return SafetyCard(
@@ -38,8 +39,12 @@ struct RegionalResources {
 
     /// As `CrisisResources.all`.
     var all: SafetyCard {
-        let resources = [emergency(for: .calm)] + entries.map { $0.named(in: language) }
-        let message = texts.message(.concern, risk: .calm)
+        reminder([emergencyResource, policeResource].compactMap(\.self) + entries.map(localised))
+    }
+
+    /// A card that does not answer a message: at a stored level, it says why it is shown.
+    private func reminder(_ resources: [CrisisResource]) -> SafetyCard {
+        let message = texts.message(.reminder, risk: .calm)
         return SafetyCard(
             severity: .concern, tier: .crisis, categories: [], resources: resources, message: message, opening: nil,
             fixedAnswer: ([message] + resources.map(texts.line)).joined(separator: "\n"))
@@ -64,7 +69,7 @@ struct RegionalResources {
         var chosen = (suicidal ? lifeline + special : special + lifeline) + anywhere
         if risk.tier == .imminent { chosen.removeAll { $0.resource.country == nil && home != nil } }
         var resources: [CrisisResource] = []
-        for resource in chosen.map({ $0.named(in: language) }) where !resources.contains(resource) { resources.append(resource) }
+        for resource in chosen.map(localised) where !resources.contains(resource) { resources.append(resource) }
         switch risk.tier {
         case .imminent: return [emergency] + resources.prefix(CrisisResources.maximumOnCard - 1)
         case .high: return resources.prefix(CrisisResources.maximumOnCard - 1) + [emergency]
@@ -76,22 +81,37 @@ struct RegionalResources {
 
     private func emergency(for risk: RiskAssessment) -> CrisisResource {
         let isViolence = risk.categories.first.map { $0 == .abuse || $0 == .violence } ?? false
-        return CrisisResource(
-            name: home == nil ? texts.localEmergencyName : texts.emergencyName,
-            phone: (isViolence ? home?.policeNumber : nil) ?? home?.emergencyNumber, sms: nil, url: nil, hours: "24/7",
-            country: home == nil ? nil : region.countryCode)
+        return (isViolence ? policeResource : nil) ?? emergencyResource
+    }
+
+    private var emergencyResource: CrisisResource {
+        emergency(name: home == nil ? texts.localEmergencyName : texts.emergencyName, phone: home?.emergencyNumber)
+    }
+
+    /// nil where the police has the emergency number.
+    private var policeResource: CrisisResource? {
+        home?.policeNumber.map { emergency(name: texts.policeName, phone: $0) }
+    }
+
+    private func emergency(name: String, phone: String?) -> CrisisResource {
+        CrisisResource(name: name, phone: phone, sms: nil, url: nil, hours: "24/7", country: home == nil ? nil : region.countryCode)
+    }
+
+    /// The resource as a card in the language has it.
+    private func localised(_ entry: CrisisResources.Entry) -> CrisisResource {
+        var resource = entry.resource
+        resource.name = entry.names[language] ?? resource.name
+        resource.sms = resource.sms?.replacing(" to ", with: " \(texts.to) ")
+        return resource
     }
 
     /// The language of a card's texts. The language of the grammar's patterns when all that matched are of one language, and not English; else the locale's
-    /// language (English when the file has no texts in it); else the country's. The model's patterns have no language.
+    /// language (English when the file has no texts in it); else the country's. Patterns of the models, the judge and the state have no language.
     private static func language(
         of risk: RiskAssessment, region: Region, home: CrisisResources.Country?, texts: [String: CrisisResources.Texts]
     ) -> String {
-        let patterns = risk.patterns.filter { !$0.hasPrefix(CrisisClassifier.patternPrefix) }
-        let languages = Set(patterns.map { $0.prefix { $0 != "." } })
-        if languages.count == 1, let language = languages.first, language != "en", texts[String(language)] != nil {
-            return String(language)
-        }
+        let languages = Set(risk.patterns.map { String($0.prefix { $0 != "." }) }).intersection(RegionCodes.languages)
+        if languages.count == 1, let language = languages.first, language != "en", texts[language] != nil { return language }
         if let language = region.language { return texts[language] == nil ? "en" : language }
         return home?.language ?? "en"
     }
@@ -104,15 +124,6 @@ extension RiskTier {
         case .high: .acute
         case .imminent: .imminent
         }
-    }
-}
-
-extension CrisisResources.Entry {
-    fileprivate func named(in language: String) -> CrisisResource {
-        guard let name = names[language] else { return resource }
-        var named = resource
-        named.name = name
-        return named
     }
 }
 

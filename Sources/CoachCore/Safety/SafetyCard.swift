@@ -3,7 +3,7 @@ public struct CrisisResource: Sendable, Hashable {
     public var name: String
     /// Number to call, as dialled in its country.
     public var phone: String?
-    /// Text message to send, as an instruction: "HOME to 741741".
+    /// Text message to send, as an instruction in the card's language: "HOME to 741741".
     public var sms: String?
     /// Starts with `https://`.
     public var url: String?
@@ -29,6 +29,7 @@ public struct SafetyCard: Sendable, Equatable {
         case concern, acute
     }
     public var severity: Severity
+    /// 2 for a reminder.
     public var tier: RiskTier
     public var categories: [RiskCategory]
     /// Never empty.

@@ -119,9 +119,6 @@ extension RiskAssessment {
     /// Whether the card is shown for the stored level alone.
     public var isReminder: Bool { tier < .crisis && patterns.contains(SafetyFusion.reminderID) }
 
-    /// The risk for which the card is made; nil without a card.
-    public var cardRisk: RiskAssessment? {
-        if tier >= .crisis { return self }
-        return isReminder ? RiskAssessment(tier: .crisis, categories: [], subject: .unclear, patterns: []) : nil
-    }
+    /// Whether a card is shown, for the message or for the stored level alone.
+    public var hasCard: Bool { tier >= .crisis || isReminder }
 }

@@ -24,7 +24,7 @@ struct CrisisResourcesTests {
 
     @Test(
         "territories and aliases get the resources of their country",
-        arguments: [("PR", "US"), ("je", "GB"), ("UK", "GB")])
+        arguments: [("GU", "US"), ("je", "GB"), ("UK", "GB")])
     func aliases(_ code: String, _ country: String) {
         #expect(
             phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: code, locale: "en")))
@@ -66,7 +66,7 @@ struct CrisisResourcesTests {
             Shipped.resources.card(for: risk(.crisis), in: Region(country: "US", locale: "es")),
             Shipped.resources.card(for: risk(.crisis, patterns: ["es.suicide.wish"]), in: Region(country: "US", locale: "en-US")),
         ] {
-            #expect(card.resources.first?.sms == "AYUDA to 988")
+            #expect(card.resources.first?.sms == "AYUDA al 988")
             #expect(card.message.hasPrefix("Gracias"))
         }
         #expect(Shipped.resources.card(for: risk(.crisis), in: Region(country: "MX")).message.hasPrefix("Gracias"))
@@ -77,7 +77,8 @@ struct CrisisResourcesTests {
         arguments: [
             (["de.suicide.stated", "model.suicide"], "en-US", nil, "Danke"), (["de.x", "en.x"], "fr", nil, "Merci"),
             (["model.suicide"], "pt-BR", "US", "Obrigado"), ([], nil, "DE", "Danke"), ([], nil, "FR", "Merci"), ([], nil, "BR", "Obrigado"),
-            ([], "ja", "BR", "Thank"), (["mi.x"], nil, "NZ", "Thank"),
+            ([], "ja", "BR", "Thank"), (["mi.x"], nil, "NZ", "Thank"), (["judge.suicide", "es.x"], "en-US", nil, "Gracias"),
+            (["state.x", "model.suicide", "pt.x"], nil, "US", "Obrigado"), (["judge.suicide"], "fr", nil, "Merci"),
         ] as [([String], String?, String?, String)])
     func language(patterns: [String], locale: String?, country: String?, start: String) {
         let card = Shipped.resources.card(for: risk(.crisis, patterns: patterns), in: Region(country: country, locale: locale))
@@ -99,6 +100,40 @@ struct CrisisResourcesTests {
             Shipped.resources.card(for: risk(.imminent, [category]), in: Region(country: "BR")).resources.first?.phone
         }
         #expect([.suicide, .substance, .abuse, .violence].map(first) == ["192", "192", "190", "190"])
+    }
+
+    @Test("the police is in the full list, too, where it has another number", arguments: CrisisResources.languages)
+    func policeInList(language: String) {
+        for (code, country) in Shipped.resources.countries {
+            let listed = Shipped.resources.all(in: Region(country: code, locale: language)).resources
+            #expect(listed[0].phone == country.emergencyNumber, "\(code)")
+            guard let number = country.policeNumber else { continue }
+            #expect(listed[1].phone == number && listed[1].name != listed[0].name, "\(code)")
+        }
+        #expect(Set(Shipped.resources.countries.filter { $0.value.policeNumber != nil }.keys) == ["BR", "CL", "PE"])
+    }
+
+    @Test("Puerto Rico has Spanish lines first, and English ones for those who write English")
+    func puertoRico() {
+        let spanish = Shipped.resources.card(for: risk(.crisis, patterns: []), in: Region(country: "PR"))
+        #expect(spanish.message.hasPrefix("Gracias") && spanish.resources.first?.sms == "AYUDA al 988")
+        #expect(spanish.resources.allSatisfy { $0.country == "PR" || $0.country == nil })
+        let english = Shipped.resources.card(for: risk(.crisis), in: Region(country: "PR", locale: "en"))
+        #expect(english.resources.first?.name == "988 Suicide & Crisis Lifeline")
+        let all = Shipped.resources.all(in: Region(country: "PR")).resources
+        #expect(Set(all.map(\.phone)) == Set(Shipped.resources.all(in: Region(country: "US")).resources.map(\.phone)))
+    }
+
+    @Test("the name of a line of a city or region says so, and national lines are there beside it")
+    func regionalLines() {
+        func names(_ country: String, _ phone: String) -> [String] {
+            Shipped.resources.all(in: Region(country: country)).resources.filter { $0.phone == phone }.map(\.name)
+        }
+        #expect(names("AR", "135").first?.hasSuffix("(CABA y Gran Buenos Aires)") == true)
+        #expect(names("CO", "106").first?.hasSuffix("(Bogotá)") == true)
+        let argentina = phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: "AR")))
+        #expect(argentina == ["(011) 5275-1135", "0800-999-0091", "135"])
+        #expect(phones(Shipped.resources.card(for: risk(.crisis, [.abuse]), in: Region(country: "CO"))).first == "155")
     }
 
     @Test("danger of another person has a message for helpers")

@@ -209,7 +209,7 @@ struct SafetyFusionTests {
         let danger = Shipped.assessor.assess("I want to kill myself").risk
         #expect(!reminds(1, .high, danger))
         let risk = Shipped.fusion.fuse(.calm, stored: .crisis, turnNumber: 1).risk
-        #expect(risk.tier < .crisis && risk.cardRisk?.tier == .crisis && danger.cardRisk == danger && RiskAssessment.calm.cardRisk == nil)
+        #expect(risk.tier < .crisis && risk.hasCard && danger.hasCard && !RiskAssessment.calm.hasCard)
     }
 
     @Test("follow-ups that do not count are removed from the assessment")
