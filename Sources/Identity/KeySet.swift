@@ -8,7 +8,8 @@ public final class KeySet: Sendable {
     public typealias Report = @Sendable (_ identifiers: [String], _ findings: [String]) -> Void
 
     private struct State {
-        var keys = VerificationKeys.none
+        /// Nil until the first document is loaded.
+        var keys: VerificationKeys?
         var document: [UInt8]?
         var failure: String?
         var gate: ReloadGate
@@ -35,7 +36,7 @@ public final class KeySet: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let report: Report
 
-    /// Has no keys until `load` reads them.
+    /// Its keys are not known until `load` reads them.
     /// - Parameters:
     ///   - unknownKeyPause: the shortest time between two reloads because of tokens with an unknown `kid`.
     ///   - report: must not block.
@@ -50,8 +51,8 @@ public final class KeySet: Sendable {
         state = Mutex(State(gate: ReloadGate(unknownKeyPause: unknownKeyPause)))
     }
 
-    /// The current keys.
-    public var current: VerificationKeys { state.withLock { $0.keys } }
+    /// The current keys; nil until they have been loaded once, so that it is not known which key ids there are.
+    public var current: VerificationKeys? { state.withLock { $0.keys } }
 
     /// Why the last reload failed; nil when it succeeded and before the first one.
     public var failure: String? { state.withLock { $0.failure } }
@@ -67,11 +68,12 @@ public final class KeySet: Sendable {
         let keySet = KeySet(source: source)
         await keySet.load()
         if let failure = keySet.failure { return [failure] }
-        return keySet.current.identifiers.isEmpty ? ["the key set is empty"] : []
+        let identifiers = keySet.current?.identifiers ?? []
+        return identifiers.isEmpty ? ["the key set is empty"] : []
     }
 
-    /// Reloads because of a token with an unknown `kid`. False when the keys were not reloaded: the last such reload was less than
-    /// `unknownKeyPause` ago, or this one failed.
+    /// Reloads because of a token whose `kid` is unknown, or cannot be looked up yet. False when the keys were not reloaded: the last such reload was
+    /// less than `unknownKeyPause` ago, or this one failed.
     func reloadForUnknownKey() async -> Bool {
         let instant = now()
         return await reload { $0.unknownKey(at: instant) }

@@ -4,6 +4,8 @@ import CoachCore
 public struct KeySource: Sendable {
     /// Larger documents are an error.
     public static let maximumByteCount = 256 * 1024
+    /// The longest time from a failed read to the next one.
+    public static let retryPause = Duration.seconds(5)
 
     private let interval: Duration
     /// Reads the document's bytes. May throw any error; then the previous keys stay in use.
@@ -16,7 +18,7 @@ public struct KeySource: Sendable {
     }
 
     /// When to read. Sooner after a failure, because new keys may be in use already.
-    public var schedule: PeriodicSchedule { PeriodicSchedule(every: interval, retryEvery: min(interval, .seconds(5)), jitter: 0.1) }
+    public var schedule: PeriodicSchedule { PeriodicSchedule(every: interval, retryEvery: min(interval, Self.retryPause), jitter: 0.1) }
 }
 
 /// Why a key set document could not be read.

@@ -1,4 +1,4 @@
-/// Why a token is rejected. Contains nothing of the token and nothing that helps to forge one.
+/// Why a token is not accepted. Contains nothing of the token and nothing that helps to forge one.
 public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
     /// No `Authorization` header, or one of another scheme.
     case missing
@@ -10,6 +10,8 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
     case algorithm
     /// No key has this `kid`.
     case unknownKey
+    /// The key set has never been loaded, so that the token may be valid.
+    case keysNotLoaded
     /// The signature is wrong.
     case signature
     /// `exp` has passed.
@@ -35,6 +37,7 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
         case .tooLong: "the token is too long"
         case .algorithm: "the token's algorithm is not accepted"
         case .unknownKey: "the token was signed with an unknown key"
+        case .keysNotLoaded: "the keys that verify tokens have not been loaded yet"
         case .signature: "the token's signature is wrong"
         case .expired: "the token has expired"
         case .notYetValid: "the token is not valid yet"

@@ -22,7 +22,8 @@ struct ConnectionParameters {
         "tcp_user_timeout": "10000",
     ]
 
-    /// Nil when libpq cannot parse the string, or its lists of hosts do not match. Without libpq's message, which may quote the password.
+    /// Nil when libpq cannot parse the string, its lists of hosts do not match, or a part of the password may be in another parameter, because it is
+    /// not percent-encoded: then messages would show it. Without libpq's message, which may quote the password.
     init?(_ connectionString: String, _ configuration: PostgresConfiguration) {
         guard let given = Self.options(PQconninfoParse(connectionString, nil)),
             let fallback = Self.options(PQconndefaults())
@@ -30,7 +31,9 @@ struct ConnectionParameters {
         self.connectionString = connectionString
         self.given = given
         func value(_ keyword: String) -> String { given[keyword] ?? fallback[keyword] ?? "" }
-        guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")) else { return nil }
+        guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")),
+            !value("dbname").contains("@")
+        else { return nil }
         self.hosts = hosts
         prefersStandby = value("target_session_attrs") == "prefer-standby"
         // Of several hosts most are standbys, which accept connections and no writes. Only `any` in the connection string gets one of them.
@@ -89,7 +92,7 @@ struct ConnectionParameters {
 }
 
 extension PostgresConfiguration {
-    /// Whether libpq accepts a text as a connection string. Does not connect.
+    /// Whether a text is a connection string that libpq accepts, and reads as it is meant, as far as one can tell. Does not connect.
     public static func isConnectionString(_ text: String) -> Bool {
         ConnectionParameters(text, PostgresConfiguration(text)) != nil
     }

@@ -14,12 +14,19 @@ struct HostList: Equatable, Sendable {
 
         /// For messages: host and port of the connection string only.
         var label: String { (host.isEmpty ? address ?? "the local socket" : host) + (port.isEmpty ? "" : ":\(port)") }
+
+        /// Whether the port is a number of one, or empty for libpq's default, and the host has no `@`, which only paths may have.
+        fileprivate var isValid: Bool {
+            guard port.isEmpty || UInt16(port).map({ $0 > 0 }) == true else { return false }
+            return host.hasPrefix("/") || !host.dropFirst().contains("@")
+        }
     }
 
     let entries: [Entry]
 
     /// From libpq's comma-separated lists. Nil when they do not fit together (PostgreSQL manual, 34.1.1.3): as many addresses as hosts, and
-    /// one port for all or one for each.
+    /// one port for all or one for each. Nil also when they have parts of a password: of `postgres://user:ab/cd@host/db`, whose password is not
+    /// percent-encoded, libpq takes `user` for the host and `ab` for its port.
     init?(hosts: String, addresses: String, ports: String) {
         func split(_ list: String) -> [String] {
             list.isEmpty ? [] : list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -29,12 +36,14 @@ struct HostList: Equatable, Sendable {
         guard hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count, ports.count <= 1 || ports.count == count else {
             return nil
         }
-        entries = (0..<count).map { index in
+        let entries = (0..<count).map { index in
             let host = index < hosts.count ? hosts[index] : ""
             let address = index < addresses.count ? addresses[index] : ""
             return Entry(
                 host: host, address: address.isEmpty ? (NameLookup.isAddress(host) ? host : nil) : address,
                 port: ports.count > 1 ? ports[index] : ports.first ?? "")
         }
+        guard entries.allSatisfy(\.isValid) else { return nil }
+        self.entries = entries
     }
 }

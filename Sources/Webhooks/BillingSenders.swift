@@ -30,7 +30,8 @@ public struct BillingSenders: Sendable {
     }
 
     public struct GooglePlay: Sendable {
-        /// Throws when the `Authorization` header has no valid token of the push subscription's service account.
+        /// Throws when the `Authorization` header has no valid token of the push subscription's service account, and a `GatewayError` of status 503 when
+        /// this cannot be told yet.
         public var authenticate: @Sendable (_ authorization: String?, _ now: Date) async throws -> Void
         /// The app's package; nil accepts any.
         public var package: String?

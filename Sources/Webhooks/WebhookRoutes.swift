@@ -82,6 +82,8 @@ public struct WebhookRoutes: Feature {
         { request, body in
             do {
                 try await sender.authenticate(request.headers[.authorization], now())
+            } catch let error as GatewayError where error.httpStatus >= 500 {
+                throw error
             } catch {
                 throw Self.unverified
             }

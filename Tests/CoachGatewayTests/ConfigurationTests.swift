@@ -75,6 +75,16 @@ struct ConfigurationTests {
         #expect(!findings.contains { $0.contains("hidden") }, "\(findings)")
     }
 
+    @Test(
+        "a database's password that is not percent-encoded is a finding that says so, and shows no part of it",
+        arguments: [SettingKey.databaseURL, .databaseListenURL, .migrationURL], ["Xk3vQ9w/pL0z", "Xk3vQ9w@pL0z", "1234/pL0z"])
+    func databasePassword(key: SettingKey, password: String) {
+        let environment = [key.name: "postgresql://postgres:\(password)@db.example.co:5432/postgres"]
+        let findings = GatewayConfiguration.read(Settings(environment: environment), environment: environment).findings
+        #expect(findings.contains { $0.hasPrefix("\(key.name): ") && $0.contains("percent-encoded") }, "\(findings)")
+        #expect(!findings.contains { finding in ["Xk3", "pL0z", "1234"].contains { finding.contains($0) } }, "\(findings)")
+    }
+
     @Test("an empty value in the file counts as none, as in the environment")
     func empty() {
         let file = Data(#"{"COACH_JWT_ISSUER": "", "COACH_PORT": "", "COACH_TRUSTED_PROXIES": ""}"#.utf8)

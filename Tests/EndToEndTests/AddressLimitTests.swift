@@ -51,23 +51,25 @@ struct AddressLimitTests {
         #expect(try await statuses(gateway, from: "192.0.2.200, 198.51.100.1", times: 1) == [429])
     }
 
-    @Test("cookies of no session are limited by address, on the dashboard's pages too; its form to sign in is not")
+    @Test("cookies of no session are limited by address, on the dashboard's pages and at its sign-out too; its form to sign in is not")
     func cookies() async throws {
         let browser = Browser(port: try await Self.proxied.value.port)
-        func answers(_ path: String, _ client: String, hasCookie: Bool) async throws -> [Int] {
+        func answers(_ path: String, _ client: String, method: String = "GET", hasCookie: Bool = true) async throws -> [Int] {
             var statuses: [Int] = []
             for number in 0..<4 {
                 let token = Data(repeating: UInt8(number), count: 48).base64EncodedString()
                 let cookie = hasCookie ? ["Cookie": "coach_operator=\(token)"] : [:]
-                let answer = try await browser.send("GET", path, headers: ["X-Forwarded-For": client].merging(cookie) { $1 })
+                let headers = ["X-Forwarded-For": client, "Origin": "https://127.0.0.1:\(browser.port)"]
+                let answer = try await browser.send(method, path, headers: headers.merging(cookie) { $1 })
                 if answer.status == 429 { #expect(answer.errorCode == "BIZ_2010" && answer.headers["retry-after"] != nil) }
                 statuses.append(answer.status)
             }
             return statuses
         }
-        #expect(try await answers("/api/v1/operator/costs", "198.51.100.20", hasCookie: true) == [401, 401, 401, 429])
-        #expect(try await answers("/operator", "198.51.100.21", hasCookie: true) == [200, 200, 200, 429])
-        #expect(try await answers("/operator/costs", "198.51.100.22", hasCookie: true) == [200, 200, 200, 429])
+        #expect(try await answers("/api/v1/operator/costs", "198.51.100.20") == [401, 401, 401, 429])
+        #expect(try await answers("/operator", "198.51.100.21") == [200, 200, 200, 429])
+        #expect(try await answers("/operator/costs", "198.51.100.22") == [200, 200, 200, 429])
+        #expect(try await answers("/operator/session", "198.51.100.23", method: "DELETE") == [204, 204, 204, 429])
         #expect(try await answers("/operator", "198.51.100.22", hasCookie: false) == [200, 200, 200, 200])
     }
 

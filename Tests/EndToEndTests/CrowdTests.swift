@@ -165,10 +165,11 @@ struct CrowdTests {
             "OPTIONS", Browser.chatPath, headers: asked.merging(["Origin": "https://b.example.org"]) { $1 })
         #expect((200...204).contains(welcome.status) && welcome.headers["access-control-allow-origin"] == "https://b.example.org")
         let allowed = welcome.headers["access-control-allow-headers"]?.lowercased() ?? ""
-        // The fields that supabase-js sends, then those of openai-node.
+        // The fields that supabase-js sends, those of request ids and traces, then those of openai-node.
         let sent = [
-            "authorization", "x-client-info", "apikey", "content-type", "last-event-id", "idempotency-key", "user-agent", "openai-beta",
-            "openai-organization", "openai-project", "x-stainless-arch", "x-stainless-lang", "x-stainless-os",
+            "authorization", "x-client-info", "apikey", "content-type", "last-event-id", "idempotency-key", "x-region",
+            "if-match", "if-none-match", "x-request-id", "x-correlation-id", "traceparent", "tracestate", "baggage",
+            "user-agent", "openai-beta", "openai-organization", "openai-project", "x-stainless-arch", "x-stainless-lang", "x-stainless-os",
             "x-stainless-package-version", "x-stainless-retry-count", "x-stainless-runtime", "x-stainless-runtime-version",
             "x-stainless-timeout", "x-stainless-helper-method", "x-stainless-poll-helper", "x-stainless-custom-poll-interval",
         ]

@@ -5,6 +5,7 @@ import Hummingbird
 import Identity
 import JSON
 import Logging
+import NIOCore
 import NIOEmbedded
 import Synchronization
 
@@ -46,18 +47,30 @@ struct EdgeFixture {
         try DevelopmentTokens.mint(user: user, role: role, ttl: .seconds(60), secret: secret, inProduction: false, now: Date())
     }
 
+    /// - Parameter address: of the client; nil for one without a limit.
     func send(
-        _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HTTPFields = [:], body: String = ""
+        _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HTTPFields = [:], body: String = "",
+        from address: String? = nil
     ) async throws -> EdgeAnswer {
         var head = HTTPRequest(method: method, scheme: "http", authority: "test", path: path, headerFields: headers)
         if let token { head.headerFields[.authorization] = "Bearer \(token)" }
         let request = Request(head: head, body: .init(buffer: ByteBuffer(string: body)))
-        let context = GatewayContext(source: .init(channel: EmbeddedChannel(), logger: Logger(label: "test")))
+        let channel: any Channel = try address.map(Self.channel) ?? EmbeddedChannel()
+        let context = GatewayContext(source: .init(channel: channel, logger: Logger(label: "test")))
         let responder = application.router(RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })).buildResponder()
         let response = try await responder.respond(to: request, context: context)
         let collected = CollectedBody()
         try await response.body.write(collected)
         return EdgeAnswer(status: response.status.code, headers: response.headers, body: collected.bytes.withLock { $0 })
+    }
+}
+
+extension EdgeFixture {
+    /// Its event loop runs by itself, which the limiter of addresses waits for.
+    private static func channel(to address: String) throws -> any Channel {
+        let channel = NIOAsyncTestingChannel()
+        channel.remoteAddress = try SocketAddress(ipAddress: address, port: 1)
+        return channel
     }
 }
 

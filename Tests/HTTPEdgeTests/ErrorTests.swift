@@ -137,7 +137,9 @@ struct ErrorTests {
         #expect(budgets.map(\.action) == [nil, nil, .wait, .wait] && budgets.allSatisfy { $0.code == .quotaExhausted })
         #expect(GatewayError(TokenRejection.expired).code == .tokenExpired)
         #expect(GatewayError(TokenRejection.forbidden).code == .forbidden)
-        for rejection in TokenRejection.allCases where rejection != .expired && rejection != .forbidden {
+        let notLoaded = GatewayError(TokenRejection.keysNotLoaded)
+        #expect(notLoaded.code == .overloaded && notLoaded.httpStatus == 503 && notLoaded.retryAfter == 5)
+        for rejection in Set(TokenRejection.allCases).subtracting([.expired, .forbidden, .keysNotLoaded]) {
             #expect(GatewayError(rejection).code == .unauthenticated)
         }
     }

@@ -18,11 +18,16 @@ struct SessionTests {
             users.require(.operator).get("/operators", description) { _, context in .envelope(context) }
             users.require(.operator).put("/operators", description) { _, context in .envelope(context) }
             let sessions = routes.browserSessions
-            routes.open("Test").post("/session", description) { request, context in
+            let open = routes.open("Test", addressLimit: .none)
+            open.get("/session", description) { request, context in
+                _ = try await sessions.expiry(request, context)
+                return .envelope(context)
+            }
+            open.post("/session", description) { request, context in
                 let session = try await sessions.open(request.headers[.authorization], request, context)
                 return Response(status: .created, headers: [.setCookie: session.setCookie])
             }
-            routes.open("Test").delete("/session", description) { request, context in
+            open.delete("/session", description) { request, context in
                 Response(status: .noContent, headers: [.setCookie: try await sessions.close(request, context)])
             }
         }
@@ -79,6 +84,24 @@ struct SessionTests {
         #expect(try await edge.send(.get, "/operators", headers: [.cookie: "coach_operator=\(unknown)"]).status == 401)
     }
 
+    @Test(
+        "a cookie of no session counts against the limit of its address, past which none is looked up",
+        arguments: [(HTTPRequest.Method.get, "/operators", 401), (.get, "/session", 401), (.delete, "/session", 204)])
+    func addressLimit(method: HTTPRequest.Method, path: String, status: Int) async throws {
+        let edge = try EdgeFixture(Routes(), unauthenticated: UnauthenticatedRequestLimiter(exemptsLoopback: false) { 3 })
+        func send(_ cookie: HTTPFields, from address: String = "198.51.100.1") async throws -> Int {
+            try await edge.send(method, path, headers: [.cookie: cookie[.cookie] ?? "", .origin: "https://test"], from: address).status
+        }
+        let session = try await signIn(edge)
+        #expect(try await send(session) == (method == .delete ? 204 : 200), "it does not count")
+        func made() -> HTTPFields { [.cookie: "coach_operator=\(SessionToken.random(for: .random()).text)"] }
+        for _ in 0..<3 { #expect(try await send(made()) == status) }
+        for _ in 0..<3 { #expect(try await send(made()) == 429) }
+        #expect(edge.sessions.queries == 4)
+        #expect(try await send(made(), from: "198.51.100.2") == status)
+        #expect(edge.sessions.queries == 5)
+    }
+
     @Test("a suspended operator's session opens nothing")
     func suspension() async throws {
         let edge = try EdgeFixture(Routes())
@@ -109,12 +132,31 @@ struct SessionTests {
 
 /// Sessions in memory.
 final class FakeSessions: Sendable {
-    private let sessions = Mutex<[(token: SessionToken, expiresAt: Date)]>([])
+    private struct State {
+        var sessions: [(token: SessionToken, expiresAt: Date)] = []
+        var queries = 0
+    }
+    private let state = Mutex(State())
+
+    /// How often a session was looked up or closed.
+    var queries: Int { state.withLock(\.queries) }
 
     var port: OperatorSessions {
         OperatorSessions(
-            open: { [self] caller, token in sessions.withLock { $0.append((token, caller.expiresAt)) } },
-            expiry: { [self] token in sessions.withLock { $0.first { $0.token == token }?.expiresAt } },
-            close: { [self] token in sessions.withLock { $0.removeAll { $0.token == token } } })
+            open: { [self] caller, token in state.withLock { $0.sessions.append((token, caller.expiresAt)) } },
+            expiry: { [self] token in
+                state.withLock { state in
+                    state.queries += 1
+                    return state.sessions.first { $0.token == token }?.expiresAt
+                }
+            },
+            close: { [self] token in
+                state.withLock { state in
+                    state.queries += 1
+                    let position = state.sessions.firstIndex { $0.token == token }
+                    if let position { state.sessions.remove(at: position) }
+                    return position != nil
+                }
+            })
     }
 }

@@ -72,6 +72,30 @@ struct KeySetTests {
         #expect(script.reads == 1)
     }
 
+    @Test("until a first document is loaded a token of a public key is not said to be wrong; then one of an unknown key is")
+    func notLoaded() async throws {
+        let keySet = KeySet(source: script.source, unknownKeyPause: .zero)
+        let secret = TokenVerifier(policy: Forge.policy, secret: Forge.secret, keySet: keySet)
+        script.publish(nil)
+        #expect(await keySet.load() == false)
+        #expect(!verifier(keySet).isReady && secret.isReady)
+        await #expect(throws: TokenRejection.keysNotLoaded) {
+            try await verifier(keySet).authenticate("Bearer \(Fixture.es256)", now: Forge.now)
+        }
+        #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256WithoutKid)", now: Forge.now) }
+        #expect(throws: TokenRejection.algorithm) { try verifier(keySet).verify("Bearer \(Fixture.hs256)", now: Forge.now) }
+        _ = try await secret.authenticate("Bearer \(Fixture.hs256)", now: Forge.now)
+        script.publish(Fixture.jwks)
+        _ = try await verifier(keySet).authenticate("Bearer \(Fixture.es256)", now: Forge.now)
+        #expect(verifier(keySet).isReady)
+        await #expect(throws: TokenRejection.unknownKey) {
+            try await verifier(keySet).authenticate("Bearer \(Fixture.es256UnknownKid)", now: Forge.now)
+        }
+        script.publish(nil)
+        #expect(await keySet.load() == false)
+        #expect(verifier(keySet).isReady, "the last valid keys stay in use")
+    }
+
     @Test("after a failed read the last valid keys stay in use", arguments: [nil, "", "<html>", #"{"keys":7}"#])
     func staleWhileRevalidating(document: String?) async {
         let keySet = KeySet(source: script.source)
@@ -83,7 +107,7 @@ struct KeySetTests {
         script.publish(rotated)
         #expect(await keySet.load())
         #expect(keySet.failure == nil)
-        #expect(keySet.current.identifiers == ["ec-2"])
+        #expect(keySet.current?.identifiers == ["ec-2"])
     }
 
     @Test("a key set without a usable key reports each key's defect, and the last valid keys stay in use")

@@ -62,6 +62,28 @@ import Testing
         #expect(HostList(hosts: "", addresses: "10.0.0.1,10.0.0.2", ports: "1")?.entries.map(\.address) == ["10.0.0.1", "10.0.0.2"])
     }
 
+    @Test(
+        "a URL whose password is not percent-encoded is rejected, because libpq takes parts of it for hosts, ports and the database",
+        arguments: ["a/b@h", "a/b@h:5432", "12/b@h", "a@b@h", "a@b:c@h", "a@b/c@h", "a,b/c@h", "12,b/c@h", "70000/b"])
+    func unencodedPassword(rest: String) {
+        #expect(!PostgresConfiguration.isConnectionString("postgresql://user:\(rest)/db"))
+    }
+
+    @Test(
+        "ports from 1 to 65535, several hosts, paths of sockets and an encoded password are accepted",
+        arguments: [
+            "postgres://u:a%2Fb%40c@h/d", "postgres://u:p@h:1,i:65535/d", "postgres://u:p@[::1]:5433,h:/d", "host=/run/a@b port=5433",
+            "host=@abstract", "postgres:///d", "",
+        ])
+    func accepted(text: String) {
+        #expect(PostgresConfiguration.isConnectionString(text))
+    }
+
+    @Test("other ports are rejected", arguments: ["0", "65536", "-1", "x"])
+    func ports(port: String) {
+        #expect(!PostgresConfiguration.isConnectionString("host=h port=\(port)"))
+    }
+
     @Test("names are looked up, addresses and sockets are not")
     func lookups() throws {
         let entries = try list("localhost,127.0.0.1,::1,/run/postgresql,@abstract,").entries

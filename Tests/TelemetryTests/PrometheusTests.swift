@@ -135,6 +135,19 @@ struct PrometheusTests {
                 """)
     }
 
+    @Test("every status of every route has a series of its own, because alerts look for statuses")
+    func statuses() {
+        let factory = PrometheusMetricsFactory()
+        // More routes than the gateway has, each with every status of an error and some others.
+        for route in 0..<200 {
+            for status in [200, 201, 204, 303, 304, 400, 401, 403, 404, 405, 408, 409, 412, 413, 422, 428, 429, 431, 500, 503] {
+                Counter(label: "c", dimensions: [("route", "/\(route)"), ("status", "\(status)")], factory: factory).increment()
+            }
+        }
+        let text = Self.text(factory)
+        #expect(text.contains(#"c_total{route="/199",status="503"} 1"#) && !text.contains("overflow"))
+    }
+
     @Test("a metric with the name of another kind is counted as a conflict, and its handle works")
     func conflict() {
         let factory = PrometheusMetricsFactory()

@@ -6,13 +6,13 @@ public struct OperatorSessions: Sendable {
     public var open: @Sendable (Caller, SessionToken) async throws -> Void
     /// When a session ends; nil when there is none, or it has ended.
     public var expiry: @Sendable (SessionToken) async throws -> Date?
-    /// Ends a session; without effect when there is none.
-    public var close: @Sendable (SessionToken) async throws -> Void
+    /// Ends a session. False, and without effect, when there is none, or it has ended.
+    public var close: @Sendable (SessionToken) async throws -> Bool
 
     public init(
         open: @escaping @Sendable (Caller, SessionToken) async throws -> Void,
         expiry: @escaping @Sendable (SessionToken) async throws -> Date?,
-        close: @escaping @Sendable (SessionToken) async throws -> Void
+        close: @escaping @Sendable (SessionToken) async throws -> Bool
     ) {
         self.open = open
         self.expiry = expiry

@@ -19,8 +19,13 @@ extension OperatorSessions {
                 return seconds.map { Date(timeIntervalSince1970: TimeInterval($0)) }
             },
             close: { token in
-                let _: String? = try await client.call(
-                    "gateway.close_operator_session(\(token.userID), \(token.secret))", boundTo: token.userID)
+                // NULL without a session. Of one that is closed it is empty text, the value of a function without a result.
+                let closed: String? = try await client.call(
+                    """
+                    case when gateway.operator_session(\(token.userID), \(token.secret)) is not null \
+                    then gateway.close_operator_session(\(token.userID), \(token.secret)) end
+                    """, boundTo: token.userID)
+                return closed != nil
             })
     }
 }

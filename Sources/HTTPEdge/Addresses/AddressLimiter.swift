@@ -11,13 +11,17 @@ struct AddressLimiter {
     /// Counts one request. Returns nil when it is allowed; otherwise does not count it, and returns the seconds until the next one is
     /// allowed. `perMinute` requests may come at once.
     mutating func take(_ address: NetworkAddress, perMinute: Int, now: ContinuousClock.Instant) -> Int? {
-        let step = Self.minute / perMinute
-        let start = max(busyUntil[address] ?? now, now)
-        let wait = (start + step) - (now + Self.minute)
-        guard wait <= .zero else { return max(1, Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)) }
+        if let wait = wait(of: address, perMinute: perMinute, now: now) { return wait }
         if busyUntil[address] == nil, busyUntil.count >= Self.maximumAddresses { makeRoom(now) }
-        busyUntil[address] = start + step
+        busyUntil[address] = max(busyUntil[address] ?? now, now) + Self.minute / perMinute
         return nil
+    }
+
+    /// The seconds until the address is allowed its next request; nil when it is now. Counts nothing.
+    func wait(of address: NetworkAddress, perMinute: Int, now: ContinuousClock.Instant) -> Int? {
+        let end = max(busyUntil[address] ?? now, now) + Self.minute / perMinute
+        let wait = end - (now + Self.minute)
+        return wait <= .zero ? nil : max(1, Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0))
     }
 
     /// Drops the addresses whose requests no longer count. It samples one address first; if that still counts, it drops only this one,

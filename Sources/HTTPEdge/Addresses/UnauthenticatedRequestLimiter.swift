@@ -25,12 +25,24 @@ public final class UnauthenticatedRequestLimiter: Sendable {
 
     /// Counts a request. Throws `BIZ_2010` when its address has reached the limit.
     func count(_ headers: HTTPFields, from channel: any Channel) async throws(GatewayError) {
+        try await limit(headers, channel) { $0.take($1, perMinute: $2, now: .now) }
+    }
+
+    /// Throws `BIZ_2010` when the address of a request has reached the limit. Does not count it: for a request that costs work before it is known
+    /// whether it counts.
+    func check(_ headers: HTTPFields, from channel: any Channel) async throws(GatewayError) {
+        try await limit(headers, channel) { $0.wait(of: $1, perMinute: $2, now: .now) }
+    }
+
+    /// - Parameter wait: the seconds until the address is allowed its next request; nil when it is now.
+    private func limit(
+        _ headers: HTTPFields, _ channel: any Channel, _ wait: (inout AddressLimiter, NetworkAddress, Int) -> Int?
+    ) async throws(GatewayError) {
         guard let perMinute = perMinute(), let peer = await peer(of: channel) else { return }
         let client = proxies.client(peer: peer, headers: headers)
         guard !(exemptsLoopback && client.isLoopback) else { return }
-        let wait = limiter.withLock { $0.take(client.subscriber, perMinute: perMinute, now: .now) }
-        guard let wait else { return }
-        throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: wait, limit: .address)
+        guard let seconds = limiter.withLock({ wait(&$0, client.subscriber, perMinute) }) else { return }
+        throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: seconds, limit: .address)
     }
 
     /// The peer of the connection, or the client in its PROXY header. Nil for Unix sockets and closed connections.

@@ -11,18 +11,23 @@ public struct InstanceReadiness: Sendable {
     public var writing: Bool
     /// Whether the database or the disk can save the answers of turns that end.
     public var saving: Bool
+    /// Whether users' tokens can be verified.
+    public var keys: Bool
     /// Further details for operators, by name.
     public var details: [String: String]
 
-    public init(database: Bool, accepting: Bool, writing: Bool = true, saving: Bool = true, details: [String: String] = [:]) {
+    public init(
+        database: Bool, accepting: Bool, writing: Bool = true, saving: Bool = true, keys: Bool = true, details: [String: String] = [:]
+    ) {
         self.database = database
         self.accepting = accepting
         self.writing = writing
         self.saving = saving
+        self.keys = keys
         self.details = details
     }
 
-    var isReady: Bool { database && accepting && writing && saving }
+    var isReady: Bool { database && accepting && writing && saving && keys }
 }
 
 /// `GET /healthz`: the process runs. `GET /readyz`: the instance should get traffic; without reasons, which only the metrics port shows.

@@ -60,6 +60,7 @@ extension InstanceReadiness {
                 writer.member("accepting", accepting)
                 writer.member("writing", writing)
                 writer.member("saving", saving)
+                writer.member("keys", keys)
                 for (name, value) in details.sorted(by: { $0.key < $1.key }) {
                     writer.key(name)
                     writer.string(value)

@@ -78,20 +78,13 @@ struct AuthenticationMiddleware: RouterMiddleware {
         return (.counted(counted), answer)
     }
 
-    /// A request without a valid token or session counts against the limit of its address. Operators' routes alone have sessions.
+    /// Operators' routes alone have sessions.
     private func caller(_ request: Request, _ context: GatewayContext) async throws(GatewayError) -> Caller {
-        do {
-            if role == .operator, request.headers[.authorization] == nil,
-                let caller = try await authenticator.sessions.caller(request, errors, context)
-            {
-                return caller
-            }
-            return try await authenticator.authenticate(request.headers[.authorization])
-        } catch {
-            guard error.code != .databaseUnavailable else { throw error }
-            try await authenticator.unauthenticated.count(request.headers, from: context.channel)
-            throw error
+        let authorization = request.headers[.authorization]
+        if role == .operator, authorization == nil, let caller = try await authenticator.sessionCaller(request, errors, context) {
+            return caller
         }
+        return try await authenticator.tokenCaller(authorization, request, context)
     }
 
     /// How long the handler waits for the count: a stop must not wait for a database that hangs (CONTRACT §4: 3 s in all).

@@ -9,8 +9,11 @@ extension Authenticator {
         _ error: GatewayError, _ request: Request, _ context: GatewayContext, _ errors: ErrorReporter
     ) async -> GatewayError {
         do throws(GatewayError) {
-            guard let caller = try? await authenticate(request.headers[.authorization]) else {
-                try await unauthenticated.count(request.headers, from: context.channel)
+            let caller: Caller
+            do throws(GatewayError) {
+                caller = try await authenticate(request.headers[.authorization])
+            } catch let rejection {
+                try await countRejected(rejection, request, context)
                 return error
             }
             let counted = try await count(caller, isOfTurn: false, request, context, errors)

@@ -15,7 +15,9 @@ public struct BrowserSessions: Sendable {
         _ authorization: String?, _ request: Request, _ context: some EdgeContext
     ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date) {
         try checkOrigin(request, required: false)
-        let caller = try await caller(authorization, request, context)
+        let caller = try await authenticator.tokenCaller(authorization, request, context)
+        try await count(caller, request, context)
+        guard caller.role == .operator else { throw GatewayError(.forbidden, "only operators have sessions") }
         let token = SessionToken.random(for: caller.userID)
         do {
             try await authenticator.sessions.store.open(caller, token)
@@ -29,27 +31,25 @@ public struct BrowserSessions: Sendable {
     /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended. A cookie of no session counts against
     /// the limit of its address.
     public func expiry(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> Date {
-        let caller: Caller?
-        do {
-            caller = try await authenticator.sessions.caller(request, errors, context)
-        } catch {
-            if error.code == .unauthenticated { try await authenticator.unauthenticated.count(request.headers, from: context.channel) }
-            throw error
-        }
-        guard let caller else { throw .noSession }
+        guard let caller = try await authenticator.sessionCaller(request, errors, context) else { throw .noSession }
         try await count(caller, request, context)
         return caller.expiresAt
     }
 
-    /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin.
+    /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin. A cookie of no
+    /// session counts against the limit of its address, and past the limit none is looked up.
     public func close(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> String {
         try checkOrigin(request, required: true)
         if let token = SessionCookie.token(in: request.headers) {
+            let unauthenticated = authenticator.unauthenticated
+            try await unauthenticated.check(request.headers, from: context.channel)
+            let wasOpen: Bool
             do {
-                try await authenticator.sessions.store.close(token)
+                wasOpen = try await authenticator.sessions.store.close(token)
             } catch {
                 throw errors.clientError(for: error, requestID: context.requestID)
             }
+            if !wasOpen { try await unauthenticated.count(request.headers, from: context.channel) }
         }
         return SessionCookie.removing(isSecure: isSecure(request))
     }
@@ -62,22 +62,6 @@ public struct BrowserSessions: Sendable {
         return {
             do { return try await store.expiry(token) != nil } catch { return !(error is NotAllowed) }
         }
-    }
-
-    /// A failed attempt counts against the limit of its address.
-    private func caller(
-        _ authorization: String?, _ request: Request, _ context: some EdgeContext
-    ) async throws(GatewayError) -> Caller {
-        let caller: Caller
-        do {
-            caller = try await authenticator.authenticate(authorization)
-        } catch {
-            try await authenticator.unauthenticated.count(request.headers, from: context.channel)
-            throw error
-        }
-        try await count(caller, request, context)
-        guard caller.role == .operator else { throw GatewayError(.forbidden, "only operators have sessions") }
-        return caller
     }
 
     private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) {
@@ -104,9 +88,10 @@ public struct SessionAuthentication: Sendable {
         self.publicOrigin = publicOrigin
     }
 
-    /// The caller of the cookie's session; nil without a cookie. Throws for a session that has ended, and for an unsafe method from a foreign origin.
-    func caller(_ request: Request, _ errors: ErrorReporter, _ context: some EdgeContext) async throws(GatewayError) -> Caller? {
-        guard let token = SessionCookie.token(in: request.headers) else { return nil }
+    /// The caller of a session. Throws for one that has ended, and for an unsafe method from a foreign origin.
+    func caller(
+        of token: SessionToken, _ request: Request, _ errors: ErrorReporter, _ context: some EdgeContext
+    ) async throws(GatewayError) -> Caller {
         if request.method != .get, request.method != .head { try checkOrigin(request, required: true) }
         let expiresAt: Date?
         do {

@@ -49,14 +49,16 @@ public enum ErrorMapping {
 
 extension GatewayError {
     /// A rejected token. The message names the rule, never the token.
-    init(_ rejection: TokenRejection) {
+    public init(_ rejection: TokenRejection) {
         let code: ErrorCode =
             switch rejection {
             case .expired: .tokenExpired
             case .forbidden: .forbidden
+            // The token may be valid. A client that is told to sign in again would get another one that cannot be verified.
+            case .keysNotLoaded: .overloaded
             default: .unauthenticated
             }
-        self.init(code, rejection.message)
+        self.init(code, rejection.message, retryAfter: code == .overloaded ? Int(KeySource.retryPause.components.seconds) : nil)
     }
 
     /// A rejected body: 400 when it is not JSON, else 422 with the first field and all findings.

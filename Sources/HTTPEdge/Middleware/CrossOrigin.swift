@@ -3,9 +3,11 @@ import Hummingbird
 
 /// CORS for browser clients of the configured origins; others get no header and so no access (CONTRACT §2).
 struct CrossOrigin: Sendable {
-    /// The headers that supabase-js and supabase-swift send, those for resuming streams and changing resources, and those that openai-node sends.
+    /// The headers that supabase-js and supabase-swift send (supabase-js `x-region`, of the function's region, which means nothing here), those for
+    /// resuming streams and changing resources, those of request ids and W3C traces, and those that openai-node sends.
     static let allowedHeaders =
         "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match, "
+        + "x-region, x-request-id, x-correlation-id, traceparent, tracestate, baggage, "
         + "openai-beta, openai-organization, openai-project, user-agent, x-stainless-arch, x-stainless-custom-poll-interval, "
         + "x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, "
         + "x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"

@@ -29,6 +29,9 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         public var bounds: [String: [Double]]
         /// The most label sets of one family. Further ones are counted together under `overflow="true"`, so that sums remain correct and
         /// labels from user input cannot exhaust the memory.
+        ///
+        /// The default is far above what the gateway needs, whose labels are names of routes, models and outcomes, never user input: alerts look for labels,
+        /// such as the status of requests, and the overflow has none. It is there for a label set that is unbounded by mistake.
         public var labelSetsPerFamily: Int
         /// The help texts, by name of the family as it is rendered.
         public var help: [String: String]
@@ -38,7 +41,7 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         public init(
             timerBounds: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180],
             recorderBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1_048_576],
-            bounds: [String: [Double]] = [:], labelSetsPerFamily: Int = 500, help: [String: String] = [:]
+            bounds: [String: [Double]] = [:], labelSetsPerFamily: Int = 5_000, help: [String: String] = [:]
         ) {
             self.timerBounds = timerBounds
             self.recorderBounds = recorderBounds

@@ -44,10 +44,12 @@ struct Gateway {
         let work = BackgroundWork(
             configuration, files, databases: databases, local: local, outbound: outbound, documents: documents, models: models,
             turns: turns, logger: logger)
-        let readiness = ReadinessCheck(databases: databases, local: local, turns: turns, documentsAreLoaded: documentsAreLoaded)
+        let tokens = try UserTokens(configuration, outbound: outbound, logger: logger)
+        let readiness = ReadinessCheck(
+            databases: databases, local: local, turns: turns, tokens: tokens.verifier, documentsAreLoaded: documentsAreLoaded)
         let http = try PublicHTTP(
-            configuration, files, databases: databases, outbound: outbound, documents: documents, documentStore: documentStore,
-            models: models, turns: turns, work: work, readiness: readiness, logger: logger)
+            configuration, files, tokens: tokens.verifier, databases: databases, outbound: outbound, documents: documents,
+            documentStore: documentStore, models: models, turns: turns, work: work, readiness: readiness, logger: logger)
         let monitoring = Monitoring(
             configuration, databases: databases, local: local, turns: turns, readiness: readiness, metrics: metrics, logger: logger)
 
@@ -70,7 +72,7 @@ struct Gateway {
         ]
         let periodic: [any Service] = [models.keyReloading(logger: logger), http.figureEventJob(logger: logger)]
         // Started in this order, stopped in the reverse one.
-        services = connections + http.keyServices + state + work.services + periodic + monitoring.services + serving
+        services = connections + tokens.keyServices + http.keyServices + state + work.services + periodic + monitoring.services + serving
     }
 
     /// Runs until SIGTERM or SIGINT: new turns are rejected, running ones end, then the rest stops.

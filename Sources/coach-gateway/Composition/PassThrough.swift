@@ -76,7 +76,7 @@ struct PassThrough {
 
 /// Ports that allow every request and save nothing.
 private enum NullPorts {
-    static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in })
+    static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in false })
     static let ledger = CallLedger { _ in true }
     static let repository = TurnRepository(
         begin: { _, request, _ in

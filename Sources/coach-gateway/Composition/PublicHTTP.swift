@@ -13,16 +13,15 @@ import Webhooks
 struct PublicHTTP {
     let application: GatewayApplication
     private let figureEvents: FigureEvents
-    /// Load the keys that verify users' tokens and pushes of Google, where they are configured.
+    /// Loads the keys that verify pushes of Google, where they are configured.
     let keyServices: [any Service]
 
-    /// Throws for a secret or the URL of a key set that cannot be used.
+    /// Throws for the URL of a key set that cannot be used.
     init(
-        _ configuration: GatewayConfiguration, _ files: ProductFiles, databases: Databases, outbound: OutboundHTTPClient,
-        documents: EditableDocuments, documentStore: VersionedDocuments, models: ModelAccess, turns: TurnParts, work: BackgroundWork,
-        readiness: ReadinessCheck, logger: Logger
+        _ configuration: GatewayConfiguration, _ files: ProductFiles, tokens: TokenVerifier, databases: Databases,
+        outbound: OutboundHTTPClient, documents: EditableDocuments, documentStore: VersionedDocuments, models: ModelAccess,
+        turns: TurnParts, work: BackgroundWork, readiness: ReadinessCheck, logger: Logger
     ) throws {
-        let userKeys = try configuration.userKeys(outbound)?.keySet(logger: logger)
         let googleKeys = try configuration.webhooks.googleKeys(outbound)?.keySet(logger: logger)
         let figureEvents = FigureEvents(
             live: .postgres(client: databases.long), isOpen: { [admission = turns.admission] in admission.isOpen })
@@ -42,7 +41,7 @@ struct PublicHTTP {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try turnFeatures.all + webhooks + resources.all + configuration.developmentFeatures(),
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: userKeys?.keys),
+                identity: tokens,
                 sessions: SessionAuthentication(store: .postgres(client: databases.short), publicOrigin: configuration.appLinks.origin),
                 counter: counter, crisisResources: files.coachingParts.resources,
                 recentDanger: { [recentDanger = turns.recentDanger] in recentDanger.state(of: $0) },
@@ -53,16 +52,10 @@ struct PublicHTTP {
                 logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
             })
         self.figureEvents = figureEvents
-        keyServices = [userKeys, googleKeys].compactMap { $0?.job }
+        keyServices = googleKeys.map { [$0.job] } ?? []
     }
 
     func figureEventJob(logger: Logger) -> PeriodicJob {
         PeriodicJob("figure events", FigureEvents.schedule, logger: logger) { [figureEvents] in try await figureEvents.tick() }
-    }
-
-    private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {
-        TokenVerifier(
-            policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
-            secret: try configuration.jwtSecret.map { try SharedSecret($0) }, keySet: keySet)
     }
 }

@@ -1,11 +1,13 @@
 import CoachCore
 import HTTPEdge
+import Identity
 
 /// Whether this instance may get requests.
 struct ReadinessCheck {
     let databases: Databases
     let local: LocalInstance
     let turns: TurnParts
+    let tokens: TokenVerifier
     /// Until operators' documents are read, turns would use the shipped ones.
     let documentsAreLoaded: LiveValue<Bool>
 
@@ -16,6 +18,7 @@ struct ReadinessCheck {
             accepting: turns.admission.isOpen,
             writing: turns.lease.takesWrites(),
             saving: local.storage.takesAnswers,
+            keys: tokens.isReady,
             details: [
                 "turns": "\(turns.registry.count)", "executor_takeover": "\(EventLoopExecutor.isInstalled)",
                 "instance": "\(local.instance.id)",

@@ -116,7 +116,11 @@ struct GatewayConfiguration: Sendable {
     ) {
         for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
             if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
-                settings.complain(key, "is no connection string that libpq understands")
+                // Without any part of it, because each may be a part of the password.
+                settings.complain(
+                    key,
+                    "is no connection string that libpq understands as it is meant: in a URL the password must be percent-encoded "
+                        + "(%2F for /, %40 for @)")
             }
         }
         do {

@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import HTTPEdge
 import Identity
 import OutboundHTTP
 import Webhooks
@@ -85,7 +86,11 @@ struct WebhookSettings: Sendable {
         guard let play, let keys = googleKeys else { return senders }
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
         senders.play = BillingSenders.GooglePlay(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
-            try await verifier.authenticate(header, now: now)
+            do throws(TokenRejection) {
+                try await verifier.authenticate(header, now: now)
+            } catch {
+                throw GatewayError(error)
+            }
         }
         return senders
     }
