@@ -1,7 +1,8 @@
+# shellcheck shell=bash
 # What deploy/run and deploy/test share. Sourced, not executed. Bash and Debian 12 only.
 # Exit codes: 2 wrong usage, 3 a package is missing and cannot be installed, 4 no Swift toolchain, 5 the build failed,
 #             6 PostgreSQL did not start, 7 migration or seed failed, 8 the gateway did not start, 9 already running here,
-#             10 the data folder cannot be made.
+#             10 the data folder cannot be made, or is not safe to use.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -42,13 +43,23 @@ installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx
 
 missing_packages() { local package; for package in "$@"; do installed "$package" || printf '%s\n' "$package"; done; }
 
+# Keeps Debian from creating its own cluster on port 5432 while the file is there.
+createcluster_file=/etc/postgresql-common/createcluster.d/coach-gateway.conf
+createcluster_text='create_main_cluster = false'
+
+# apt_line PACKAGE...: prints the installation as one line for root's shell.
+apt_line() {
+    printf "mkdir -p %s && echo '%s' >%s && " "${createcluster_file%/*}" "$createcluster_text" "$createcluster_file"
+    printf 'apt-get update && apt-get install -y --no-install-recommends %s; rm -f %s' "$*" "$createcluster_file"
+}
+
 # How root's commands are run; fails when this user may not run any. Sets root.
 require_root() { # the packages to be installed
     root=()
     [ "$(id -u)" -ne 0 ] || return 0
     command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null ||
         fail 3 "installing system packages" "packages are missing and this user may not install any" \
-            "run as root: apt-get install -y --no-install-recommends $*"
+            "run as root: $(apt_line "$@")"
     root=(sudo -n)
 }
 
@@ -59,24 +70,18 @@ check_packages() {
     [ ${#missing[@]} -eq 0 ] || require_root "${missing[@]}"
 }
 
-# Installs what is missing of the packages named. Keeps Debian from creating its own cluster on port 5432.
+# Installs what is missing of the packages named, without their services.
 require_packages() {
-    local missing root
+    local missing root status=0
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     require_root "${missing[@]}"
     say "Installing: ${missing[*]}"
-    local drop_in=/etc/postgresql-common/createcluster.d/coach-gateway.conf
-    "${root[@]}" mkdir -p "${drop_in%/*}"
-    echo "create_main_cluster = false" | "${root[@]}" tee "$drop_in" >/dev/null
-    local status=0
-    {
-        "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
-            "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
-    } </dev/null >&2 || status=$?
-    "${root[@]}" rm -f "$drop_in"
-    [ "$status" -eq 0 ] || fail 3 "installing system packages" "apt-get ended with $status" \
-        "run as root: apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+    # One command, because the rights of sudo may expire while it runs.
+    "${root[@]}" "$checkout/deploy/install-packages" "${missing[@]}" </dev/null >&2 || status=$?
+    [ "$status" -eq 0 ] ||
+        fail 3 "installing system packages" "deploy/install-packages ended with $status, see above" \
+            "run as root: $(apt_line "${missing[@]}")"
 }
 
 # Without debug information, which takes time to write and which nothing here reads; a crash names functions all the same. The same for all builds of a
@@ -114,31 +119,59 @@ random_secret() { head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 
 # --- A private PostgreSQL cluster -------------------------------------------------------------------------------
 
-postgres_bin() {
-    local folder
-    folder=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin -type d 2>/dev/null | sort -V | tail -n 1)
-    [ -x "$folder/initdb" ] || fail 6 "looking for PostgreSQL" "there is no initdb under /usr/lib/postgresql" "apt-get install postgresql"
-    printf '%s' "$folder"
-}
-
 # PostgreSQL refuses to run as root: then it runs as the system's user 'postgres'.
 as_postgres() {
     if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else (cd / && "$@"); fi
 }
 
+# postgres_bin [FOLDER]: prints the folder of PostgreSQL's programs: of the version that the data in FOLDER has, else of the newest.
+postgres_bin() {
+    local bin version=''
+    [ -z "${1:-}" ] || version=$(as_postgres cat "$1/data/PG_VERSION" 2>/dev/null) || version=''
+    if [ -n "$version" ]; then
+        bin=/usr/lib/postgresql/$version/bin
+        [ -x "$bin/postgres" ] ||
+            fail 6 "looking for PostgreSQL $version" "the data in $1/data needs it, and it is not installed in $bin" \
+                "install postgresql-$version (apt.postgresql.org has what Debian has no more), or remove $1/data with all that is in it"
+    else
+        bin=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin -type d 2>/dev/null | sort -V | tail -n 1)
+        [ -x "$bin/initdb" ] ||
+            fail 6 "looking for PostgreSQL" "there is no initdb under /usr/lib/postgresql" "run as root: $(apt_line postgresql)"
+    fi
+    printf '%s' "$bin"
+}
+
+# own_folder FOLDER: makes a folder of the cluster's user where everyone can write. One that is there may be anybody's, with links into the folders of
+# others, and root would follow them.
+own_folder() {
+    local why found
+    why=$(mkdir -m 0700 "$1" 2>&1) && { chown postgres "$1"; return; }
+    # Of a link itself, not of what it points to.
+    found=$(LC_ALL=C stat -c '%F of %U with mode %a' "$1" 2>/dev/null) ||
+        fail 10 "making the folder $1" "$why" "mend that and run this again"
+    [ "$found" = "directory of postgres with mode 700" ] ||
+        fail 10 "using the folder $1" "it is a $found, and only a directory of postgres with mode 700 is safe from other users" \
+            "look who made it: if it was you, make it the folder of postgres with mode 700, else remove it"
+}
+
 # cluster_folder WANTED LINK: prints a folder that the cluster's user can reach. Falls back to one of its own under /var/tmp,
 # named after the checkout so that the next start finds it, and leaves LINK pointing to it.
 cluster_folder() {
-    local wanted=$1 link=$2
-    mkdir -p "$wanted"
-    if [ "$(id -u)" -ne 0 ]; then printf '%s' "$wanted"; return; fi
-    chown postgres "$wanted"
-    if as_postgres test -w "$wanted" 2>/dev/null; then printf '%s' "$wanted"; return; fi
-    rmdir "$wanted" 2>/dev/null || true
-    local own
+    local wanted=$1 link=$2 own
+    if [ "$(id -u)" -ne 0 ]; then
+        mkdir -p "$wanted"
+        printf '%s' "$wanted"
+        return
+    fi
     own=/var/tmp/coach-gateway-$(printf '%s' "$wanted" | sha256sum | cut -c1-12)
-    mkdir -p -m 0700 "$own"
-    chown postgres "$own"
+    # The link of an earlier start is not followed before its target is checked.
+    if [ "$(readlink "$wanted")" != "$own" ]; then
+        mkdir -p "$wanted"
+        chown postgres "$wanted"
+        if as_postgres test -w "$wanted" 2>/dev/null; then printf '%s' "$wanted"; return; fi
+        rmdir "$wanted" 2>/dev/null || true
+    fi
+    own_folder "$own"
     ln -sfn "$own" "$link"
     say "PostgreSQL's user cannot reach this folder: its data lies in $own (linked from $link)"
     printf '%s' "$own"
@@ -146,29 +179,31 @@ cluster_folder() {
 
 # cluster_create FOLDER PASSWORD [initdb options]
 cluster_create() {
-    local folder=$1 password=$2 file
+    local folder=$1 password=$2 bin file errors
     shift 2
     [ -f "$folder/data/PG_VERSION" ] && return 0
+    bin=$(postgres_bin) || exit
     as_postgres rm -rf "$folder/data"
     file=$(mktemp /tmp/coach-password.XXXXXX)
     printf '%s\n' "$password" >"$file"
     [ "$(id -u)" -ne 0 ] || chown postgres "$file"
-    as_postgres "$(postgres_bin)/initdb" -D "$folder/data" -U postgres --auth=scram-sha-256 --pwfile="$file" \
-        --encoding=UTF8 --locale=C.UTF-8 "$@" >/dev/null 2>"$file.log" || {
-        cat "$file.log" >&2
-        rm -f "$file" "$file.log"
+    errors=$(as_postgres "$bin/initdb" -D "$folder/data" -U postgres --auth=scram-sha-256 --pwfile="$file" \
+        --encoding=UTF8 --locale=C.UTF-8 "$@" 2>&1 >/dev/null) || {
+        rm -f "$file"
+        say "$errors"
         fail 6 "creating the PostgreSQL cluster in $folder" "initdb failed, see above" "free disk space or choose another folder"
     }
-    rm -f "$file" "$file.log"
+    rm -f "$file"
 }
 
 # cluster_start FOLDER PORT [settings as -c name=value]
 cluster_start() {
-    local folder=$1 port=$2
+    local folder=$1 port=$2 bin
     shift 2
+    bin=$(postgres_bin "$folder") || exit
     cluster_stop "$folder"
     # No Unix socket: its path may be longer than the 107 bytes that the system allows.
-    as_postgres "$(postgres_bin)/pg_ctl" -D "$folder/data" -l "$folder/postgres.log" -w -t 60 \
+    as_postgres "$bin/pg_ctl" -D "$folder/data" -l "$folder/postgres.log" -w -t 60 \
         -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='' $*" start >/dev/null || {
         as_postgres tail -n 5 "$folder/postgres.log" >&2
         fail 6 "starting PostgreSQL on port $port" "pg_ctl failed, see above" "look into $folder/postgres.log"
@@ -180,7 +215,19 @@ cluster_running() {
     pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null
 }
 
+# With the newest pg_ctl, because the version that started it may be removed: this only sends a signal and waits.
 cluster_stop() {
     [ -f "$1/data/postmaster.pid" ] || as_postgres test -f "$1/data/postmaster.pid" || return 0
     as_postgres "$(postgres_bin)/pg_ctl" -D "$1/data" -m fast -w -t 30 stop >/dev/null 2>&1 || true
+}
+
+# clear_killed_runs PREFIX: stops and removes clusters in folders PREFIX.PROCESS.* of processes that were killed. A link may be anybody's.
+clear_killed_runs() {
+    local folder run
+    for folder in "$1".*.*; do
+        run=${folder#"$1".} run=${run%.*}
+        if [ -L "$folder" ] || [ ! -d "$folder" ] || [ ! -O "$folder" ] || kill -0 "$run" 2>/dev/null; then continue; fi
+        cluster_stop "$folder/postgres-$run"
+        rm -rf "$folder"
+    done
 }

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Running the tests of deploy/test in parts, each with a log and results of its own. Sourced by it, not executed.
 # Reads: tests, the executable of all tests; width, the number of tests at once; part_limit, the seconds of a part. Counts: parts.
 

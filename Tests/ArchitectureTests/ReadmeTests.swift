@@ -72,6 +72,12 @@ struct ReadmeTests {
         }
     }
 
+    @Test("every parameter sslmode=verify-full of a document has sslrootcert with it, without which libpq 15 finds no authorities")
+    func authorities() throws {
+        let parameters = try Self.text("deploy/README.md").matches(of: /(?:'|\?|&)sslmode=verify-full([^\s'"`]*)/).map { String($0.1) }
+        #expect(!parameters.isEmpty && parameters.allSatisfy { $0.hasPrefix("&sslrootcert=/etc/ssl/certs/ca-certificates.crt") })
+    }
+
     @Test("every file that a document names exists", arguments: documents)
     func files(document: String) throws {
         for match in try Self.text(document).matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {

@@ -132,7 +132,8 @@ struct CheckCommandTests {
         let (status, output) = try await Program.run(["check"], environment: environment)
         #expect(status != 0)
         for finding in [
-            "DATABASE_URL: db.invalid:5432 is not this machine: set sslmode=verify-full", "no price for openai unheard-of",
+            "DATABASE_URL: db.invalid:5432 is not this machine: set sslmode=verify-full&sslrootcert=/etc/ssl/certs/",
+            "no price for openai unheard-of",
             "COACH_JWKS_FILE: no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid",
             "PLAY_PUSH_KEYS_URL: the key set's server could not be reached",
         ] {

@@ -24,32 +24,46 @@ struct RunScriptTests {
     }
 
     /// Starts the script as a shell does that is not interactive and runs it in the background: with SIGINT ignored.
-    private func start(_ arguments: [String], path: String) throws -> Program {
+    private func start(_ arguments: [String], path: String, environment: [String: String] = [:]) throws -> Program {
         try Program(
-            ["-c", "trap '' INT; exec \"$0\" \"$@\"", script] + arguments, environment: ["PATH": path],
+            ["-c", "trap '' INT; exec \"$0\" \"$@\"", script] + arguments, environment: environment.merging(["PATH": path]) { $1 },
             executable: URL(fileURLWithPath: "/bin/bash"))
+    }
+
+    private var path: String { "\(folder.path):/usr/bin:/bin:/usr/sbin" }
+
+    private func killAtEnd(_ data: String) {
+        ProcessCleanup.runAtEnd("kill -QUIT $(head -n 1 '\(data)/postgres/data/postmaster.pid') 2>/dev/null")
+    }
+
+    /// Starts it and waits until it can be used.
+    private func ready(_ data: String, port: Int) async throws -> Program {
+        let run = try start(["--port", "\(port)", "--data", data], path: path)
+        try await eventually("the end of the start in\n\(run.output)") {
+            run.output.contains("Ctrl-C stops everything") || !run.isRunning
+        }
+        return run
+    }
+
+    /// The printed command that sends a message.
+    private func printedCommand(of run: Program) throws -> String {
+        let page = try #require(run.lines.firstIndex { $0.hasSuffix("/try") }, "\(run.output)")
+        return try #require(run.lines[page...].first { $0.hasPrefix("curl -N ") })
+    }
+
+    /// Waits for the end; nothing that was started is left.
+    private func expectEnd(of run: Program, _ data: String, within seconds: Double, status: Int32) async throws {
+        #expect(try await run.exit(within: seconds) == status)
+        #expect(postmaster(data).isEmpty)
+        for command in ["serve", "simulate-llm"] { #expect(try processes(of: data, command).isEmpty) }
     }
 
     @Test("starts everything again that dies, and ends it at SIGINT; a second run has the same keys, and ends at SIGTERM")
     func life() async throws {
         let (data, port) = (folder.path + "/data", try ThrowawayCluster.freePort())
-        ProcessCleanup.runAtEnd("kill -QUIT $(head -n 1 '\(data)/postgres/data/postmaster.pid') 2>/dev/null")
-        func ready() async throws -> Program {
-            let run = try start(["--port", "\(port)", "--data", data], path: "\(folder.path):/usr/bin:/bin:/usr/sbin")
-            try await eventually("the end of the start in\n\(run.output)") {
-                run.output.contains("Ctrl-C stops everything") || !run.isRunning
-            }
-            return run
-        }
-        func end(_ run: Program, _ signal: Int32) async throws {
-            run.signal(signal)
-            #expect(try await run.exit(within: 60) == 128 + signal)
-            #expect(postmaster(data).isEmpty)
-            for command in ["serve", "simulate-llm"] { #expect(try processes(of: data, command).isEmpty) }
-        }
-        let run = try await ready()
-        let page = try #require(run.lines.firstIndex { $0.hasSuffix("/try") }, "\(run.output)")
-        let command = try #require(run.lines[page...].first { $0.hasPrefix("curl -N ") })
+        killAtEnd(data)
+        let run = try await ready(data, port: port)
+        let command = try printedCommand(of: run)
         try await expectAnswer(to: command)
 
         kill(try #require(processes(of: data, "simulate-llm").first), SIGKILL)
@@ -57,12 +71,44 @@ struct RunScriptTests {
         kill(try #require(Int32(postmaster(data))), SIGKILL)
         try await eventually("PostgreSQL in\n\(run.output)") { run.output.contains("PostgreSQL has ended by itself") }
         try await expectAnswer(to: command)
-        try await end(run, SIGINT)
+        run.signal(SIGINT)
+        try await expectEnd(of: run, data, within: 60, status: 128 + SIGINT)
 
         // The token of the first run opens the second one.
-        let second = try await ready()
+        let second = try await ready(data, port: port)
         try await expectAnswer(to: command)
-        try await end(second, SIGTERM)
+        second.signal(SIGTERM)
+        try await expectEnd(of: second, data, within: 60, status: 128 + SIGTERM)
+    }
+
+    @Test("waits at SIGINT for running turns and says so, ends them at a second one; a gateway that does not start is checked")
+    func runningTurns() async throws {
+        let (data, port) = (folder.path + "/data", try ThrowawayCluster.freePort())
+        killAtEnd(data)
+        let run = try await ready(data, port: port)
+        // A terminal's Ctrl-C goes to the script alone.
+        for command in ["serve", "simulate-llm"] {
+            let process = try #require(processes(of: data, command).first)
+            #expect(getsid(process) == process)
+        }
+        let command = try printedCommand(of: run)
+        let (short, long) = (try turn(command, words: 60), try turn(command, words: 600))
+        for turn in [short, long] {
+            try await eventually("an answer's begin in\n\(turn.output)") { turn.output.contains(#""type":"token""#) }
+        }
+        run.signal(SIGINT)
+        try await eventually("what it waits for in\n\(run.output)") { run.output.contains("Turns or streams still run") }
+        try await eventually("the end of the short answer in\n\(short.output)") { short.output.contains(#""type":"done""#) }
+        #expect(run.isRunning && long.isRunning)
+        run.signal(SIGINT)
+        try await expectEnd(of: run, data, within: 15, status: 128 + SIGINT)
+
+        let unfit = try start(["--port", "\(port)", "--data", data], path: path, environment: ["OPENAI_BASE_URL": "ftp://nowhere"])
+        try await expectEnd(of: unfit, data, within: 60, status: 8)
+        let findings = try #require(unfit.lines.firstIndex { $0.hasPrefix("Findings of coach-gateway check") }, "\(unfit.output)")
+        let named = unfit.lines[findings...].contains { $0 == "- OPENAI_BASE_URL: not an http or https address" }
+        #expect(named, "\(unfit.output)")
+        #expect(!unfit.output.contains("DATABASE_URL: "), "\(unfit.output)")
     }
 
     @Test("says which step fails, why, and what to do")
@@ -85,6 +131,15 @@ struct RunScriptTests {
             output = curl.output
             return output.contains(#""type":"token""#) && output.contains(#""type":"done""#)
         }
+    }
+
+    /// Sends a message with the printed command; ten words a second are answered.
+    private func turn(_ command: String, words: Int) throws -> Program {
+        let option = try #require(command.range(of: " -d "))
+        let body = try JSONSerialization.data(withJSONObject: ["message": "Tell me \(sim(["words": words, "pace_ms": 100]))"])
+        return try Program(
+            ["-c", "\(command[..<option.lowerBound]) -d '\(String(decoding: body, as: UTF8.self))'"],
+            executable: URL(fileURLWithPath: "/bin/bash"))
     }
 
     /// The first line of PostgreSQL's file of its process; empty when it is stopped.

@@ -189,7 +189,7 @@ struct GatewayConfiguration: Sendable {
             (.migrationURL, migrationURL == databaseURL ? nil : migrationURL),
         ]
         var warnings = urls.flatMap { key, url in
-            PostgresConfiguration.unverifiedHosts(of: url ?? "").map { "\(key.name): \($0) is not this machine: set sslmode=verify-full" }
+            PostgresConfiguration.unverifiedHosts(of: url ?? "").map { "\(key.name): \($0) is not this machine: set \(Self.verification)" }
         }
         if jwksURL != nil, jwksFile != nil {
             warnings.append("\(SettingKey.jwksFile.name): is not read, because \(SettingKey.jwksURL.name) is set")
@@ -201,6 +201,9 @@ struct GatewayConfiguration: Sendable {
         if environment == .production, let notice = webhookNotice { warnings.append(notice) }
         return warnings
     }
+
+    /// Debian's authorities are named because libpq 15 looks only into `~/.postgresql/root.crt` (PostgreSQL manual, 34.19.1).
+    private static let verification = "sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca-certificates.crt"
 
     /// Tells that no purchase can arrive; nil when RevenueCat is configured.
     var webhookNotice: String? {
