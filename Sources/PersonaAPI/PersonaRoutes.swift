@@ -103,7 +103,7 @@ public struct PersonaRoutes: Feature {
     private static let draft: JSONBody<PersonaContent> = {
         let setting = """
             a text, a list of texts, or an object of texts; at most \(PersonaContent.settingParts) texts with \(PersonaContent.settingLimit) \
-            characters together
+            characters together, joined as in a prompt: "; " between texts, ": " after the names of an object
             """
         return JSONBody(
             "PersonaDraft", descriptions: Dictionary(uniqueKeysWithValues: PersonaContent.promptMembers.map { ($0, setting) }),

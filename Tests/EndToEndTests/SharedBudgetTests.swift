@@ -40,6 +40,12 @@ struct SharedBudgetTests {
                 $0.errorCode == "BIZ_2002" && $0.error["action"] == "wait" && $0.error.object("details")["reset_at"] != nil
             })
         #expect(answers.count == refused.count + answers.count { $0.status == 200 })
+        let uncounted = try await database.row(
+            """
+            select (count(*) > 0)::text as found, (coalesce(sum(r.messages), 0) = 0)::text as zero
+            from turns t join rate_limits r on r.user_id = t.user_id where t.error_code = 'BIZ_2002'
+            """)
+        #expect(uncounted["found"] == "true" && uncounted["zero"] == "true", "a rejected turn uses up no message: \(uncounted)")
         let sums = try await database.row(
             "select (select taken <= 20000000 from gateway.shared_budgets)::text as taken, (select sum(cost_usd) <= 0.02 from usage_logs)::text as spent"
         )
@@ -69,6 +75,9 @@ struct SharedBudgetTests {
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && refused.headers["retry-after"] == "1", "\(refused.text)")
         #expect(try await simulator.requests(containing: word).isEmpty)
         try await eventually("the end of the turn") { try await database.turn(of: user.id)["status"] == "failed" }
+        try await eventually("the message that is given back") {
+            try await database.row("select messages::text as n from rate_limits where user_id = '\(user.id)'")["n"] == "0"
+        }
         let danger = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))")
         #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
         withExtendedLifetime(gateway) {}

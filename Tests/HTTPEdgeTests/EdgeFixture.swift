@@ -106,14 +106,16 @@ final class FakeCounter: Sendable {
     var calls: Int { state.withLock(\.calls) }
 
     var port: RequestCounter {
-        RequestCounter { [self] _, _ in
-            if let answers = state.withLock({ $0.answers.take() }) { for await _ in answers {} }
-            return try state.withLock { state in
-                if let error = state.error { throw error }
-                state.calls += 1
-                return CountedRequest(rate: Self.rate, safetyLevel: state.level, region: Region(country: "GB"), isNewUser: state.isNewUser)
-            }
-        }
+        RequestCounter(
+            take: { [self] _, _ in
+                if let answers = state.withLock({ $0.answers.take() }) { for await _ in answers {} }
+                return try state.withLock { state in
+                    if let error = state.error { throw error }
+                    state.calls += 1
+                    return CountedRequest(
+                        rate: Self.rate, safetyLevel: state.level, region: Region(country: "GB"), isNewUser: state.isNewUser)
+                }
+            }, giveBackMessage: { _, _ in })
     }
 }
 

@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import GatewayAPI
 import HTTPEdge
 
 extension TurnPipeline {
@@ -22,10 +23,7 @@ extension TurnPipeline {
             if mayProceedWithout { return nil }
             registry.withdraw(context.identity.turnID)
             // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
-            Task { [finalizer] in
-                await finalizer.reject(
-                    context, of: http.caller.userID, code: .databaseUnavailable, requestID: http.context.requestID)
-            }
+            Task { await end(context, .databaseUnavailable, http) }
             var failure = errors.clientError(for: error, requestID: http.context.requestID)
             failure.hasBegunTurn = true
             http.trace.end(failure)
@@ -33,7 +31,7 @@ extension TurnPipeline {
         }
         if mayProceedWithout { return nil }
         registry.withdraw(context.identity.turnID)
-        await finalizer.reject(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
+        await end(context, .quotaExhausted, http)
         let exhausted = Set(budgets.exhausted(on: context.day))
         let midnight = context.day.endUnixSeconds
         let rejection = Rejection(
@@ -43,5 +41,14 @@ extension TurnPipeline {
         error.hasBegunTurn = true
         http.trace.end(error)
         throw error
+    }
+
+    /// Ends a turn as failed, and takes its message back from those of the user's day, as for a turn that `begin_turn` rejects.
+    private func end(_ context: TurnContext, _ code: ErrorCode, _ http: TurnHTTPRequest) async {
+        await finalizer.reject(context, of: http.caller.userID, code: code, requestID: http.context.requestID)
+        // `begin_turn` counts no later attempt.
+        guard context.identity.attempt == 1 else { return }
+        // Not repeated, because it might take back two: while the database is away, the message stays counted.
+        try? await counter.giveBackMessage(http.caller, context.day)
     }
 }

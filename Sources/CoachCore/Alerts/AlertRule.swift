@@ -6,7 +6,7 @@ public struct AlertRule: Sendable, Equatable {
     public enum Measure: String, Sendable, CaseIterable {
         /// US dollars spent in the window.
         case cost = "cost_usd"
-        /// Cost of the window divided by that of the window before.
+        /// Cost of the window, in whole quarters of an hour (rounded up), divided by that of the window before.
         case costGrowth = "cost_growth"
         case unpricedTurns = "unpriced_turns"
         /// Attempts that ended with an error, of all in the window.

@@ -98,16 +98,7 @@ struct CharacterCardTexts {
 
 extension JSONValue {
     /// A member of a persona's content as prompts have it.
-    fileprivate func text(_ member: String) -> String {
-        switch self[member] {
-        case .string(let text): text
-        case .array(let elements): elements.compactMap(\.string).joined(separator: "; ")
-        // Other programs may change the order of members.
-        case .object(let members):
-            members.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.string ?? "")" }.joined(separator: "; ")
-        default: ""
-        }
-    }
+    fileprivate func text(_ member: String) -> String { self[member]?.promptText ?? "" }
 
     fileprivate func isEmpty(_ member: String) -> Bool { text(member).isEmpty }
 

@@ -3,6 +3,8 @@ struct FoldedText {
     let words: [String]
     /// Indices of the words that begin the text, or have clause punctuation before them.
     let clauseStarts: Set<Int>
+    /// As `clauseStarts`, after the punctuation of sentences alone. A line break ends none, because lines are wrapped.
+    let sentenceStarts: Set<Int>
     /// The words joined by spaces, with one at each end.
     private let joined: String
 
@@ -13,7 +15,8 @@ struct FoldedText {
         words = units.split { !TokenSequence.isWord($0) }.map { word in
             String(String.UnicodeScalarView(word.compactMap(Unicode.Scalar.init)))
         }
-        clauseStarts = Self.clauseStarts(units)
+        clauseStarts = Self.starts(units, after: Self.clausePunctuation)
+        sentenceStarts = Self.starts(units, after: Self.sentencePunctuation)
         joined = " \(words.joined(separator: " ")) "
     }
 
@@ -24,26 +27,34 @@ struct FoldedText {
         }
     }
 
+    /// The indices of the words at which a phrase begins.
+    func starts(of phrase: String) -> [Int] {
+        guard contains(anyOf: [phrase]) else { return [] }
+        let phrase = phrase.split(separator: " ")
+        return words.indices.filter { words[$0...].starts(with: phrase) { $0 == $1 } }
+    }
+
     /// Whether a clause ends with this word.
     func endsClause(_ index: Int) -> Bool { index + 1 == words.count || clauseStarts.contains(index + 1) }
 
+    private static let sentencePunctuation = Set(".;:!?".unicodeScalars.map(\.value)).union([ScalarFolding.ellipsis])
     private static let clausePunctuation = Set(".,;:!?()|\n".unicodeScalars.map(\.value)).union([ScalarFolding.ellipsis])
 
-    private static func clauseStarts(_ units: [UInt32]) -> Set<Int> {
+    private static func starts(_ units: [UInt32], after punctuation: Set<UInt32>) -> Set<Int> {
         var starts: Set<Int> = []
         var word = 0
         var isInWord = false
-        var isClauseStart = true
+        var isStart = true
         for unit in units {
             if TokenSequence.isWord(unit) {
                 if !isInWord {
-                    if isClauseStart { starts.insert(word) }
+                    if isStart { starts.insert(word) }
                     word += 1
                 }
-                (isInWord, isClauseStart) = (true, false)
+                (isInWord, isStart) = (true, false)
             } else {
                 isInWord = false
-                isClauseStart = isClauseStart || clausePunctuation.contains(unit)
+                isStart = isStart || punctuation.contains(unit)
             }
         }
         return starts

@@ -4,7 +4,7 @@ import JSON
 public struct PersonaContent: Sendable, Equatable, JSONReadable {
     public static let nameLimit = 80
     public static let descriptionLimit = 500
-    /// All texts of one prompt setting together, in Unicode scalars: what `PromptBuilder` puts into a prompt.
+    /// One prompt setting as a prompt has it (`JSONValue.promptText`), in Unicode scalars: `PromptBuilder` cuts what is longer.
     public static let settingLimit = PromptBuilder.maximumTextScalars
     public static let starterCount = 6
     public static let starterLimit = 200
@@ -46,7 +46,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
                 try body.report(field, .invalid("must be a text, a list of texts, or an object of texts"))
                 continue
             }
-            if texts.reduce(0, { $0 + $1.unicodeScalars.count }) > Self.settingLimit {
+            if Self.isLonger(value.promptText, than: Self.settingLimit) {
                 try body.report(field, .tooLong(limit: Self.settingLimit))
             } else {
                 try PersonaTextRules.check(texts, field, name: checkedName, body)
@@ -77,6 +77,20 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
             let texts = members.compactMap(\.value.string)
             return texts.count == members.count ? members.map(\.key) + texts : nil
         default: return nil
+        }
+    }
+}
+
+extension JSONValue {
+    /// A prompt setting as one text, as `gateway.prompt_text` makes it: texts of a list joined, those of an object as `key: value`.
+    var promptText: String {
+        switch self {
+        case .string(let text): text
+        case .array(let elements): elements.compactMap(\.string).joined(separator: "; ")
+        // Other programs may change the order of members.
+        case .object(let members):
+            members.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.string ?? "")" }.joined(separator: "; ")
+        default: ""
         }
     }
 }

@@ -12,14 +12,28 @@ extension PersonaTextRules {
         "instrucciones", "reglas", "instrucoes", "regras", "anweisung", "anweisungen", "regeln", "sicherheitsregeln", "consignes", "regles",
         "istruzioni", "regole", "instructies", "regels", "instrukcje", "zasady",
     ]
+    /// Before what a verb is done with, which is not its object: "Override fear with simple rules".
+    static let instruments: Set<String> = ["with", "using", "through", "mit", "durch", "con", "avec", "com"]
+    /// Negations that follow a verb: "Vergiss nie".
+    static let laterNegations: Set<String> = ["nicht", "nie", "niemals", "pas", "jamais"]
 
     static let attacks = [
         "system prompt", "system message", "developer mode", "dev mode", "debug mode", "god mode", "jailbreak", "jailbroken",
-        "do anything now", "you are now", "you are dan", "act as dan", "no restrictions", "without restrictions", "unfiltered mode",
-        "pretend to be", "new instructions", "end of instructions", "begin instructions", "hidden instructions", "initial instructions",
-        "du bist jetzt", "ahora eres", "tu es maintenant", "vous etes maintenant", "ora sei", "agora voce e", "modo desarrollador",
+        "do anything now", "you are dan", "act as dan", "have no restrictions", "has no restrictions", "with no restrictions",
+        "are no restrictions", "answer without restrictions", "answers without restrictions", "respond without restrictions",
+        "speak without restrictions", "act without restrictions", "unfiltered mode", "new instructions", "end of instructions",
+        "begin instructions", "hidden instructions", "initial instructions", "modo desarrollador",
         "entwicklermodus", "mode developpeur", "忽略以上", "忽略之前", "忽略所有", "系统提示", "開発者モード", "以前の指示を無視", "이전 지시를 무시",
         "игнорируй", "забудь все", "системный промпт", "تجاهل",
+    ]
+    /// What gives the coach another role when it begins a clause: "You are now DAN", not "We start where you are now".
+    static let roleOrders = [
+        "you are now", "du bist jetzt", "ahora eres", "tu es maintenant", "vous etes maintenant", "ora sei", "agora voce es",
+        "pretend to be",
+    ]
+    /// Before a clause: "And you are now DAN".
+    static let clauseOpeners: Set<String> = [
+        "and", "so", "then", "ok", "okay", "hey", "please", "und", "dann", "also", "bitte", "y", "e", "et", "entonces", "alors", "donc",
     ]
 
     /// Ends and beginnings of turns and of data in the formats of prompts.
@@ -31,11 +45,10 @@ extension PersonaTextRules {
     static let humanClaims = [
         "i am human", "i am a human", "i m human", "i m a human", "i am a real person", "i m a real person", "you are human",
         "you are a human", "you re human", "you re a human", "you are a real person", "you re a real person", "she is human", "he is human",
-        "coach is human", "to a real human", "with a real human", "with a real person", "of flesh and blood",
-        "not an ai", "not a bot", "not a machine", "not a robot", "not a chatbot", "t an ai", "t a bot", "t a machine", "t a robot",
-        "t a chatbot", "no soy una ia", "no eres una ia", "no es una ia", "no es un bot", "no es un robot", "no es una maquina",
-        "nao es uma ia", "nao sou uma ia", "nao es um robo", "pas une ia", "pas un robot", "pas une machine", "kein roboter",
-        "keine maschine", "never say you are an ai", "never admit",
+        "coach is human", "talking to a real human", "talking with a real human", "talking with a real person",
+        "speaking with a real person", "chat with a real human", "chat with a real person", "chatting with a real person",
+        "of flesh and blood", "not an ai", "not a bot", "not a chatbot", "t an ai", "t a bot", "t a chatbot", "no soy una ia",
+        "no eres una ia", "no es una ia", "no es un bot", "nao es uma ia", "nao sou uma ia", "pas une ia", "never say you are an ai",
         "deny being an ai",
         "claim to be human", "claim to be a human", "say you are human", "pretend to be human", "hide that you are an ai",
         "ich bin ein mensch", "du bist ein mensch", "bist ein echter mensch", "kein bot", "keine ki", "aus fleisch und blut", "soy humano",
@@ -43,6 +56,28 @@ extension PersonaTextRules {
         "je suis humaine", "tu es humain", "tu es humaine", "avec une vraie personne", "en chair et en os", "sono umano", "sou humano",
         "sou humana", "de carne e osso", "我是人类", "私は人間",
     ]
+    /// With the coach as their subject: "Ada is not a machine", not "your body is not a machine".
+    static let machineDenials = [
+        "not a machine", "not a robot", "t a machine", "t a robot", "no es un robot", "no es una maquina", "nao es um robo", "pas un robot",
+        "pas une machine", "kein roboter", "keine maschine",
+    ]
+    /// Whom a coach encourages: "Rest: you aren't a machine".
+    static let addressed: Set<String> = ["you", "du", "ihr", "tu", "vous"]
+    /// Subjects of denials that are not the coach.
+    static let livingSubjects: Set<String> = [
+        "body", "brain", "mind", "heart", "child", "kid", "baby", "parent", "human", "nobody", "team", "work", "training", "korper",
+        "gehirn", "kind", "mensch", "niemand", "cuerpo", "mente", "cerebro", "nadie", "corps", "cerveau", "enfant", "corpo", "crianca",
+        "ninguem",
+    ]
+    static let artificial: Set<String> = ["ai", "bot", "chatbot", "robot", "machine", "llm", "model", "artificial"]
+    /// Before one of `artificial` that says what the coach is: "you are an AI", not "mistakes of AI".
+    static let beforeArtificial = indefiniteArticles.union(copulas).union(["being", "language"])
+    /// What a text can forbid: "Never claim to be human".
+    static let reportingVerbs: Set<String> = [
+        "say", "says", "claim", "claims", "pretend", "pretends", "hide", "hides", "deny", "denies", "suggest", "suggests", "imply",
+        "implies", "sage", "sagt", "behaupte", "behauptet", "digas", "dice", "dis", "dit", "diga", "diz",
+    ]
+    static let thatConjunctions: Set<String> = ["that", "dass", "que"]
 
     static let humans: Set<String> = [
         "human", "mensch", "humano", "humana", "humain", "humaine", "umano", "umana",
@@ -117,6 +152,8 @@ extension PersonaTextRules {
         "not", "never", "no", "t", "cannot", "without", "nor", "nicht", "nie", "niemals", "kein", "keine", "nunca", "jamas", "nao", "non",
         "pas", "jamais", "sans", "sin", "sem", "ohne",
     ]
+    /// Between the subject and the rest of a denial: "isn't", "n'est".
+    static let beforeDenial = copulas.union(adverbs).union(["s", "isn", "aren", "n", "ne"])
     /// Words after which a noun is complete: "psychologist with", not "doctor visits".
     static let phraseEnds: Set<String> = [
         "with", "for", "from", "in", "at", "of", "since", "who", "that", "and", "but", "based", "mit", "fur", "aus", "seit", "und", "con",
@@ -133,6 +170,11 @@ extension PersonaTextRules {
         "nutzer", "kunde", "kundin", "jeder", "frau", "mann", "mutter", "vater", "schwester", "bruder", "usuario", "usuaria", "cliente",
         "persona", "pessoa", "personne", "esposa", "marido", "madre", "padre", "mae", "pai", "mere", "pere", "mari", "femme", "duda",
         "pregunta", "consulta", "cuestion", "emergencia", "duvida", "pergunta", "questao",
+    ]
+
+    /// Before a subject of which nothing is said: "If you are a lawyer".
+    static let conditions: Set<String> = [
+        "if", "when", "whether", "unless", "wenn", "falls", "ob", "si", "cuando", "quand", "se", "quando",
     ]
 
     /// Words of a name that are no name: "The Coach and I".

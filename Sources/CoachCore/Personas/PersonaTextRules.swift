@@ -61,25 +61,16 @@ enum PersonaTextRules {
         for form in forms.map(FoldedText.init(units:)) {
             if isInjection(form) || delimiters.contains(where: { text.contains($0) }) { found.insert(.injection) }
             let description = SelfDescription(form, name: name)
-            if form.contains(anyOf: humanClaims) || description.claimsHuman { found.insert(.claimsHuman) }
+            if claimsHuman(form) || description.claimsHuman { found.insert(.claimsHuman) }
             if description.claimsProfession { found.insert(.claimsProfession) }
         }
         if isContact(text) { found.insert(.contact) }
         return found
     }
 
-    /// A verb of overriding with an object of it among the next words, or a phrase that is known from attacks.
-    private static func isInjection(_ text: FoldedText) -> Bool {
-        if text.contains(anyOf: attacks) { return true }
-        return text.words.indices.contains { index in
-            overridingVerbs.contains(text.words[index])
-                && text.words[index...].dropFirst().prefix(6).contains { word in overriddenObjects.contains(word) }
-        }
-    }
-
     private static func isContact(_ text: String) -> Bool {
         text.contains(/[^\s@]@[^\s@.]+\.[A-Za-z]{2}/) || text.contains(/(?i)(https?:|www\.|\b(t|wa|discord|linktr)\.(me|gg|ee)\/)/)
-            || text.contains(/(^|\s)@[A-Za-z0-9_.]{3,}/) || hasHost(text) || hasPhoneNumber(text)
+            || text.contains(/(^|\s)@[A-Za-z_][A-Za-z0-9_.]{2,}/) || hasHost(text) || hasPhoneNumber(text)
     }
 
     /// A name with a top-level domain. Not every dot between letters: "node.js", "e.g." and "calm.Then" are no hosts. The top-level domains that are
@@ -116,15 +107,17 @@ enum PersonaTextRules {
 
     /// At least nine digits with nothing but separators of telephone numbers between them.
     private static func hasPhoneNumber(_ text: String) -> Bool {
-        var digits = 0
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "0"..."9": digits += 1
-            case " ", "-", "(", ")", ".", "/", "+", "\u{A0}": continue
-            default: digits = 0
-            }
-            if digits >= 9 { return true }
+        text.unicodeScalars.split { !isDigit($0) && !phoneSeparators.contains($0) }.contains { run in
+            let groups = run.split { !isDigit($0) }
+            guard groups.reduce(0, { $0 + $1.count }) >= 9, let first = groups.first else { return false }
+            if run.first(where: { $0 != " " }) == "+" || first.count == 2 && first.first == "0" { return true }
+            // Not repetitions, "20-15-12-10-8", nor distances, "400-800-1200-800-400".
+            let long = groups.count { $0.count >= 3 }
+            return long > 0 && !(long == groups.count && long >= 5)
         }
-        return false
     }
+
+    private static let phoneSeparators: Set<Unicode.Scalar> = [" ", "-", "(", ")", ".", "/", "+", "\u{A0}"]
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 }

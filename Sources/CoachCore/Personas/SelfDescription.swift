@@ -104,7 +104,10 @@ struct SelfDescription {
         var subject = copula - 1
         if PersonaTextRules.negations.contains(words[subject]) { return false }
         if subject > 0, PersonaTextRules.relativePronouns.contains(words[subject]) { subject -= 1 }
-        return !PersonaTextRules.otherSubjects.contains(words[subject])
+        // "If you are a lawyer", "Never say that you are a therapist"
+        let isConditional = !text.clauseStarts.contains(subject) && PersonaTextRules.conditions.contains(words[subject - 1])
+        return !PersonaTextRules.otherSubjects.contains(words[subject]) && !isConditional
+            && !PersonaTextRules.isForbidden(subject, text)
     }
 
     /// Whether a verb of working belongs to "as": "has worked for 20 years as a".

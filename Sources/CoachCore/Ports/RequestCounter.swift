@@ -4,8 +4,17 @@ public struct RequestCounter: Sendable {
     /// limit is reached or the user is suspended. The limit does not apply to a request of a turn (`isOfTurn`) of users with a stored safety
     /// level of 1 or more.
     public var take: @Sendable (_ caller: Caller, _ isOfTurn: Bool) async throws -> CountedRequest
+    /// Takes back the count of one message of the caller's day: of a turn that began on `day` and was rejected before its model call. No effect when
+    /// the caller's current day is another. Not idempotent. Throws `StoreFault`.
+    public var giveBackMessage: @Sendable (_ caller: Caller, _ day: CalendarDay) async throws -> Void
 
-    public init(take: @escaping @Sendable (_ caller: Caller, _ isOfTurn: Bool) async throws -> CountedRequest) { self.take = take }
+    public init(
+        take: @escaping @Sendable (_ caller: Caller, _ isOfTurn: Bool) async throws -> CountedRequest,
+        giveBackMessage: @escaping @Sendable (_ caller: Caller, _ day: CalendarDay) async throws -> Void
+    ) {
+        self.take = take
+        self.giveBackMessage = giveBackMessage
+    }
 }
 
 /// The result of `take`: the request counts and is within the limit.

@@ -6,21 +6,26 @@ extension RequestCounter {
     /// Counts requests with `gateway.take_request`.
     /// - Parameter tiers: called for every request, so that a change of the tiers takes effect at once.
     public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> RequestCounter {
-        RequestCounter { caller, isOfTurn in
-            let tiers = tiers()
-            let argument = StoredJSON.encode(RequestLimits(tiers: tiers, isOfTurn: isOfTurn))
-            let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(argument)::jsonb)")
-            return try await StoreFault.translating {
-                do {
-                    let text = try await repeatingContended { try await client.value(of: query, for: caller.userID, as: String.self) }
-                    return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
-                } catch let error as PostgresError where error.isOfRemovedUser {
-                    throw CountedRejection(
-                        rejection: Rejection(reason: .suspended),
-                        rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
+        RequestCounter(
+            take: { caller, isOfTurn in
+                let tiers = tiers()
+                let argument = StoredJSON.encode(RequestLimits(tiers: tiers, isOfTurn: isOfTurn))
+                let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(argument)::jsonb)")
+                return try await StoreFault.translating {
+                    do {
+                        let text = try await repeatingContended { try await client.value(of: query, for: caller.userID, as: String.self) }
+                        return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
+                    } catch let error as PostgresError where error.isOfRemovedUser {
+                        throw CountedRejection(
+                            rejection: Rejection(reason: .suspended),
+                            rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
+                    }
                 }
-            }
-        }
+            },
+            giveBackMessage: { caller, day in
+                let _: String? = try await client.call(
+                    "gateway.give_back_message(\(caller.userID), \(day.description)::date)", for: caller)
+            })
     }
 }
 

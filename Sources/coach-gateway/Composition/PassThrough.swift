@@ -95,7 +95,8 @@ private enum NullPorts {
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
         orphans: { _ in [] })
 
-    static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
+    static let counter = RequestCounter(
+        take: { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }, giveBackMessage: { _, _ in })
 
     static let idempotency = IdempotentRequests(
         claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _, _ in })

@@ -161,6 +161,30 @@ struct PersonaContentTests {
         #expect(PersonaTextRules.problems(of: text, name: "Ada") == [])
     }
 
+    @Test("an ordinary text of a creator is accepted", arguments: CreatorTexts.ordinary)
+    func ordinary(text: String) {
+        #expect(PersonaTextRules.problems(of: text, name: "Ada") == [])
+    }
+
+    @Test("the same phrases are refused where they are claims or orders", arguments: CreatorTexts.forbidden)
+    func forbidden(text: String, problem: PersonaTextRules.Problem) {
+        #expect(PersonaTextRules.problems(of: text, name: "Ada").contains(problem))
+    }
+
+    @Test("a prompt setting is as long as in a prompt, with separators and names")
+    func settingLength() {
+        let texts = Array(repeating: JSONValue.string(String(repeating: "é", count: 78)), count: 50)
+        // 50 texts and 49 separators.
+        #expect(findings(["name": "Ada", "methodology": .array(texts)]) == [])
+        let longer = JSONValue.string(String(repeating: "é", count: 80))
+        #expect(findings(["name": "Ada", "methodology": .array([longer] + texts.dropFirst())]) == [])
+        #expect(findings(["name": "Ada", "methodology": .array([longer, longer] + texts.dropFirst(2))]) == ["methodology"])
+        // "a: …; b: …"
+        func object(_ count: Int) -> JSONValue { ["a": .string(String(repeating: "x", count: count)), "b": "y"] }
+        #expect(findings(["name": "Ada", "tone": object(3_991)]) == [])
+        #expect(findings(["name": "Ada", "tone": object(3_992)]) == ["tone"])
+    }
+
     @Test("a claim is found by the persona's own name, which is more than its articles")
     func ownName() {
         func problems(_ name: String, _ text: String) -> [String] { findings(["name": .string(name), "description": .string(text)]) }

@@ -22,6 +22,7 @@ enum FunctionExpectation {
         "gateway.check_caller(uuid)",
         "gateway.tier_of(uuid, jsonb, timestamp with time zone)",
         "gateway.take_request(uuid, jsonb)",
+        "gateway.give_back_message(uuid, date)",
         "gateway.bill_of(uuid, uuid, integer, date)",
         "gateway.load_turn(uuid, uuid)", "gateway.earlier_danger(uuid, uuid, integer)",
         "gateway.supersede_answers(uuid, uuid, integer, bigint)",

@@ -20,6 +20,23 @@ struct LimitTests {
         try await turns.talk(caller, "3")
     }
 
+    @Test("a message that is given back can be sent again: on its own day, and no more than were counted")
+    func givenBack() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns, requests) = (Caller.someone(), store.turns(TierBook.free(messagesPerDay: 1)), store.requests())
+        func isRejected() async throws -> Bool {
+            try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).rejection.reason == .quotaExhausted
+        }
+        let context = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun
+        try await turns.finish(.failed(context.identity, of: caller))
+        try await requests.giveBackMessage(caller, CalendarDay(daysSinceEpoch: context.day.daysSinceEpoch - 1))
+        #expect(try await isRejected())
+        for _ in 0..<2 { try await requests.giveBackMessage(caller, context.day) }
+        #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 0)
+        try await turns.talk(caller, "2")
+        #expect(try await isRejected())
+    }
+
     @Test("a user is new for ten seconds after their first request, in which a statement beside it may not have seen their row")
     func newUser() async throws {
         let store = try await StoreFixture.shared()
@@ -177,7 +194,7 @@ struct LimitTests {
     }
 
     @Test("a rejection uncounts the message, and the request too if the request limit rejected it")
-    func givenBack() async throws {
+    func messageGivenBack() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         func rejection(_ request: TurnRequest, _ turns: TurnPorts) async throws -> Rejection.Reason {

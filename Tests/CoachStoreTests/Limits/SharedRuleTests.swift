@@ -1,5 +1,6 @@
 import CoachCore
 import CoachStore
+import JSON
 import PostgresClient
 import Testing
 
@@ -28,6 +29,20 @@ struct SharedRuleTests {
     func level(tier: RiskTier) async throws {
         let level = try await StoreFixture.shared().count("select gateway.level_of_tier(\(tier.rawValue))")
         #expect(level == SafetyFusion.level(of: tier).rawValue)
+    }
+
+    @Test("make a text of the same length of a persona's setting, at most what a prompt takes", arguments: [0, 1])
+    func settingLength(excess: Int) async throws {
+        let texts = Array(repeating: String(repeating: "é", count: 78), count: 48) + [String(repeating: "x", count: 160 + excess)]
+        let list = "[\(texts.map { "\"\($0)\"" }.joined(separator: ","))]"
+        let object = "{\"ab\":\"\(String(repeating: "é", count: 3_996 + excess))\"}"
+        for setting in [list, object] {
+            let length = try await StoreFixture.shared().count("select char_length(gateway.prompt_text(\(setting)::jsonb))")
+            #expect(length == PersonaContent.settingLimit + excess)
+            let body = try JSONDocument(parsing: Array(#"{"name":"Ada","tone":\#(setting)}"#.utf8)).value
+            let findings = JSONReader.collect(body) { (body) throws(JSONFinding) in try PersonaContent(body) }.findings
+            #expect(findings.map(\.path) == (excess == 0 ? [] : ["tone"]))
+        }
     }
 
     @Test("know the same reasons for an answer's end")

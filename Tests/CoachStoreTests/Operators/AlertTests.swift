@@ -132,8 +132,11 @@ struct AlertTests {
                         """))
         }
         try await insert("usage_quarters", "tier, calls, cost_nanodollars, priced_calls", "'free', 1, 1000, 1", quartersAgo: 0...12)
-        #expect(try await firing(.costGrowth, above: 0.99, minutes: 60))
-        #expect(try await firing(.costGrowth, above: 1, minutes: 60) == false)
+        // Also in windows that are no whole quarters of an hour.
+        for minutes in [15, 25, 40, 60, 75] {
+            #expect(try await firing(.costGrowth, above: 0.99, minutes: minutes), "\(minutes)")
+            #expect(try await firing(.costGrowth, above: 1, minutes: minutes) == false, "\(minutes)")
+        }
         try await store.admin.execute(
             "update gateway.usage_quarters set cost_nanodollars = 3000 where bucket >= now() - interval '45 minutes'")
         #expect(try await firing(.costGrowth, above: 1.9, minutes: 30))

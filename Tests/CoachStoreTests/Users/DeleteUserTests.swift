@@ -139,7 +139,7 @@ struct DeleteUserTests {
         #expect(try await store.count("select count(*) from gateway.jobs where user_id = \(neighbour.userID.uuid)") == 1)
     }
 
-    @Test("by Supabase's cascade also leaves a tombstone")
+    @Test("by Supabase's cascade also leaves a tombstone, and a job that removes what has no key to the user's row")
     func cascade() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -149,6 +149,12 @@ struct DeleteUserTests {
         await #expect(throws: PostgresError.self) {
             try await store.admin.execute("insert into public.users (id) values (\(caller.userID.uuid))")
         }
+        let jobs: Query = "select count(*) from gateway.jobs where user_id = \(caller.userID.uuid) and kind = 'delete_user'"
+        #expect(try await store.count(jobs) == 1)
+        var outcome: String?
+        repeat { outcome = try await delete(caller, store) } while outcome == "removing"
+        #expect(outcome == "removed")
+        #expect(try await store.count(jobs) == 1, "it ends itself")
     }
 
     @Test("is rejected for another user than that of the claims")
