@@ -48,6 +48,12 @@ create or replace function gateway.remove_words() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
     perform from gateway.search_progress p where p.user_id = old.user_id for update;
+    -- It may be the first one of the user. A user who is removed has no words soon.
+    if not found and exists (select from public.users u where u.id = old.user_id) then
+        insert into gateway.search_progress as p (user_id, language, change, message_id)
+        values (old.user_id, '', -1, '00000000-0000-0000-0000-000000000000') on conflict on constraint search_progress_pkey do nothing;
+        perform from gateway.search_progress p where p.user_id = old.user_id for update;
+    end if;
     delete from public.message_words w where w.user_id = old.user_id and w.message_id = old.id;
     return null;
 end $$;

@@ -1,16 +1,21 @@
 -- Deleting a conversation stops its turn (CONTRACT §4), whoever deletes it, and also when the answer to the deletion is lost. The owner of the turn sees the
--- request at its next renewal. One that is locked is skipped: it ends right now, or is saved at a checkpoint, and whoever deletes stops it directly, too.
--- Row-local, with its owner's rights: users do not write running turns.
+-- request at its next renewal. One that is locked is tried again for some milliseconds, and not waited for: whoever ends a turn locks it before its
+-- conversation. Row-local, with its owner's rights: users do not write running turns.
 create function gateway.stop_deleted_turn() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
-    update gateway.running_turns r set stop_requested_at = clock_timestamp()
-    from (
-        select o.user_id, o.conversation_id from gateway.running_turns o
-        where o.user_id = new.user_id and o.conversation_id = new.id and o.stop_requested_at is null
-        for update skip locked
-    ) as found
-    where r.user_id = found.user_id and r.conversation_id = found.conversation_id;
+    for attempt in 1 .. 6 loop
+        update gateway.running_turns r set stop_requested_at = clock_timestamp()
+        from (
+            select o.user_id, o.conversation_id from gateway.running_turns o
+            where o.user_id = new.user_id and o.conversation_id = new.id and o.stop_requested_at is null
+            for update skip locked
+        ) as free
+        where r.user_id = free.user_id and r.conversation_id = free.conversation_id;
+        exit when found or not exists (
+            select from gateway.running_turns o where o.user_id = new.user_id and o.conversation_id = new.id and o.stop_requested_at is null);
+        perform pg_sleep(0.005);
+    end loop;
     return null;
 end $$;
 create trigger stop_turn after update of deleted_at on public.conversations for each row

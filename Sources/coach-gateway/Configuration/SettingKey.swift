@@ -84,7 +84,7 @@ struct SettingKey: Sendable {
         name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
         meaning: "days after which the content of deleted conversations and personas is removed; what it cost stays in the ledger")
     static let ledgerDays = SettingKey(
-        name: "COACH_LEDGER_DAYS", fallback: "0",
+        name: "COACH_LEDGER_DAYS", fallback: "730",
         meaning: "days, at least 31, after which a day of the ledger is detached: it stays as a table of schema `ledger`; 0: never")
 
     static let requiredConsents = SettingKey(

@@ -44,7 +44,7 @@ struct FinishTurnTests {
                 """
                 select concat_ws('|', id, role, content, status, domain, token_count, seq) from public.messages
                 where turn_id = \(identity.turnID.uuid) and role = 'assistant'
-                """) == "\(identity.messageID)|assistant|Tell me more.|complete|mindset|20|2")
+                """) == "\(identity.messageID)|assistant|Tell me more.|complete|mindset|4|2")
         #expect(
             try await store.value(
                 """

@@ -63,6 +63,22 @@ struct ConversationRepositoryTests {
         #expect(try await store.count(found) == 1)
     }
 
+    @Test("behind PostgREST a row for somebody else is refused alike, whether they exist or not")
+    func foreignRows() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (try await newcomer(store), try await newcomer(store))
+        for user in [other.userID.uuid, UUID()] {
+            for row in [
+                "insert into public.conversations (user_id, title) values (\(user), 'x')",
+                "insert into public.context_profiles (user_id) values (\(user))",
+                "insert into public.push_tokens (user_id, token, platform, environment) values (\(user), 'x', 'ios', 'production')",
+            ] as [Query] {
+                let error = await #expect(throws: PostgresError.self) { try await store.postgrest(caller, row) }
+                #expect(error?.sqlState == "42501", "\(error.map { "\($0)" } ?? "")")
+            }
+        }
+    }
+
     @Test("a deletion requests the stop of the running turn, also of an earlier message's, and behind PostgREST")
     func stopsTurn() async throws {
         let store = try await StoreFixture.shared()

@@ -154,7 +154,7 @@ struct DeleteUserTests {
         var outcome: String?
         repeat { outcome = try await delete(caller, store) } while outcome == "removing"
         #expect(outcome == "removed")
-        #expect(try await store.count(jobs) == 1, "it ends itself")
+        #expect(try await store.count(jobs) == 1, "it ends itself, and its end makes no other one")
     }
 
     @Test("is rejected for another user than that of the claims")

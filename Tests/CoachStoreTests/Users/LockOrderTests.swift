@@ -7,13 +7,15 @@ import Testing
 /// before the counter would wait for each other with them.
 @Suite("The counter of a user's changes is locked first")
 struct LockOrderTests {
-    /// Runs `function` while the user's counter is locked, and returns how many of `rows` can be locked while it waits for it.
+    /// Runs `function` while the user's counter, or that of their requests, is locked, and returns how many of `rows` can be locked while it waits for it.
     private func unlocked(
-        _ rows: Query, _ store: StoreFixture, of caller: Caller, during function: @escaping @Sendable () async throws -> Void
+        _ rows: Query, behindRequests: Bool = false, _ store: StoreFixture, of caller: Caller,
+        during function: @escaping @Sendable () async throws -> Void
     ) async throws -> Int {
         try await store.admin.withConnection { lease in
             try await lease.execute("begin")
-            try await lease.execute("select from public.change_counters where user_id = \(caller.userID.uuid) for update")
+            let counter: Query = behindRequests ? "public.rate_limits" : "public.change_counters"
+            try await lease.execute("select from \(counter) where user_id = \(caller.userID.uuid) for update")
             let running = Task { try await function() }
             let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             while try await store.count(waits) == 0 { await Task.yield() }
@@ -57,6 +59,33 @@ struct LockOrderTests {
         }
         #expect(count == 1)
         #expect(try await turns.load(identity.turnID, for: caller)?.status == .complete)
+    }
+
+    @Test("by a turn past half of a budget, before its budgets")
+    func budget() async throws {
+        let store = try await StoreFixture()
+        let tiers = TierBook.free(
+            messagesPerDay: 100, concurrentTurns: 5, budgets: .init(costPerDay: Nanodollars(200_000)), perMinute: 600,
+            reserve: Nanodollars(1))
+        let (caller, turns) = (Caller.someone(), store.turns(tiers))
+        try await turns.talk(caller, "Hello")
+        let count = try await unlocked("select from public.budgets for update skip locked", store, of: caller) {
+            _ = try await turns.begin(caller, TurnRequest(message: "And now?"), risk: .calm).begun
+        }
+        #expect(count == 1)
+        #expect(try await store.count("select count(*) from public.budgets where limit_share > 0.5") == 1)
+    }
+
+    @Test("but after the count of the user's requests, which a failed turn may change")
+    func failedTurn() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        let counters: Query = "select from public.change_counters for update skip locked"
+        let count = try await unlocked(counters, behindRequests: true, store, of: caller) {
+            try await turns.finish(.failed(identity, of: caller))
+        }
+        #expect(count == 1)
     }
 
     @Test("or not at all: the purge leaves the conversations of a user whose counter is locked for the next time")
