@@ -78,7 +78,7 @@ struct OutputGuardTests {
 
     /// The model's own part of a released text.
     private static func said(_ released: (text: String, replaced: [OutputRules.Kind]), _ attack: Attack) -> String {
-        released.replaced.reduce(released.text) { $0.replacing(rules.replacement($1, language: attack.language), with: "") }
+        released.replaced.reduce(released.text) { $0.replacing(rules.replacements[attack.language]?[$1] ?? "", with: "") }
     }
 
     @Test("releases harmless answers unchanged, however they are split")
@@ -117,6 +117,22 @@ struct OutputGuardTests {
         let released = Self.release("You should kill yourself. Just end it all. Let us talk.")
         #expect(released.replaced == [.encouragement, .encouragement])
         #expect(released.text.components(separatedBy: "You matter").count == 2 && released.text.hasSuffix(" Let us talk."))
+    }
+
+    @Test(
+        "replaces a sentence in its own language, and an English one or a phone number in that of the user's device",
+        arguments: [
+            ("en", "Esto queda entre nosotros.", "es"), ("en", "Mereces morir.", "es"), ("es", "Das bleibt unter uns.", "de"),
+            ("de", "Je suis humain.", "fr"), ("xx", "Você é um fardo.", "pt"), ("es", "My lips are sealed.", "es"),
+            ("en", "Llama al 900 000 000.", "en"), ("fr", "Call 1-555-010-1234 now.", "fr"),
+            // Both Spanish and Portuguese.
+            ("pt", "Te juro silencio.", "pt"), ("es", "Te juro silencio.", "es"), ("en", "Te juro silencio.", "es"),
+        ])
+    func language(device: String, answer: String, expected: String) throws {
+        let released = Self.release(answer, language: device)
+        let kind = try #require(released.replaced.first)
+        let text = try #require(Self.rules.replacements[expected]?[kind])
+        #expect(released.replaced.count == 1 && released.text.hasSuffix(text), "\(released)")
     }
 
     @Test("withholds an answer from where it repeats the system prompt")
@@ -231,6 +247,7 @@ struct OutputGuardTests {
         let file = String(decoding: try Checkout.data("domains/safety/output-guard.json"), as: UTF8.self)
         for (part, other) in [
             ("!quillvane", "quillvane"), ("!quillvane", "!{NOWHERE}"), ("!quillvane", "!(quill vane|x)"), ("!quillvane", "!("),
+            ("!quillvane", "the !quillvane|$"),
             ("\"version\": ", "\"more\": 2, \"version\": "),
         ] {
             #expect(file.contains(part))

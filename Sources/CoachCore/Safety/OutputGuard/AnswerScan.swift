@@ -3,7 +3,7 @@
 struct AnswerScan: Sendable {
     /// A rule that matched.
     struct Match {
-        var kind: OutputRules.Kind
+        var finding: OutputRules.Finding
         /// Where the text that must not be released starts.
         var start: Int
     }
@@ -134,8 +134,10 @@ struct AnswerScan: Sendable {
         }
         sentence.take(separator: kind, byte)
         switch kind {
+        case WordTable.Class.separator where endsClause(byte, at: offset):
+            if let finding = rules.automaton.endClause(words) { return Match(finding: finding, start: matchStart) }
         case WordTable.Class.terminator:
-            if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
+            if let finding = rules.automaton.endSentence(words) { return Match(finding: finding, start: matchStart) }
             afterTerminator = true
         case WordTable.Class.newline: return endSentence(at: offset, width: byte == 0 ? character.width : 1, rules)
         case WordTable.Class.space:
@@ -143,6 +145,15 @@ struct AnswerScan: Sendable {
         default: break
         }
         return nil
+    }
+
+    /// Whether a separator ends a clause. A dash does, a hyphen within a word does not.
+    private func endsClause(_ byte: UInt8, at offset: Int) -> Bool {
+        switch byte {
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "("), UInt8(ascii: ")"): true
+        case UInt8(ascii: "-"): previousByte == UInt8(ascii: " ") || (character.start == offset && character.isDash)
+        default: false
+        }
     }
 
     /// The word before `offset` is complete.
@@ -174,7 +185,7 @@ struct AnswerScan: Sendable {
         let wasHeld = words.isHeld
         let match = rules.automaton.take(word, sentence, &words)
         if words.isHeld, !wasHeld { matchStart = wordStart }
-        if let match { return Match(kind: match, start: matchStart) }
+        if let match { return Match(finding: match, start: matchStart) }
         callingWords = role.contains(.calls) ? AnswerScan.callingDistance : max(callingWords - 1, 0)
         sentence.take(word: role)
         return nil
@@ -198,7 +209,9 @@ struct AnswerScan: Sendable {
     }
 
     /// The match of a phone number, which ends before `offset`.
-    private func phone(from offset: Int) -> Match { Match(kind: .phone, start: rangeFrom ?? number.heldFrom ?? offset) }
+    private func phone(from offset: Int) -> Match {
+        Match(finding: OutputRules.Finding(kind: .phone), start: rangeFrom ?? number.heldFrom ?? offset)
+    }
 
     /// The sentence ends with the character at `offset`, which has `width` bytes.
     private mutating func endSentence(at offset: Int, width: Int = 1, _ rules: OutputGuard) -> Match? {
@@ -207,7 +220,7 @@ struct AnswerScan: Sendable {
             if let match = endNumber(at: offset, rules) { return match }
             if awaited != .nothing { return phone(from: offset) }
         }
-        if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
+        if let finding = rules.automaton.endSentence(words) { return Match(finding: finding, start: matchStart) }
         reset(at: offset + width)
         return nil
     }

@@ -42,7 +42,7 @@ public struct GuardedAnswer: Sendable {
     private static let longestHeldSentence = 600
 
     /// - Parameters:
-    ///   - language: ISO 639-1, of the replacements.
+    ///   - language: ISO 639-1, of the user's device. Replacements of sentences in a language that is not known are in it.
     ///   - holdsSentences: whether text is released by whole sentences.
     public init(_ rules: OutputGuard, language: String?, holdsSentences: Bool) {
         self.rules = rules
@@ -132,11 +132,12 @@ public struct GuardedAnswer: Sendable {
         // The first bytes of an unread character wait for the dropped sentence to read its last one.
         withhold(held.count - (position - (scan.incompleteFrom ?? position)))
         if released > scan.sentenceStart { output.append(contentsOf: "… ".utf8) }
-        if !replaced.contains(match.kind) { output.append(contentsOf: rules.replacement(match.kind, language: language).utf8) }
-        replaced.append(match.kind)
+        let kind = match.finding.kind
+        if !replaced.contains(kind) { output.append(contentsOf: rules.replacement(match.finding, language: language).utf8) }
+        replaced.append(kind)
         dropped = scan.restOfSentence
         isDropping = true
-        dropsAll = match.kind == .instructions
+        dropsAll = kind == .instructions
     }
 
     /// Drops bytes up to the next sentence; returns the index of its first unread byte. Bytes before it that belong to it are held.

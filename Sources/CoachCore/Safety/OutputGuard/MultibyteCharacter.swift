@@ -30,6 +30,9 @@ struct MultibyteCharacter: Sendable {
     /// Whether it is a small letter of U+00DF to U+00FF, which has all small letters of the guarded languages outside ASCII but "œ".
     var isLowercase: Bool { (0xC39F...0xC3BF).contains(bytes) || bytes == 0xC593 }
 
+    /// Whether it is a dash of its own, not a hyphen: ‒–—―
+    var isDash: Bool { (0xE28092...0xE28095).contains(bytes) }
+
     /// Number of its bytes.
     var width: Int { bytes > 0xFF_FFFF ? 4 : bytes > 0xFFFF ? 3 : 2 }
 

@@ -11,7 +11,7 @@ public final class OutputGuard: Sendable {
 
     /// Effects of a word that do not depend on a pattern. Each is a list of `OutputRules`.
     struct Role: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
         static let reports = Role(rawValue: 1)
         static let asks = Role(rawValue: 2)
         static let calls = Role(rawValue: 4)
@@ -20,6 +20,7 @@ public final class OutputGuard: Sendable {
         static let conditions = Role(rawValue: 32)
         static let links = Role(rawValue: 64)
         static let abbreviates = Role(rawValue: 128)
+        static let mayBeNegated = Role(rawValue: 256)
     }
 
     /// `resources` has the phone numbers that an answer may contain.
@@ -28,7 +29,7 @@ public final class OutputGuard: Sendable {
         for (words, role) in [
             (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
             (rules.negations, .negates), (rules.conditions, .conditions), (rules.betweenNumbers, .links),
-            (rules.abbreviations, .abbreviates),
+            (rules.abbreviations, .abbreviates), (rules.negatedVerbs, .mayBeNegated),
         ] {
             for word in words { roles[word, default: []].insert(role) }
         }
@@ -52,8 +53,10 @@ public final class OutputGuard: Sendable {
     /// The digit that a word names.
     func digit(_ word: Int) -> UInt8? { word < digits.count ? digits[word] : nil }
 
-    /// The sentence that replaces a forbidden one.
-    func replacement(_ kind: OutputRules.Kind, language: String?) -> String {
-        (language.flatMap { replacements[$0] } ?? replacements["en"])?[kind] ?? ""
+    /// The sentence that replaces a forbidden one, in the language of the patterns that matched. `language` is that of the user's device: it decides
+    /// when these are none or several.
+    func replacement(_ finding: OutputRules.Finding, language: String?) -> String {
+        let own = finding.languages.contains { $0 == language } ? language : finding.languages.min() ?? language
+        return (own.flatMap { replacements[$0] } ?? replacements["en"])?[finding.kind] ?? ""
     }
 }

@@ -15,6 +15,7 @@ extension OutputRules {
         negations = try OutputRules.words(root, "negations")
         reporting = try OutputRules.words(root, "reporting")
         conditions = try OutputRules.words(root, "conditions")
+        negatedVerbs = try OutputRules.words(root, "negated_verbs")
         questions = try OutputRules.words(root, "questions")
         calling = try OutputRules.words(root, "calling")
         afterNumber = try OutputRules.words(root, "after_number")
@@ -45,18 +46,19 @@ extension OutputRules {
         let kind: Kind = try json.required("kind", .choice)
         var rules: [Rule] = []
         for text: String in try json.required("patterns", .list(1...60, .text(1...400))) {
-            let heldFrom = OutputRules.heldElement(of: text)
+            let mayEndEarlier = text.hasSuffix(OutputRules.endMark)
+            let elements = mayEndEarlier ? String(text.dropLast(OutputRules.endMark.count)) : text
+            let heldFrom = OutputRules.heldElement(of: elements)
             let pattern: WordPattern
             do throws(WordPattern.SyntaxError) {
-                pattern = try WordPattern(text.filter { $0 != OutputRules.heldMark })
+                pattern = try WordPattern(elements.filter { $0 != OutputRules.heldMark })
             } catch {
                 try json.report("patterns", .invalid("\(text): \(error.reason)"))
                 continue
             }
-            if let reason = OutputRules.flaw(of: pattern, heldFrom: heldFrom, classes: classes) {
-                try json.report("patterns", .invalid("\(text): \(reason)"))
-            }
-            rules.append(Rule(id: id, kind: kind, heldFrom: heldFrom, pattern: pattern))
+            let rule = Rule(id: id, kind: kind, heldFrom: heldFrom, pattern: pattern, mayEndEarlier: mayEndEarlier)
+            if let reason = OutputRules.flaw(of: rule, classes: classes) { try json.report("patterns", .invalid("\(text): \(reason)")) }
+            rules.append(rule)
         }
         try json.rejectUnknown()
         return rules
@@ -64,6 +66,8 @@ extension OutputRules {
 
     /// Precedes the element from which a match is held.
     private static let heldMark: Character = "!"
+    /// Follows the last element when the sentence or the clause may end instead of it.
+    private static let endMark = "|$"
 
     /// The index of the marked element; past the end when there is none.
     private static func heldElement(of text: String) -> Int {
@@ -71,7 +75,8 @@ extension OutputRules {
         return elements.firstIndex { $0.contains(heldMark) } ?? elements.count
     }
 
-    private static func flaw(of pattern: WordPattern, heldFrom: Int, classes: [String: [String]]) -> String? {
+    private static func flaw(of rule: Rule, classes: [String: [String]]) -> String? {
+        let (pattern, heldFrom) = (rule.pattern, rule.heldFrom)
         for alternative in pattern.elements.flatMap(\.alternatives) {
             switch alternative {
             case .phrase(let phrase): if !isWord(phrase) { return "not one word of the letters a to z: \(phrase)" }
@@ -81,6 +86,8 @@ extension OutputRules {
         guard heldFrom < pattern.elements.count else { return "has no element with !" }
         // The first letters of many ordinary words would wait, too.
         guard heldFrom > 0 || pattern.elements.count == 1 else { return "is held from its first word" }
+        // An end finds held matches only.
+        if rule.mayEndEarlier, heldFrom == pattern.elements.count - 1 { return "is held from its last word, before which it may end" }
         let held = pattern.elements[heldFrom...].reduce(0) { $0 + 1 + $1.gap.upperBound }
         guard held <= maximumHeldWords else { return "holds more than \(maximumHeldWords) words" }
         return WordAutomaton.length(of: pattern) <= UInt64.bitWidth ? nil : "has more than \(UInt64.bitWidth) words"

@@ -21,6 +21,14 @@ public struct OutputRules: Sendable, Equatable {
         var isClaim: Bool { self == .encouragement || self == .secrecy || self == .identity || self == .diagnosis }
     }
 
+    /// What a part of an answer matched.
+    struct Finding: Sendable, Equatable {
+        var kind: Kind
+        /// The languages, ISO 639-1, of the patterns that matched. Empty for phone numbers, the system prompt and English: an answer in another
+        /// language may contain an English phrase.
+        var languages: Set<String> = []
+    }
+
     /// A pattern over the words of one sentence. Each element has one word. An apostrophe separates words ("i m"). Gaps contain no negation.
     struct Rule: Sendable, Equatable {
         var id: String
@@ -28,6 +36,14 @@ public struct OutputRules: Sendable, Equatable {
         /// The index of the element from whose word on the text is held, until the pattern matches or fails. Words before it are released.
         var heldFrom: Int
         var pattern: WordPattern
+        /// Whether the sentence or the clause may end instead of the last element.
+        var mayEndEarlier: Bool
+
+        /// What a match finds. The first part of the id is the language of the pattern.
+        var finding: Finding {
+            let language = String(id.prefix { $0 != "." })
+            return Finding(kind: kind, languages: language != "en" && CrisisResources.languages.contains(language) ? [language] : [])
+        }
     }
 
     /// Version of the file; its editors increment it.
@@ -41,6 +57,8 @@ public struct OutputRules: Sendable, Equatable {
     var reporting: [String]
     /// Words after which a sentence states nothing up to a comma: "if".
     var conditions: [String]
+    /// Verbs that state nothing up to a comma when a negation is near before them: "I can't promise that this stays between us".
+    var negatedVerbs: [String]
     /// First words of questions.
     var questions: [String]
     /// Words before a phone number: a short number near them is a short code.

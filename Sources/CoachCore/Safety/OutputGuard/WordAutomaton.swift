@@ -32,6 +32,8 @@ struct WordAutomaton {
         var last: UInt64 = 0
         /// Last positions of patterns that end with the sentence.
         var lastInSentence: UInt64 = 0
+        /// Positions before last ones, with which a pattern may end where a clause or the sentence ends.
+        var lastInClause: UInt64 = 0
         /// First positions of patterns that start at any word.
         var starts: UInt64 = 0
         /// First positions of patterns that start at any word of a statement (`SentenceContext.isStatement`).
@@ -43,8 +45,8 @@ struct WordAutomaton {
     }
 
     private var lanes: [Lane] = []
-    /// The kind of each pattern, by its last position.
-    private var kinds: [Int: OutputRules.Kind] = [:]
+    /// What each pattern finds, by the positions with which it may end.
+    private var findings: [Int: OutputRules.Finding] = [:]
     /// For each word, then for each lane, the positions that take the word. After the known words: the unknown word and the number.
     private var accepting: [UInt64] = []
     /// For each word the lanes with a pattern that starts with it, one bit each.
@@ -105,7 +107,11 @@ struct WordAutomaton {
             set(\.first, start)
             set(WordAutomaton.starts(of: rule), start)
             set(rule.pattern.endsSentence ? \.lastInSentence : \.last, position - 1)
-            kinds[position - 1] = rule.kind
+            findings[position - 1] = rule.finding
+            if rule.mayEndEarlier {
+                set(\.lastInClause, position - 2)
+                findings[position - 2] = rule.finding
+            }
         }
         markOptionalRuns()
         for positions in takers {
@@ -169,8 +175,8 @@ struct WordAutomaton {
 
     // MARK: Matching
 
-    /// Takes the next word of a sentence; returns the kind of a pattern that ends with it.
-    func take(_ word: Int, _ sentence: SentenceContext, _ state: inout State) -> OutputRules.Kind? {
+    /// Takes the next word of a sentence; returns what the patterns that end with it find.
+    func take(_ word: Int, _ sentence: SentenceContext, _ state: inout State) -> OutputRules.Finding? {
         var affected = state.live | beginning[word]
         guard affected != 0 else { return nil }
         if state.active.isEmpty { state.active = [UInt64](repeating: 0, count: lanes.count) }
@@ -198,11 +204,14 @@ struct WordAutomaton {
         }
         state.live = any.live
         state.isHeld = any.held != 0
-        return any.last == 0 ? nil : kind(\.last, state)
+        return any.last == 0 ? nil : finding(state) { $0.last }
     }
 
-    /// The kind of a pattern that ends with the sentence.
-    func endSentence(_ state: State) -> OutputRules.Kind? { state.isHeld ? kind(\.lastInSentence, state) : nil }
+    /// What the patterns that end with the sentence find.
+    func endSentence(_ state: State) -> OutputRules.Finding? { state.isHeld ? finding(state) { $0.lastInSentence | $0.lastInClause } : nil }
+
+    /// What the patterns that end with a clause find.
+    func endClause(_ state: State) -> OutputRules.Finding? { state.isHeld ? finding(state) { $0.lastInClause } : nil }
 
     /// Whether one of the words may be the next of a match that is held.
     func mayHold(_ words: Range<Int>, _ sentence: SentenceContext, _ state: State) -> Bool {
@@ -228,10 +237,23 @@ struct WordAutomaton {
         return sentence.isFirstWord ? bits | lane.startsClaimFirst : bits
     }
 
-    private func kind(_ last: KeyPath<Lane, UInt64>, _ state: State) -> OutputRules.Kind? {
-        lanes.indices.lazy.compactMap { lane -> OutputRules.Kind? in
-            let bits = state.active[lane] & lanes[lane][keyPath: last]
-            return bits == 0 ? nil : kinds[lane * UInt64.bitWidth + bits.trailingZeroBitCount]
-        }.first
+    /// What the first pattern finds that is at one of its `last` positions, with the languages of all of its kind: patterns of related languages may
+    /// match the same words.
+    private func finding(_ state: State, _ last: (Lane) -> UInt64) -> OutputRules.Finding? {
+        var found: OutputRules.Finding?
+        var live = state.live
+        while live != 0 {
+            let lane = live.trailingZeroBitCount
+            live &= live - 1
+            var bits = state.active[lane] & last(lanes[lane])
+            while bits != 0 {
+                let position = lane * UInt64.bitWidth + bits.trailingZeroBitCount
+                bits &= bits - 1
+                guard let finding = findings[position] else { continue }
+                if found == nil { found = finding }
+                if found?.kind == finding.kind { found?.languages.formUnion(finding.languages) }
+            }
+        }
+        return found
     }
 }
