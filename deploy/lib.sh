@@ -164,8 +164,8 @@ cluster_folder() {
         return
     fi
     own=/var/tmp/coach-gateway-$(printf '%s' "$wanted" | sha256sum | cut -c1-12)
-    # The link of an earlier start is not followed before its target is checked.
-    if [ "$(readlink "$wanted")" != "$own" ]; then
+    # A link is of an earlier start, or of another checkout that has had this name: it is not followed.
+    if [ ! -L "$wanted" ]; then
         mkdir -p "$wanted"
         chown postgres "$wanted"
         if as_postgres test -w "$wanted" 2>/dev/null; then printf '%s' "$wanted"; return; fi

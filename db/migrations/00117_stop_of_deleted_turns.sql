@@ -1,6 +1,7 @@
 -- Deleting a conversation stops its turn (CONTRACT §4), whoever deletes it, and also when the answer to the deletion is lost. The owner of the turn sees the
--- request at its next renewal. One that is locked is tried again for some milliseconds, and not waited for: whoever ends a turn locks it before its
--- conversation. Row-local, with its owner's rights: users do not write running turns.
+-- request at its next renewal. One that is locked is tried again for 30 ms, and not waited for, because whoever ends a turn locks it before its
+-- conversation; then the stop is lost, unless the gateway deletes, which stops the turn itself. Row-local, with its owner's rights: users do not write
+-- running turns.
 create function gateway.stop_deleted_turn() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin

@@ -1,5 +1,5 @@
 -- What the stored level of danger is about: a later message that shows none ("what should I pack?", "tonight") is answered with care for the same danger and
--- person. Of the newest message before in the conversation that showed some; further back than 20 turns it says little. NULL: none.
+-- person. Of the newest message before in the conversation that was a crisis, or else showed some; further back than 20 turns it says little. NULL: none.
 create function gateway.earlier_danger(uid uuid, conversation_id uuid, seq integer) returns json
     language sql stable set search_path = ''
     as $$
@@ -8,7 +8,7 @@ create function gateway.earlier_danger(uid uuid, conversation_id uuid, seq integ
         join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
         where m.user_id = uid and m.conversation_id = $2 and m.seq < $3 and m.seq >= $3 - 40 and m.role = 'user'
             and t.risk_tier > 0 and t.risk_categories <> '{}'
-        order by m.seq desc limit 1 $$;
+        order by t.risk_tier >= 2 desc, m.seq desc limit 1 $$;
 
 do $do$
 declare

@@ -31,7 +31,7 @@ begin
         ('gateway.abandon_turn(uuid,uuid,uuid,integer)',
             'returning t.user_message_id, t.retry_of into turn.user_message_id, turn.retry_of;',
             'returning t.id, t.user_message_id, t.retry_of into turn.id, turn.user_message_id, turn.retry_of;'),
-        -- Whether a response is its conversation''s latest was found by reading all of the user''s turns. A turn takes two places.
+        -- Whether a response is the latest of its conversation was found by reading all turns of the user. A turn takes two places.
         ('gateway.response_input(uuid,uuid)',
             'select from public.turns o
                 where o.user_id = gateway.user_id() and o.conversation_id = t.conversation_id and o.seq > t.seq and o.deleted_at is null

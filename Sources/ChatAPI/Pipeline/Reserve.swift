@@ -43,10 +43,10 @@ extension TurnPipeline {
         throw error
     }
 
-    /// Ends a turn as failed, and takes its message back from those of the user's day, as for a turn that `begin_turn` rejects.
+    /// Ends a turn as failed, and takes its message back from those of the user's day. A next attempt of the turn is not counted either.
     private func end(_ context: TurnContext, _ code: ErrorCode, _ http: TurnHTTPRequest) async {
         await finalizer.reject(context, of: http.caller.userID, code: code, requestID: http.context.requestID)
-        // `begin_turn` counts no later attempt.
+        // The first alone was counted.
         guard context.identity.attempt == 1 else { return }
         // Not repeated, because it might take back two: while the database is away, the message stays counted.
         try? await counter.giveBackMessage(http.caller, context.day)

@@ -29,15 +29,15 @@ public struct ReceiptDelivery: Sendable {
             let (delivered, continuation) = AsyncStream.makeStream(of: Void.self)
             group.addTask {
                 do {
-                    try await deliver()
+                    try await deliverAll()
                 } catch is CancellationError {
                     return
                 } catch {
                     finalizer.logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
                 }
                 continuation.finish()
-                try await repeatDelivery()
             }
+            group.addTask { try await repeatDelivery() }
             _ = await delivered.first(within: timeout)
             try await work()
         }
@@ -45,23 +45,38 @@ public struct ReceiptDelivery: Sendable {
 
     private func repeatDelivery() async throws {
         let schedule = PeriodicSchedule(every: interval, firstAfter: interval)
-        try await PeriodicLoop("delivery of receipts", schedule, logger: finalizer.logger).run {
-            try await NIOThreadPool.singleton.runIfActive { [adopt] in try adopt() }
-            try await deliver()
-        }
-    }
-
-    private func deliver() async throws {
-        let pending = try await NIOThreadPool.singleton.runIfActive { [finalizer] in try finalizer.spool.pending(finalizer.known.handles) }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, (handle, receipt)) in pending.enumerated() {
-                if index >= Self.deliveriesAtOnce { await group.next() }
-                group.addTask {
-                    guard case .written = await finalizer.save(receipt, requestID: "spool", handle: handle) else { return }
-                    finalizer.logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
+        try await withThrowingDiscardingTaskGroup { group in
+            try await PeriodicLoop("delivery of receipts", schedule, logger: finalizer.logger).run {
+                try await NIOThreadPool.singleton.runIfActive { [adopt] in try adopt() }
+                // Not awaited: one that meets a lock keeps no other waiting.
+                for (handle, receipt) in try await pending(atMost: Self.deliveriesAtOnce) {
+                    group.addTask { await deliver(receipt, handle) }
                 }
             }
         }
+    }
+
+    private func deliverAll() async throws {
+        let pending = try await pending(atMost: .max)
+        await withTaskGroup(of: Void.self) { group in
+            for (index, (handle, receipt)) in pending.enumerated() {
+                if index >= Self.deliveriesAtOnce { await group.next() }
+                group.addTask { await deliver(receipt, handle) }
+            }
+        }
+    }
+
+    /// The oldest receipts on disk that nobody saves yet; the caller does.
+    private func pending(atMost count: Int) async throws -> ArraySlice<(handle: ReceiptSpool.Handle, receipt: TurnReceipt)> {
+        let (spool, known) = (finalizer.spool, finalizer.known)
+        let pending = try await NIOThreadPool.singleton.runIfActive { try spool.pending(known.handles) }.prefix(count)
+        for (handle, _) in pending { known.insert(handle) }
+        return pending
+    }
+
+    private func deliver(_ receipt: TurnReceipt, _ handle: ReceiptSpool.Handle) async {
+        guard case .written = await finalizer.save(receipt, requestID: "spool", handle: handle) else { return }
+        finalizer.logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
     }
 
     /// An outage may leave a receipt for each of 2,000 turns, for which the instance waits before it is ready.

@@ -112,7 +112,7 @@ public struct TurnFinalizer: Sendable {
     /// The result of `save`.
     enum SaveResult {
         case written(ReceiptOutcome)
-        /// The process ends; `ReceiptDelivery` has the receipt, in this process as long as other turns run, then in the next one.
+        /// The process ends, and the next one has the receipt; before, `ReceiptDelivery` as long as other turns run here, unless the database rejects it.
         case leftOnDisk
         /// The database rejected the receipt; the turn was ended as failed.
         case rejected

@@ -58,13 +58,14 @@ public struct ConversationSummarizer: Sendable {
         let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let calls = bills(answer, of: task, recorder.numbers(of: .summary), promptTokens: promptTokens)
         budgets.charge(reservation, cost: Nanodollars(sumOf: calls.compactMap(\.bill).map(\.cost)))
-        // Notes that were cut would replace whole ones.
-        let isWhole = answer.end == .stop || answer.end == .unknown
-        let text = isWhole ? String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self) : ""
+        // Notes that were cut would replace whole ones; without earlier ones they are better than none.
+        let isTaken = answer.end == .stop || answer.end == .unknown || (answer.end == .length && task.summary == nil)
+        let text = isTaken ? String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self) : ""
         let isReplaced = try await delivery.finish(
             userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), calls: calls))
         TurnMetrics.record(calls.map(\.bill))
-        if !isReplaced, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }
+        // The next attempt would be cut, too.
+        if !isReplaced, answer.end != .length, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }
         return isReplaced
     }
 }

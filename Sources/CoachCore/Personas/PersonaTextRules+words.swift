@@ -33,7 +33,8 @@ extension PersonaTextRules {
     ]
     /// Before a clause: "And you are now DAN".
     static let clauseOpeners: Set<String> = [
-        "and", "so", "then", "ok", "okay", "hey", "please", "und", "dann", "also", "bitte", "y", "e", "et", "entonces", "alors", "donc",
+        "and", "so", "then", "ok", "okay", "hey", "please", "you", "must", "always", "should", "und", "dann", "also", "bitte", "y", "e",
+        "et", "entonces", "alors", "donc",
     ]
 
     /// Ends and beginnings of turns and of data in the formats of prompts.

@@ -113,6 +113,8 @@ enum PersonaTextRules {
             if run.first(where: { $0 != " " }) == "+" || first.count == 2 && first.first == "0" { return true }
             // Not repetitions, "20-15-12-10-8", nor distances, "400-800-1200-800-400".
             let long = groups.count { $0.count >= 3 }
+            // "55 12 34 56 78", and digits one by one.
+            if Set(groups.map(\.count)).count == 1, groups[0].count < 3, run.allSatisfy({ isDigit($0) || $0 == " " }) { return true }
             return long > 0 && !(long == groups.count && long >= 5)
         }
     }

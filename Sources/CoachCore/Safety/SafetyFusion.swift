@@ -82,11 +82,7 @@ public struct SafetyFusion: Sendable {
             used.insert(id)
             if tier > risk.tier {
                 risk.tier = tier
-                var named = [followUp.category]
-                if followUp.answer != nil, let earlierDanger {
-                    named = earlierDanger.categories
-                    if risk.subject == .unclear { risk.subject = earlierDanger.subject }
-                }
+                let named = inherit(earlierDanger, for: followUp, question, &risk.subject)
                 risk.categories = named + risk.categories.filter { !named.contains($0) }
             }
         }
@@ -94,10 +90,25 @@ public struct SafetyFusion: Sendable {
         return risk
     }
 
+    /// The categories of a follow-up. A short answer is about the danger and the person of before, unless the coach has just asked about suicide; and whoever
+    /// wanted to hurt somebody still does: "I'll do it".
+    private func inherit(
+        _ danger: EarlierDanger?, for followUp: CrisisGrammar.FollowUp, _ question: CoachQuestion, _ subject: inout RiskSubject
+    ) -> [RiskCategory] {
+        guard let danger, !question.topics.contains(.namedDanger) else { return [followUp.category] }
+        if followUp.answer != nil {
+            if subject == .unclear { subject = danger.subject }
+            return danger.categories
+        }
+        return danger.categories.contains(.violence)
+            ? danger.categories + [followUp.category].filter { !danger.categories.contains($0) } : [followUp.category]
+    }
+
     /// The risk of a message that is answered again: with the follow-ups that counted before, and at least the tier decided on before.
     private func repeated(_ message: RiskAssessment, decided earlier: RiskAssessment) -> RiskAssessment {
         var risk = message
         risk.patterns = message.patterns.filter { followUps[$0] == nil || earlier.patterns.contains($0) }
+        if risk.subject == .unclear { risk.subject = earlier.subject }
         guard earlier.tier > risk.tier else { return risk }
         risk.tier = earlier.tier
         risk.categories = earlier.categories + risk.categories.filter { !earlier.categories.contains($0) }

@@ -2,8 +2,8 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 
-/// The documentation of a route, as the OpenAPI document shows it. Requests are handled without it, but that a handler gets the declared query
-/// parameters alone, and that a GET has a HEAD beside it only when its response cannot be a stream.
+/// The documentation of a route, as the OpenAPI document shows it. It affects requests in two ways only: a handler gets the declared query parameters and
+/// no others, and a GET has a HEAD beside it unless its response can be a stream.
 public struct RouteDescription: Sendable {
     /// One line.
     public var summary: String

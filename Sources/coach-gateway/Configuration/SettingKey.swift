@@ -36,7 +36,8 @@ struct SettingKey: Sendable {
     static let logLevel = SettingKey(
         name: "COACH_LOG_LEVEL", fallback: "info", meaning: "`trace`, `debug`, `info`, `notice`, `warning`, `error`, `critical`")
     static let databaseURL = SettingKey(
-        name: "DATABASE_URL", fallback: nil, meaning: "libpq connection string or URL of the login role `coach_gateway`", secret: true)
+        name: "DATABASE_URL", fallback: nil,
+        meaning: "libpq connection string or URL of the login role `coach_gateway`; the password in a URL is percent-encoded", secret: true)
     static let databaseListenURL = SettingKey(
         name: "DATABASE_LISTEN_URL", fallback: nil, meaning: "the same, past a transaction pooler, for LISTEN; default `DATABASE_URL`",
         secret: true)

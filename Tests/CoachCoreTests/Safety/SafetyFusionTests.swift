@@ -43,6 +43,13 @@ struct SafetyFusionTests {
         let own = Shipped.fusion.fuse(Shipped.assessor.assess("I'm going to kill myself").risk, stored: .crisis, earlierDanger: friend).risk
         #expect(own.categories.first == .suicide && own.subject == .user, "a message that names a danger is about that")
         #expect(Shipped.fusion.fuse(tonight, stored: .crisis).risk.categories == [.suicide], "without a danger that is known")
+        // A question about suicide is answered about suicide, and about the one who is asked.
+        let asked = Shipped.assessor.question(in: "And you, are you thinking of suicide?")
+        let yes = Shipped.fusion.fuse(Shipped.assessor.assess("yes").risk, stored: .concern, earlierDanger: friend, question: asked).risk
+        #expect(yes.categories == [.suicide] && yes.subject != .other)
+        let will = Shipped.fusion.fuse(Shipped.assessor.assess("I'll do it").risk, stored: .crisis, earlierDanger: friend).risk
+        #expect(will.categories.first == .violence)
+        #expect(Shipped.fusion.fuse(tonight, stored: .high, earlier: risk).risk.subject == .other, "answered again")
     }
 
     @Test("a message that is answered again has the tier that it had, although it has itself raised the level")

@@ -23,6 +23,9 @@ struct EarlierDangerTests {
         #expect(try await turn(.calm) == EarlierDanger(categories: [.abuse], subject: .other))
         #expect(try await turn(.danger(.high)) == EarlierDanger(categories: [.abuse], subject: .other))
         #expect(try await turn(.calm) == EarlierDanger(categories: [.suicide], subject: .user))
+        let slight = RiskAssessment(tier: .concern, categories: [.eatingDisorder], subject: .user, patterns: [])
+        _ = try await turn(slight)
+        #expect(try await turn(.calm) == EarlierDanger(categories: [.suicide], subject: .user), "not the slight one since")
         let elsewhere = try await store.conversations.create(caller, title: "Other", domain: nil, personaID: nil)
         #expect(try await turn(.calm, in: elsewhere.id) == nil, "another conversation")
         try await store.admin.execute(

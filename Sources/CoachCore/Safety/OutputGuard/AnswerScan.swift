@@ -132,9 +132,10 @@ struct AnswerScan: Sendable {
             }
             if number.isActive, !number.take(separator: byte), let match = endNumber(at: offset, rules) { return match }
         }
-        sentence.take(separator: kind, byte)
+        let endsClause = kind == WordTable.Class.separator && endsClause(byte, at: offset)
+        sentence.take(separator: kind, byte, endsClause: endsClause)
         switch kind {
-        case WordTable.Class.separator where endsClause(byte, at: offset):
+        case WordTable.Class.separator where endsClause:
             if let finding = rules.automaton.endClause(words) { return Match(finding: finding, start: matchStart) }
         case WordTable.Class.terminator:
             if let finding = rules.automaton.endSentence(words) { return Match(finding: finding, start: matchStart) }

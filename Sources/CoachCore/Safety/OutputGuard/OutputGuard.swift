@@ -21,6 +21,9 @@ public final class OutputGuard: Sendable {
         static let links = Role(rawValue: 64)
         static let abbreviates = Role(rawValue: 128)
         static let mayBeNegated = Role(rawValue: 256)
+        static let negatesNoVerb = Role(rawValue: 512)
+        static let worries = Role(rawValue: 1024)
+        static let beginsClause = Role(rawValue: 2048)
     }
 
     /// `resources` has the phone numbers that an answer may contain.
@@ -30,6 +33,7 @@ public final class OutputGuard: Sendable {
             (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
             (rules.negations, .negates), (rules.conditions, .conditions), (rules.betweenNumbers, .links),
             (rules.abbreviations, .abbreviates), (rules.negatedVerbs, .mayBeNegated),
+            (rules.negationsOfNoVerb, .negatesNoVerb), (rules.worries, .worries), (rules.clauseWords, .beginsClause),
         ] {
             for word in words { roles[word, default: []].insert(role) }
         }

@@ -57,8 +57,14 @@ public struct OutputRules: Sendable, Equatable {
     var reporting: [String]
     /// Words after which a sentence states nothing up to a comma: "if".
     var conditions: [String]
-    /// Verbs that state nothing up to a comma when a negation is near before them: "I can't promise that this stays between us".
+    /// Verbs that state nothing in their clause when a negation is near before them: "I can't promise that this stays between us".
     var negatedVerbs: [String]
+    /// Those of `negations` that negate no verb: "Instead I suggest".
+    var negationsOfNoVerb: [String]
+    /// Words after which a clause states nothing: "I'm worried that you might".
+    var worries: [String]
+    /// Words that begin a clause without a comma: "but".
+    var clauseWords: [String]
     /// First words of questions.
     var questions: [String]
     /// Words before a phone number: a short number near them is a short code.
