@@ -56,6 +56,15 @@ struct OrphanCollectorTests {
         #expect(first.isDisjoint(with: others) && others.count == 3 && Set(orphans.all[3]) == first)
     }
 
+    @Test("a turn that runs here is not ended, however long it takes")
+    func running() async throws {
+        let orphans = Orphans(2, FakeRepository(failures: 0))
+        orphans.repository.registry.insert(LiveTurn(tailing: orphans.turns[0].facts))
+        // The first round has both, the others that one alone.
+        try await orphans.collect { orphans.all.count >= 3 }
+        #expect(orphans.repository.receipts.map(\.identity) == [orphans.turns[1].facts.identity])
+    }
+
     @Test("an orphan whose receipt is rejected ends as failed")
     func rejected() async throws {
         let orphans = Orphans(1, FakeRepository(failures: 0))

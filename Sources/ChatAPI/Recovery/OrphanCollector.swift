@@ -5,8 +5,9 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// Ends turns whose instance has crashed (its lease expired): saves their checkpointed text as `interrupted`, or as `stopped` when a stop was
-/// requested, and bills an estimate. If the owner delivers its receipt later, from its spool, that replaces the estimate.
+/// Ends turns whose instance has crashed (its lease expired), and those that this instance does not run although the database says so: saves their
+/// checkpointed text as `interrupted`, or as `stopped` when a stop was requested, and bills an estimate. If the owner delivers its receipt later, from its
+/// spool, that replaces the estimate.
 public struct OrphanCollector: Service {
     let recovery: TurnRecovery
     let repository: TurnRepository
@@ -37,6 +38,7 @@ public struct OrphanCollector: Service {
             var tried: [TurnID] = []
             while case let lot = try await recovery.orphans(tried), !lot.isEmpty {
                 tried += lot.map(\.facts.identity.turnID)
+                // The registry has a turn of this process until its receipt is saved.
                 await finalize(lot.filter { registry.turn($0.facts.identity.turnID) == nil })
             }
         }

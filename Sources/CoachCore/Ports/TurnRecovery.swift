@@ -18,8 +18,9 @@ public struct TurnRecovery: Sendable {
     /// turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
     /// Turns of expired owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
-    /// shortly after an outage of the database, when running owners cannot have renewed their leases. The caller finalizes them; concurrent
-    /// callers are safe. A lot of the oldest without those of `tried`, because each may have 64 KiB of text: call again until it is empty.
+    /// shortly after an outage of the database, when running owners cannot have renewed their leases. Also old turns of this process: a failover
+    /// may have brought them back after their end. The caller finalizes them, except those that it runs; concurrent callers are safe. A lot of the
+    /// oldest without those of `tried`, because each may have 64 KiB of text: call again until it is empty.
     public var orphans: @Sendable (_ tried: [TurnID]) async throws -> [OrphanedTurn]
 
     public init(
@@ -119,7 +120,7 @@ public struct TurnTail: Sendable, Equatable {
     }
 }
 
-/// A turn of an expired owner, from its checkpoints.
+/// A turn that nobody runs, from its checkpoints.
 public struct OrphanedTurn: Sendable, Equatable {
     /// As at the last checkpoint. Without one no calls are known, the prompt has 0 tokens, the domain is undecided and the risk is that of the
     /// message alone.

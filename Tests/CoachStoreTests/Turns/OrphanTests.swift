@@ -209,6 +209,27 @@ struct OrphanTests {
         #expect(try await answers() == ["First superseded", "Second complete"])
     }
 
+    @Test("a turn that a failover brought back after its end is an orphan for its owner, which still renews its lease, after five minutes")
+    func broughtBack() async throws {
+        let store = try await StoreFixture()
+        let (caller, living, peer) = (Caller.someone(), try await TestInstance(store), try await TestInstance(store))
+        let identity = try await living.begin(caller)
+        _ = try await living.turns.checkpoint([.first(identity, of: caller, "Half")])
+        let row = try await store.value("select to_jsonb(r)::text from gateway.running_turns r")
+        try await living.turns.finish(.complete(identity, of: caller, "Half and whole"))
+        try await store.admin.execute(
+            "insert into gateway.running_turns select * from jsonb_populate_record(null::gateway.running_turns, \(row)::jsonb)")
+        func orphans(of instance: TestInstance, minutesAfterItBegan minutes: Int) async throws -> [OrphanedTurn] {
+            try await store.admin.execute("update gateway.running_turns set started_at = now() - make_interval(mins => \(minutes))")
+            for each in [living, peer] { _ = try await each.turns.renewLease() }
+            return try await instance.turns.orphans()
+        }
+        #expect(try await orphans(of: living, minutesAfterItBegan: 4) == [], "it may run")
+        #expect(try await orphans(of: peer, minutesAfterItBegan: 6) == [], "its owner lives")
+        let orphan = try #require(try await orphans(of: living, minutesAfterItBegan: 6).first)
+        #expect(orphan.facts.identity == identity && orphan.content == "Half")
+    }
+
     @Test("the crashed owner's receipt, delivered late, replaces the estimate")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()
