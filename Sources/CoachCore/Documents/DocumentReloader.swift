@@ -1,7 +1,7 @@
 import JSON
 
-/// Applies edited versioned documents on this instance: each poll reads the documents that changed, and applies all documents of their kinds.
-/// Documents in the database that are not among a type's shipped documents are ignored.
+/// Applies edited versioned documents on this instance: each poll compares the current versions with those that it applied, and applies all documents of the
+/// kinds in which one differs. Documents in the database that are not among a type's shipped documents are ignored.
 public actor DocumentReloader {
     /// What a poll applied.
     public struct Applied: Sendable {
@@ -12,9 +12,8 @@ public actor DocumentReloader {
 
     private let documents: VersionedDocuments
     private let types: [DocumentType]
-    /// The number of the newest change that was applied; nil before the first poll.
-    private var seen: Int64?
-    private var bodies: [DocumentKind: [String: JSONValue]] = [:]
+    /// What was applied; nil before the first poll.
+    private var heads: Set<DocumentHead>?
 
     public init(documents: VersionedDocuments, types: [DocumentType]) {
         self.documents = documents
@@ -24,14 +23,16 @@ public actor DocumentReloader {
     /// Applies what has changed since the last poll, the first one all documents of the store. Returns nil when nothing has. Not concurrently.
     /// Throws `StoreFault`; the next poll reads what this one missed.
     public func poll() async throws -> Applied? {
-        let changes = try await documents.changed(seen ?? 0)
-        let applied = changes.map(\.document).filter { isShipped($0.name) }
-        for document in applied { bodies[document.name.kind, default: [:]][document.name.id] = document.body }
-        let kinds = Set(applied.map(\.name.kind))
-        let findings = types.filter { kinds.contains($0.kind) }.flatMap { $0.apply(bodies[$0.kind] ?? [:]) }
-        let isFirst = seen == nil
-        seen = changes.last?.number ?? seen ?? 0
-        return isFirst || !applied.isEmpty ? Applied(versions: applied, findings: findings) : nil
+        let former = heads ?? []
+        // Compared as a whole, because a failover or a restored backup takes versions back.
+        let changed = Set(try await documents.heads().filter { isShipped($0.name) }.symmetricDifference(former).map(\.name.kind))
+        guard heads == nil || !changed.isEmpty else { return nil }
+        var read: [DocumentVersion] = []
+        for kind in changed { read += try await documents.current(kind).filter { isShipped($0.name) } }
+        let bodies = read.reduce(into: [DocumentKind: [String: JSONValue]]()) { $0[$1.name.kind, default: [:]][$1.name.id] = $1.body }
+        let findings = types.filter { changed.contains($0.kind) }.flatMap { $0.apply(bodies[$0.kind] ?? [:]) }
+        heads = former.filter { !changed.contains($0.name.kind) }.union(read.map(\.head))
+        return Applied(versions: read.filter { !former.contains($0.head) }, findings: findings)
     }
 
     private func isShipped(_ name: DocumentName) -> Bool { types.contains { $0.kind == name.kind && $0.shipped[name.id] != nil } }

@@ -15,21 +15,21 @@ public struct VersionedDocuments: Sendable {
     /// Adds a version, makes it the current one and logs it, in one transaction. Returns its number. Throws `StaleVersion`,
     /// `UnknownVersion`, `JSONFinding` when the body is too long for the store, and `NotAllowed` when the caller is not an operator.
     public var put: @Sendable (Caller, DocumentEdit) async throws -> Int
-    /// Documents whose current version was set after a number, in the order of their changes; 0 returns all.
-    public var changed: @Sendable (_ after: Int64) async throws -> [DocumentChange]
+    /// Which version of each document is the current one.
+    public var heads: @Sendable () async throws -> Set<DocumentHead>
 
     public init(
         current: @escaping @Sendable (_ kind: DocumentKind) async throws -> [DocumentVersion],
         version: @escaping @Sendable (DocumentName, Int) async throws -> DocumentVersion?,
         history: @escaping @Sendable (DocumentName, _ before: Int?, _ limit: Int) async throws -> [DocumentVersion],
         put: @escaping @Sendable (Caller, DocumentEdit) async throws -> Int,
-        changed: @escaping @Sendable (_ after: Int64) async throws -> [DocumentChange]
+        heads: @escaping @Sendable () async throws -> Set<DocumentHead>
     ) {
         self.current = current
         self.version = version
         self.history = history
         self.put = put
-        self.changed = changed
+        self.heads = heads
     }
 }
 
@@ -109,15 +109,21 @@ public struct DocumentEdit: Sendable, Equatable {
     }
 }
 
-/// A document's current version and its place in the order of all changes: output of `changed`.
-public struct DocumentChange: Sendable, Equatable {
-    public var number: Int64
-    public var document: DocumentVersion
+/// A version of a document without its body. After a failover or a restored backup another version can have its number, but not its time.
+public struct DocumentHead: Sendable, Hashable {
+    public var name: DocumentName
+    public var version: Int
+    public var createdAt: Date
 
-    public init(number: Int64, document: DocumentVersion) {
-        self.number = number
-        self.document = document
+    public init(name: DocumentName, version: Int, createdAt: Date) {
+        self.name = name
+        self.version = version
+        self.createdAt = createdAt
     }
+}
+
+extension DocumentVersion {
+    var head: DocumentHead { DocumentHead(name: name, version: version, createdAt: createdAt) }
 }
 
 /// Another version became the current one since the editor read the document: `BIZ_2008`, status 412.

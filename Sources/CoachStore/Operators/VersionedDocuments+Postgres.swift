@@ -27,13 +27,21 @@ extension VersionedDocuments {
                     """)
             },
             put: { caller, edit in try await client.put(edit, by: caller) },
-            changed: { number in
-                try await client.documentChanges(
-                    """
-                    select \(DocumentVersion.columns), d.change from gateway.documents d
+            heads: {
+                let query: Query = """
+                    select v.kind, v.id, v.version, \(DocumentVersion.microseconds) from gateway.documents d
                     join gateway.document_versions v on v.kind = d.kind and v.id = d.id and v.version = d.current_version
-                    where d.change > \(number) order by d.change
-                    """)
+                    """
+                return try await StoreFault.translating {
+                    try await client.query(query) { rows in
+                        Set(
+                            try rows.map { row in
+                                DocumentHead(
+                                    name: try DocumentVersion.name(of: row), version: try row.value(2),
+                                    createdAt: Date(microseconds: try row.value(3)))
+                            })
+                    }
+                }
             })
     }
 }
@@ -43,16 +51,6 @@ extension PostgresClient {
         try await StoreFault.translating {
             try await query("select \(DocumentVersion.columns) from gateway.document_versions v \(condition)") { rows in
                 try rows.map { row in try DocumentVersion(row: row) }
-            }
-        }
-    }
-
-    fileprivate func documentChanges(_ statement: Query) async throws -> [DocumentChange] {
-        try await StoreFault.translating {
-            try await query(statement) { rows in
-                try rows.map { row in
-                    DocumentChange(number: try row.value(DocumentVersion.width), document: try DocumentVersion(row: row))
-                }
             }
         }
     }
@@ -88,16 +86,17 @@ extension PostgresClient {
 }
 
 extension DocumentVersion {
-    fileprivate static let columns: Query = """
-        v.kind, v.id, v.version, v.body, v.author, v.reason, v.restores, (extract(epoch from v.created_at) * 1000000)::bigint
-        """
-    /// The number of `columns`.
-    fileprivate static let width = 8
+    fileprivate static let columns: Query = "v.kind, v.id, v.version, v.body, v.author, v.reason, v.restores, \(microseconds)"
+    fileprivate static let microseconds: Query = "(extract(epoch from v.created_at) * 1000000)::bigint"
+
+    /// Of a row that begins with `v.kind, v.id`.
+    fileprivate static func name(of row: borrowing Row) throws -> DocumentName {
+        DocumentName(kind: DocumentKind(rawValue: try row.value(0)), id: try row.value(1))
+    }
 
     fileprivate init(row: borrowing Row) throws {
-        let name = DocumentName(kind: DocumentKind(rawValue: try row.value(0)), id: try row.value(1))
         self.init(
-            name: name, version: try row.value(2), body: try row.value(3, as: String?.self).map { try .stored($0) },
+            name: try Self.name(of: row), version: try row.value(2), body: try row.value(3, as: String?.self).map { try .stored($0) },
             author: try row.value(4), reason: try row.value(5), restores: try row.value(6),
             createdAt: Date(microseconds: try row.value(7)))
     }

@@ -111,15 +111,51 @@ struct VersionedDocumentsTests {
         let store = try await StoreFixture.shared()
         let isAway = Mutex(true)
         var documents = VersionedDocuments.postgres(client: store.gateway)
-        let stored = documents.changed
-        documents.changed = { number in
+        let stored = documents.heads
+        documents.heads = {
             if isAway.withLock({ $0 }) { throw StoreFault.unavailable(retryAfter: 1) }
-            return try await stored(number)
+            return try await stored()
         }
         let reloader = DocumentReloader(documents: documents, types: [Self.type([name().id]) { _ in }])
         await #expect(throws: StoreFault.self) { try await reloader.poll() }
         isAway.withLock { $0 = false }
         #expect(try await reloader.poll()?.versions.isEmpty == true)
+        #expect(try await reloader.poll() == nil)
+    }
+
+    @Test("what a failover takes back is taken back here, and an edit after it is applied though its numbers were given out before")
+    func takenBack() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        let applied = Mutex<[String: Int]>([:])
+        let type = Self.type([name.id]) { documents in applied.withLock { $0 = documents } }
+        let reloader = DocumentReloader(documents: documents, types: [type])
+        func edit(to number: Int64) async throws {
+            _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(["n": .integer(number)])))
+        }
+        /// Lets the store lose the document. Its versions are immutable.
+        func lose() async throws {
+            try await store.admin.withTransaction { lease in
+                try await lease.execute("set local session_replication_role = replica")
+                try await lease.execute("delete from gateway.document_versions where id = \(name.id)")
+                try await lease.execute("delete from gateway.documents where id = \(name.id)")
+            }
+        }
+        let change: Query = "select change from gateway.documents where id = \(name.id)"
+        try await edit(to: 1)
+        #expect(try await reloader.poll()?.versions.map(\.version) == [2])
+        #expect(applied.withLock { $0 } == [name.id: 1])
+        let number = try await store.count(change)
+
+        // The next edit comes before the next poll, and has the version and the change of the lost one.
+        try await lose()
+        try await edit(to: 2)
+        try await store.admin.execute("update gateway.documents set change = \(number) where id = \(name.id)")
+        #expect(try await reloader.poll()?.versions.map(\.version) == [2])
+        #expect(applied.withLock { $0 } == [name.id: 2])
+        try await lose()
+        #expect(try await reloader.poll()?.versions.isEmpty == true)
+        #expect(applied.withLock { $0 } == [name.id: 0])
         #expect(try await reloader.poll() == nil)
     }
 
