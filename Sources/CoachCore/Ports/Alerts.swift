@@ -7,7 +7,7 @@ public struct Alerts: Sendable {
     /// Notes the circuits of this instance. Those that it noted before and that are missing now are forgotten.
     public var note: @Sendable (_ circuits: [ModelName: CircuitState]) async throws -> Void
     /// Notes what this instance measures of itself, and compares all rules with what they measure. Returns the ids of rules that fire. Any instance may
-    /// evaluate them; of several at the same time one does.
+    /// evaluate them; of several at the same time one does, and of several releases only the newest.
     public var evaluate: @Sendable (_ rules: AlertRules, _ readings: [AlertRule.Measure: Double]) async throws -> [String]
 
     public init(

@@ -5,8 +5,10 @@ import PostgresClient
 
 extension Alerts {
     /// Alerts in PostgreSQL, which evaluates the rules.
-    /// - Parameter isDelivered: whether jobs of webhooks are enqueued.
-    public static func postgres(client: PostgresClient, instance: UUID, isDelivered: Bool) -> Alerts {
+    /// - Parameters:
+    ///   - release: the version of this release's newest migration. While instances of several releases run, the rules of the newest count.
+    ///   - isDelivered: whether jobs of webhooks are enqueued.
+    public static func postgres(client: PostgresClient, instance: UUID, release: String, isDelivered: Bool) -> Alerts {
         Alerts(
             note: { circuits in
                 let (names, states) = (Array(circuits.keys), circuits.values.map(\.rawValue))
@@ -24,8 +26,9 @@ extension Alerts {
                         \(instance), \(readings.keys.map(\.rawValue))::text[], \(Array(readings.values))::double precision[])
                     """
                 let evaluated: Query = """
-                    select rule from gateway.evaluate_alerts(
-                        \(StoredJSON.encode(rules.rules))::jsonb, \(isDelivered ? delivery.rawValue : nil)::text) as rule
+                    select rule from gateway.evaluate_alerts_2(
+                        \(instance), \(release)::integer, \(StoredJSON.encode(rules.rules))::jsonb,
+                        \(isDelivered ? delivery.rawValue : nil)::text) as rule
                     """
                 // On a connection of its own, because it reads figures.
                 return try await StoreFault.translating {

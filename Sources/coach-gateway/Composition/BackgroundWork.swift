@@ -50,7 +50,9 @@ struct BackgroundWork {
         figures = FigureUpdates(
             rollups: .postgres(client: databases.long),
             alerts: AlertEvaluation(
-                alerts: .postgres(client: databases.long, instance: local.slot.instance, isDelivered: configuration.alertWebhook != nil),
+                alerts: .postgres(
+                    client: databases.long, instance: local.slot.instance, release: local.newestMigration,
+                    isDelivered: configuration.alertWebhook != nil),
                 rules: documents.alertRules, receipts: local.slot.receipts, hasClassifiers: files.coachingParts.hasClassifiers,
                 circuits: { [health = models.health] in health.circuits }, jobs: { try await queue.figures() }, logger: logger),
             jobs: jobs, logger: logger)

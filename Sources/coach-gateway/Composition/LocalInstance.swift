@@ -12,6 +12,8 @@ struct LocalInstance {
     let slot: InstanceSlot
     let instance: GatewayInstance
     let schema: SchemaGate
+    /// The version of this release's newest migration.
+    let newestMigration: String
     let storage: StorageMonitor
     /// Receipts that wait for the database.
     let receipts: ReceiptSpool
@@ -23,8 +25,8 @@ struct LocalInstance {
     init(_ configuration: GatewayConfiguration, database: PostgresClient, logger: Logger) throws {
         slot = try InstanceSlot(in: configuration.stateDirectory)
         instance = GatewayInstance(id: slot.instance, client: database)
-        schema = SchemaGate(
-            client: database, needed: try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations")))
+        newestMigration = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
+        schema = SchemaGate(client: database, needed: newestMigration)
         storage = StorageMonitor()
         receipts = storage.watch(
             try ReceiptSpool.files(in: slot.receipts) { unreadable in

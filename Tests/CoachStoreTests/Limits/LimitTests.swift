@@ -148,7 +148,7 @@ struct LimitTests {
     @Test("a user's own budget of the day or the month that is nearly used up raises an alert, before it refuses a turn")
     func softLimit() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: false)
         let rules = AlertRules(
             rules: [
                 AlertRule(id: "soft", measure: .userBudgetShare, above: 0.8, windowMinutes: 60, minimum: 1, severity: .info)

@@ -14,7 +14,7 @@ struct AlertTests {
     @Test("an alert begins once on several instances, is resolved once, and both are delivered by a job; operators list it")
     func life() async throws {
         let store = try await StoreFixture()
-        let instances = (0..<3).map { _ in Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: true) }
+        let instances = (0..<3).map { _ in Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: true) }
         let rules = AlertRules(rules: [Self.rule("spool", .spooledReceipts, above: 1)])
         func evaluate(_ readings: [Double]) async throws -> Set<[String]> {
             try await withThrowingTaskGroup(of: [String].self) { group in
@@ -48,16 +48,80 @@ struct AlertTests {
             rows in
             try rows.map { row in try row.value(0, as: String.self) }
         }
-        #expect(jobs == ["firing", "resolved", "firing"])
-        // A rule that is gone fires no more.
-        #expect(try await instances[0].evaluate(AlertRules(rules: []), [:]) == [])
+        #expect(jobs == ["resolved", "firing"], "of the first alert nobody has been told yet")
+        // A rule that is gone for all fires no more.
+        for alerts in instances { _ = try await alerts.evaluate(AlertRules(rules: []), [:]) }
         #expect(try await figures.alerts(admin, true, PageRequest(limit: 10)).rows.isEmpty)
+    }
+
+    @Test("the webhook of an alert's beginning never comes after that of its end, also when it is being delivered as the alert ends")
+    func deliveries() async throws {
+        let store = try await StoreFixture()
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: true)
+        let rules = AlertRules(rules: [Self.rule("spool", .spooledReceipts, above: 1)])
+        let (queue, lease) = (JobQueue(client: store.gateway, instance: UUID()), Duration.seconds(30))
+        func exchange(_ ended: [EndedRun] = []) async throws -> [Job] { try await queue.exchange(ended, [Alerts.delivery: 10], lease) }
+        for reading in [2.0, 0] { _ = try await alerts.evaluate(rules, [.spooledReceipts: reading]) }
+        let ends = try await exchange()
+        #expect(ends.map { $0.payload["state"]?.string } == ["resolved"])
+        #expect(try await exchange(ends.map { EndedRun(run: $0.run, result: .done) }) == [])
+
+        _ = try await alerts.evaluate(rules, [.spooledReceipts: 2])
+        let beginning = try #require(try await exchange().first)
+        #expect(beginning.payload["state"]?.string == "firing")
+        _ = try await alerts.evaluate(rules, [.spooledReceipts: 0])
+        #expect(try await queue.renew([beginning.run], lease) == [], "its run is cancelled")
+        let failed = EndedRun(run: beginning.run, result: .retry(after: .zero, reason: "cancelled"))
+        #expect(try await exchange([failed]) == [], "the end waits until that run is over")
+        let waiting: Query = """
+            select string_agg(concat_ws(' ', j.payload ->> 'state', j.due_at between now() + interval '10 s' and now() + interval '30 s'), ',')
+            from gateway.jobs j
+            """
+        #expect(try await store.value(waiting) == "resolved t")
+    }
+
+    @Test("while releases with other rules run, the alerts are those of the newest, also beside one that calls the former function")
+    func releases() async throws {
+        let store = try await StoreFixture()
+        func alerts(_ release: String) -> Alerts {
+            Alerts.postgres(client: store.gateway, instance: UUID(), release: release, isDelivered: false)
+        }
+        let (older, newer) = (alerts("00099"), alerts("00123"))
+        let (old, new) = (Self.rule("old", .spooledReceipts, above: 0), Self.rule("new", .spooledReceipts, above: 0))
+        func callFormer() async throws -> [String] {
+            let rules = #"[{"id": "old", "measure": "spooled_receipts", "above": 0, "window_minutes": 60, "severity": "info"}]"#
+            return try await store.gateway.query("select rule from gateway.evaluate_alerts(\(rules)::jsonb, null) as rule") { rows in
+                try rows.map { row in try row.value(0) }
+            }
+        }
+        func evaluate(_ alerts: Alerts, _ rule: AlertRule) async throws -> [String] {
+            try await alerts.evaluate(AlertRules(rules: [rule]), [.spooledReceipts: 1])
+        }
+        #expect(try await evaluate(older, old) == ["old"])
+        for _ in 0..<2 {
+            #expect(try await evaluate(newer, new) == ["new"])
+            #expect(try await evaluate(older, old) == ["new"])
+            #expect(try await callFormer() == ["new"])
+        }
+        // Of one release the same instance decides each time.
+        let (one, other) = (alerts("00124"), alerts("00124"))
+        _ = try await evaluate(one, old)
+        let decided = try await evaluate(other, new)
+        for _ in 0..<2 {
+            #expect(try await evaluate(one, old) == decided)
+            #expect(try await evaluate(other, new) == decided)
+        }
+        // The newer ones are gone.
+        try await store.admin.execute(
+            "update gateway.instance_readings set at = now() - interval '61 seconds' where measure = 'alert_rules'")
+        #expect(try await callFormer() == ["old"])
+        #expect(try await evaluate(older, old) == ["old"])
     }
 
     @Test("each measure is above its threshold when something happened, at rest before, and its alert is resolved when that is over")
     func measures() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: false)
         let rules = AlertRules(
             rules: AlertRule.Measure.allCases.map { measure in
                 let threshold: Double =
@@ -117,7 +181,7 @@ struct AlertTests {
     @Test("steady cost grows by nothing, and a window of a quarter of an hour has what began in it")
     func windows() async throws {
         let store = try await StoreFixture()
-        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: false)
         func firing(_ measure: AlertRule.Measure, above: Double, minutes: Int) async throws -> Bool {
             let rule = AlertRule(id: "x", measure: measure, above: above, windowMinutes: minutes, minimum: 1, severity: .warning)
             return try await alerts.evaluate(AlertRules(rules: [rule]), [:]) == ["x"]
@@ -159,7 +223,7 @@ struct AlertTests {
             try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
             try await lease.execute("select gateway.request_removal(\(caller.userID.uuid))")
         }
-        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false)
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: false)
         let rules = AlertRules(rules: [Self.rule("dead", .deadJobs, above: 0)])
         for (attempts, firing) in [(20, []), (21, ["dead"])] {
             try await store.admin.execute("update gateway.jobs set attempts = \(attempts)")
@@ -173,7 +237,7 @@ struct AlertTests {
     @Test("the circuit of a model is the worst of all instances, counts once, and the lag of webhooks is not added up")
     func circuits() async throws {
         let store = try await StoreFixture()
-        func instance() -> Alerts { Alerts.postgres(client: store.gateway, instance: UUID(), isDelivered: false) }
+        func instance() -> Alerts { Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: false) }
         let (one, two) = (instance(), instance())
         let (good, bad) = (ModelName(provider: "p", model: "good"), ModelName(provider: "p", model: "bad"))
         let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
