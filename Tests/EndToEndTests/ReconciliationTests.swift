@@ -62,7 +62,7 @@ struct ReconciliationTests {
                 select gateway.enqueue_job(null, '\(kind)')
                 """)
             try await eventually(kind) {
-                try await runJobs("reconcile_subscriber")
+                try await runJobs("reconcile_expiring_subscriber")
                 let events = try await database.rows("select 1 as one from gateway.billing_events where type = 'SNAPSHOT'")
                 return events.count == snapshots
             }

@@ -6,8 +6,10 @@ import OutboundHTTP
 /// Runs jobs that ask RevenueCat for the whole state of a subscriber and store it as a billing event. It repairs what webhooks missed:
 /// RevenueCat gives up after five retries.
 public struct RevenueCatReconciliation: Sendable {
-    /// The kind of the job that reconciles one subscriber.
+    /// The kind of the job that reconciles one subscriber after an event.
     public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
+    /// The kind of the same job after a check: no webhook waits for it.
+    public static let checkedSubscriberKind = JobKind(rawValue: "reconcile_expiring_subscriber")
 
     /// A job that finds subscribers whose access ends soon, or has just ended without an event. It enqueues a job for each of them. The raw value is
     /// the kind of this job.
@@ -40,23 +42,24 @@ public struct RevenueCatReconciliation: Sendable {
     static func job(for subscriber: SubscriberID, after date: Date) -> NewJob {
         let seconds = Int(date.timeIntervalSince1970)
         let key = IntakeEvent.contentID(Array(subscriber.text.utf8))
-        // Spreads the jobs of a minute.
-        let shift = key.utf8.suffix(4).reduce(0) { $0 + Int($1) } % 60
-        return job(for: subscriber, key: "\(key):\(seconds / 60)", delay: .seconds(60 - seconds % 60 + shift))
+        return job(subscriberKind, for: subscriber, key: "\(key):\(seconds / 60)", delay: .seconds(60 - seconds % 60 + share(of: 60, key)))
     }
 
     /// The job that calls `enqueueExpiring`, one for each day or hour.
     public static func job(_ check: ExpiryCheck, at date: Date) -> NewJob { NewJob(check.kind, idempotencyKey: check.key(at: date)) }
 
-    /// Enqueues a job for each subscriber that the check finds, once for each day or hour. Throws `StoreFault`.
+    /// Enqueues a job for each subscriber that the check finds, once for each day or hour, spread over the next hour. Throws `StoreFault`.
     public func enqueueExpiring(_ check: ExpiryCheck, at date: Date, in queue: JobQueue) async throws {
         var cursor: String?
         repeat {
             let page = try await inbox.expiring(check.within, cursor, 500)
             for user in page.items {
                 let subscriber = SubscriberID(user)
-                let key = "\(IntakeEvent.contentID(Array(subscriber.text.utf8))):\(check.key(at: date))"
-                _ = try await queue.enqueue(Self.job(for: subscriber, key: key, delay: .zero))
+                let key = IntakeEvent.contentID(Array(subscriber.text.utf8))
+                _ = try await queue.enqueue(
+                    Self.job(
+                        Self.checkedSubscriberKind, for: subscriber, key: "\(key):\(check.key(at: date))",
+                        delay: .seconds(Self.share(of: 3_600, key))))
             }
             cursor = page.nextCursor
         } while cursor != nil
@@ -81,9 +84,12 @@ public struct RevenueCatReconciliation: Sendable {
                 source: .revenuecat, id: event.id, type: "SNAPSHOT", environment: .production, body: answer.body, effect: .event(event)))
     }
 
-    private static func job(for subscriber: SubscriberID, key: String, delay: Duration) -> NewJob {
+    /// A number below `count` for a key that ends with hexadecimal digits: spreads jobs that are enqueued together.
+    private static func share(of count: Int, _ key: String) -> Int { ((Int(key.suffix(4), radix: 16) ?? 0) * count) >> 16 }
+
+    private static func job(_ kind: JobKind, for subscriber: SubscriberID, key: String, delay: Duration) -> NewJob {
         // A user's job and its key are removed with the user.
         NewJob(
-            subscriberKind, userID: subscriber.userID, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key, delay: delay)
+            kind, userID: subscriber.userID, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key, delay: delay)
     }
 }

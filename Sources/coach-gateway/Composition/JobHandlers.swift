@@ -71,14 +71,13 @@ struct JobHandlers {
     }
 
     private func reconcile(_ reconciliation: RevenueCatReconciliation) -> [JobHandler] {
-        [
-            JobHandler(
-                RevenueCatReconciliation.subscriberKind, concurrency: 4, timeLimit: .seconds(60),
-                payload: RevenueCatReconciliation.subscriber
-            ) { subscriber in
+        let kinds = [RevenueCatReconciliation.subscriberKind, RevenueCatReconciliation.checkedSubscriberKind]
+        let subscribers = kinds.map { kind in
+            JobHandler(kind, concurrency: 4, timeLimit: .seconds(60), payload: RevenueCatReconciliation.subscriber) { subscriber in
                 try await Self.rejectingPermanentErrors { try await reconciliation.reconcile(subscriber) }
             }
-        ]
+        }
+        return subscribers
             + RevenueCatReconciliation.ExpiryCheck.allCases.map { check in
                 JobHandler(check.kind, concurrency: 1, payload: { $0 }) { [queue] _ in
                     try await reconciliation.enqueueExpiring(check, at: Date(), in: queue)

@@ -96,7 +96,7 @@ struct RevenueCatReconciliationTests {
     }
 
     @Test(
-        "all subscribers whose access is about to end are reconciled, page by page, once a day, and those whose renewal is overdue once an hour",
+        "subscribers whose access is about to end are reconciled once a day, those whose renewal is overdue once an hour, both over an hour",
         arguments: [(RevenueCatReconciliation.ExpiryCheck.daily, 86_400.0), (.hourly, 3_600)])
     func expiring(check: RevenueCatReconciliation.ExpiryCheck, period: Double) async throws {
         defer { client.shutDown() }
@@ -108,6 +108,10 @@ struct RevenueCatReconciliationTests {
         try await reconciliation.enqueueExpiring(check, at: date.addingTimeInterval(period - 1), in: queue.queue)
         #expect(queue.jobs.count == 2_400 && Set(queue.jobs.map(\.idempotencyKey)).count == 1_200)
         #expect(Set(queue.jobs.compactMap { $0.payload["subscriber"]?.string }) == Set(users.map(\.description)))
+        // About 100 in each twelfth of an hour.
+        let twelfths = Dictionary(grouping: queue.jobs.prefix(1_200)) { Int($0.delay / .seconds(300)) }.mapValues(\.count)
+        #expect(Set(twelfths.keys) == Set(0..<12) && twelfths.values.allSatisfy { (40...200).contains($0) }, "\(twelfths)")
+        #expect(queue.jobs.allSatisfy { $0.kind == RevenueCatReconciliation.checkedSubscriberKind }, "webhooks do not wait for them")
         try await reconciliation.enqueueExpiring(check, at: date.addingTimeInterval(period), in: queue.queue)
         #expect(Set(queue.jobs.map(\.idempotencyKey)).count == 2_400)
         let window: Duration = check == .daily ? .seconds(86_400) : .seconds(10_800)
