@@ -2,7 +2,7 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// Reads the schema version and the rights of the gateway's role, for readiness and `check`.
+/// Reads the schema version, and the rights and settings of the gateway's role, for readiness and `check`.
 public struct DatabaseProbe: Sendable {
     public struct Report: Sendable, Equatable {
         /// The newest migration of the database; nil when it has none.
@@ -17,6 +17,8 @@ public struct DatabaseProbe: Sendable {
         public var canActAsUser: Bool
         /// Whether the server takes no writes, as a standby.
         public var isReadOnly: Bool
+        /// Settings of the gateway's role that the session has with another value.
+        public var differingSettings: [String] = []
 
         /// Why a release with `needed` as its newest migration cannot work with this schema; nil when it can.
         public func schemaFinding(needed: String) -> String? {
@@ -30,6 +32,15 @@ public struct DatabaseProbe: Sendable {
                     """
             }
             return nil
+        }
+
+        /// Which settings of the gateway's role the session lacks; nil when it has all.
+        public var settingsFinding: String? {
+            guard !differingSettings.isEmpty else { return nil }
+            return """
+                database: role \(role) lacks settings (\(differingSettings.joined(separator: ", "))), as after a dump was restored: \
+                run 'coach-gateway migrate' and restart the gateways
+                """
         }
     }
 
@@ -45,14 +56,14 @@ public struct DatabaseProbe: Sendable {
             """
             select current_user::text, rolsuper or rolbypassrls,
                 coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false),
-                current_setting('transaction_read_only')::boolean
+                current_setting('transaction_read_only')::boolean, \(RoleSettings.differing)
             from pg_roles where rolname = current_user
             """, deadline: deadline
         ) { rows in
             try rows.only { row in
                 Report(
                     schemaVersion: nil, minimumVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1),
-                    canActAsUser: try row.value(2), isReadOnly: try row.value(3))
+                    canActAsUser: try row.value(2), isReadOnly: try row.value(3), differingSettings: try row.value(4))
             }
         }
         do {

@@ -1,7 +1,8 @@
 import Foundation
 import PostgresClient
 
-/// Applies the migrations of `db/migrations` to a database. Its client must connect as the owner of the tables, not as the gateway's role.
+/// Applies the migrations of `db/migrations` to a database, and the settings of the gateway's role. Its client must connect as the owner of the tables, not
+/// as the gateway's role.
 ///
 /// Each file runs in its own transaction together with the row that records it, or outside a transaction when its first line requires that.
 /// An advisory lock allows one migrator at a time. Idempotent.
@@ -10,16 +11,23 @@ public struct Migrator: Sendable {
     private let directory: URL
     private let lockTimeout: Duration
     private let attempts: Int
+    private let fileTimeout: Duration
 
     /// - Parameters:
     ///   - lockTimeout: how long a file waits for a table lock. Short, because other statements wait behind it: a turn gives up after a second
     ///     (`repeatingContended`).
     ///   - attempts: how often a file is tried when it does not get a lock: for three minutes, most of which are pauses.
-    public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .milliseconds(200), attempts: Int = 200) {
+    ///   - fileTimeout: time limit of a file that runs in a transaction. The others have none: users do not wait for them, and a
+    ///     `gateway.rebuild_rollups` that takes longer would begin anew at each attempt. Keepalives end a connection whose server is gone.
+    public init(
+        client: PostgresClient, directory: URL, lockTimeout: Duration = .milliseconds(200), attempts: Int = 200,
+        fileTimeout: Duration = .seconds(3_600)
+    ) {
         self.client = client
         self.directory = directory
         self.lockTimeout = lockTimeout
         self.attempts = attempts
+        self.fileTimeout = fileTimeout
     }
 
     /// Applies the missing migrations and returns them. Throws `MigrationError`, or `PostgresError` when the database cannot be reached.
@@ -34,6 +42,7 @@ public struct Migrator: Sendable {
             do {
                 var done: [MigrationFile] = []
                 while let file = try await applyNext(of: Array(zip(files, checksums)), on: lease) { done.append(file) }
+                try await RoleSettings.apply(on: lease)
                 try await unlock(lease)
                 return done
             } catch {
@@ -89,7 +98,7 @@ public struct Migrator: Sendable {
         do {
             let milliseconds = Int64(lockTimeout / .milliseconds(1))
             try await lease.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
-            try await lease.execute(script: file.sql, deadline: Self.fileTimeout)
+            try await lease.execute(script: file.sql, deadline: fileTimeout)
             try await record(file, checksum, on: lease)
             try await lease.execute("commit")
         } catch {
@@ -108,8 +117,8 @@ public struct Migrator: Sendable {
             where not i.indisvalid and n.nspname in ('public', 'gateway') and strpos(\(file.sql), c.relname) > 0
             """
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
-        for leftover in pending { try await lease.execute(script: leftover, deadline: Self.fileTimeout) }
-        try await lease.execute(script: file.sql, deadline: Self.fileTimeout)
+        for leftover in pending { try await lease.execute(script: leftover) }
+        try await lease.execute(script: file.sql)
         try await record(file, checksum, on: lease)
     }
 
@@ -150,6 +159,4 @@ public struct Migrator: Sendable {
     private static let lockKey: Int64 = 0x636f_6163_6820_6d69
     /// About five minutes.
     private static let lockAttempts = 400
-    /// Time limit of one file.
-    private static let fileTimeout = Duration.seconds(3_600)
 }

@@ -87,6 +87,8 @@ struct CheckCommand: AsyncParsableCommand {
         if report.isReadOnly { findings.append("DATABASE_URL: the server takes no writes, as a standby: name the primary") }
         if report.bypassesRowSecurity {
             findings.append("DATABASE_URL: role \(report.role) bypasses row-level security: log in as coach_gateway")
+        } else if let finding = report.settingsFinding {
+            findings.append(finding)
         }
         if !report.canActAsUser { findings.append("DATABASE_URL: role \(report.role) is no member of 'authenticated'") }
         return findings

@@ -179,6 +179,18 @@ struct MigratorTests {
         await #expect(throws: MigrationError.notRepeatable("00004_index.sql")) { try await fixture.migrator.migrate() }
     }
 
+    @Test("a file outside a transaction has no time limit: one that makes figures anew would begin anew each time; the others have one")
+    func timeLimit() async throws {
+        let fixture = try await Fixture(["00001_first.sql": Self.first])
+        try await fixture.migrator.migrate()
+        let impatient = Migrator(client: fixture.client, directory: fixture.directory, fileTimeout: .milliseconds(20))
+        let long = "-- migrate: no transaction\ndo $$ begin if exists (select) then perform pg_sleep(0.2); end if; end $$;\n"
+        try fixture.write(long, to: "00002_long.sql")
+        #expect(try await impatient.migrate().map(\.fileName) == ["00002_long.sql"])
+        try fixture.write("select pg_sleep(60);\n", to: "00003_longer.sql")
+        await #expect(throws: (any Error).self) { try await impatient.migrate() }
+    }
+
     @Test(
         "a release works with its own schema and with newer ones that still support it",
         arguments: [

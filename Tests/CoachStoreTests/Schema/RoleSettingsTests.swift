@@ -21,6 +21,35 @@ import Testing
         reactor.stop()
     }
 
+    @Test("settings that a restored dump came without are a finding, and the next run of the migrator sets them")
+    func restored() async throws {
+        let store = try await StoreFixture()
+        let reactor = try Reactor(name: "restored-role-settings")
+        reactor.start()
+        defer { reactor.stop() }
+        let url = try Project.url(store.database.url, user: "coach_gateway")
+        /// Of a session that begins now.
+        func report() async throws -> DatabaseProbe.Report {
+            let client = StoreFixture.client(url, reactor, statements: .unnamed)
+            let report = try await DatabaseProbe(client: client).report()
+            await client.shutdown(grace: .zero)
+            return report
+        }
+        #expect(try await report().settingsFinding == nil)
+        try await store.admin.execute(
+            "do $$ begin execute format('alter role coach_gateway in database %I reset all', current_database()); end $$")
+        let lost = try await report()
+        #expect(Set(lost.differingSettings).isSuperset(of: ["idle_in_transaction_session_timeout", "lock_timeout"]))
+        #expect(lost.settingsFinding?.contains("lock_timeout") == true)
+        #expect(try await Migrator(client: store.admin, directory: Project.migrations).migrate().isEmpty)
+        #expect(try await report().differingSettings == [])
+        let settings: Query = """
+            select count(*) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase cross join unnest(s.setconfig)
+            where d.datname = current_database()
+            """
+        #expect(try await store.count(settings) == 6)
+    }
+
     @Test("the gateway's role has days of UTC as lists and cursors have them, whatever style and time zone the database has")
     func days() async throws {
         let store = try await StoreFixture()
