@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import GatewayAPI
 import JSON
 import Testing
 
@@ -50,6 +51,51 @@ struct FigureComparisonTests {
         #expect(Self.previous(month) == ["2026-01-26T00:00", "2026-03-02T00:00"])
         let fromWednesday = try Self.comparison("usage/retention", [], "2026-03-04T00:00:00Z", "2026-04-02T00:00:00Z")
         #expect(Self.previous(fromWednesday) == ["2026-01-26T00:00", "2026-03-02T00:00"])
+    }
+
+    /// A row of a day, with a value of each kind.
+    private static func row(_ figure: Figure, on day: String) throws -> [FigureValue] {
+        let time = try Self.time(day)
+        return figure.columns.map { column -> FigureValue in
+            switch column.kind {
+            case .time: .time(time)
+            case .id, .text, .domain: .text("a")
+            case .integer, .count: .integer(7)
+            case .number, .measured: .number("0.5")
+            case .money: .money(Nanodollars(7))
+            case .flag: .flag(true)
+            }
+        }
+    }
+
+    @Test("adds rows that only the period before has, with null in no column that the schema does not allow; of cohorts none")
+    func onlyBefore() throws {
+        for figure in Figure.all {
+            let comparison = try Self.comparison(figure.path, figure.groups, "2026-03-09T00:00:00Z", "2026-03-16T00:00:00Z")
+            let former = FigureTable(rows: [try Self.row(figure, on: "2026-03-02T00:00:00Z")])
+            let rows = comparison.rows(FigureTable(rows: []), former)
+            #expect(rows.count == (figure.path == "usage/retention" ? 0 : 1), "\(figure.path)")
+            for row in rows {
+                for (column, value) in zip(FigureComparison.columns(of: figure), row) where value == .null {
+                    #expect(column.isNullable, "\(column.name) of \(figure.path)")
+                }
+            }
+        }
+    }
+
+    @Test("has members that the schema of each figure declares, and does not require")
+    func schemas() throws {
+        for figure in Figure.all {
+            guard case .named(_, let schema) = figure.comparedSchema.form, case .object(let fields) = schema.form else {
+                Issue.record("\(figure.path) is no object")
+                continue
+            }
+            #expect(Set(fields.map(\.name)) == Set(FigureComparison.columns(of: figure).map(\.name)))
+            for field in fields {
+                let isPrevious = field.name.hasPrefix("previous_")
+                #expect(field.isRequired != isPrevious && (field.schema.isNullable || !isPrevious), "\(field.name) of \(figure.path)")
+            }
+        }
     }
 
     @Test("of whole local days is as many days before, also where a clock is turned")

@@ -12,6 +12,10 @@ const main = document.getElementById("view");
 const side = document.getElementById("side");
 const menu = document.getElementById("menu");
 let shown = 0;
+/** The number of the view that is being read; 0: none is. */
+let reading = 0;
+/** Whether there are newer figures than those that are being read. */
+let isOutdated = false;
 /** The address of the view that is shown. */
 let address;
 let timer;
@@ -58,15 +62,19 @@ async function show({ isRefresh = false, isPolled = false, focus = false } = {})
     if (focus) main.focus({ preventScroll: true });
   }
   let content, problem;
+  reading = number;
+  isOutdated = false;
   try {
     content = await view.render(period, parameters, refresh);
   } catch (error) {
     if (!(error instanceof Failure)) console.error(error);
     problem = error instanceof Failure ? error.message : "This view could not be drawn.";
+  } finally {
+    if (reading === number) reading = 0;
   }
   if (number !== shown) return;
   refreshed = Date.now();
-  if (isLive()) timer = setTimeout(poll, refreshEvery);
+  if (isLive()) timer = setTimeout(poll, isOutdated ? refreshAfter : refreshEvery);
   const box = document.getElementById("content");
   if (problem) return showProblem(box, problem, isRefresh);
   if (isPolled && isHeld() && !box.hasAttribute("aria-busy")) return;
@@ -121,11 +129,15 @@ function isHeld() {
   return isPaused || (!selection.isCollapsed && selection.containsNode(main, true));
 }
 
-/** Reads a live view again, later while it is held. Nobody looks at a hidden page: it is read again when it is shown. */
+/**
+ * Reads a live view again, later while it is held or read: a view that takes long, begun anew meanwhile, would never be shown. Nobody looks at a hidden
+ * page: it is read again when it is shown.
+ */
 function poll() {
   clearTimeout(timer);
   if (document.hidden || !isLive()) return;
-  if (isHeld()) timer = setTimeout(poll, refreshAfter);
+  if (reading) isOutdated = true;
+  else if (isHeld()) timer = setTimeout(poll, refreshAfter);
   else show({ isRefresh: true, isPolled: true });
 }
 
@@ -142,7 +154,9 @@ function followEvents() {
     state = data;
     if (!isNewer || !isLive()) return;
     clearTimeout(timer);
-    timer = setTimeout(poll, Math.max(0, refreshed + refreshAfter - Date.now()));
+    // What is being read may be older.
+    if (reading) isOutdated = true;
+    else timer = setTimeout(poll, Math.max(0, refreshed + refreshAfter - Date.now()));
   });
 }
 

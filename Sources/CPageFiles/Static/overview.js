@@ -5,6 +5,8 @@ import * as format from "./format.js";
 import { range } from "./period.js";
 
 const dayLength = 86_400_000;
+/** By which figures are kept. */
+const quarter = 900_000;
 
 /** `answer`: the one that the figure is from, whose calls are linked. */
 function tile(name, value, note, answer) {
@@ -31,7 +33,27 @@ function peopleTile(usage, period) {
   return tile(label(key), exact(last[key], format.count(last[key])), note, { meta: { trace: calls } });
 }
 
-/** How a figure changed since the period before; null without one. */
+/**
+ * The sum of a running period up to now, and as `previous_…` that of as much of the period before: of the same days and times of day. Null when there is
+ * none yet, or the period before begins too early.
+ */
+async function soFar(period) {
+  const start = Date.parse(period.from);
+  const end = Math.floor(Date.now() / quarter) * quarter;
+  const length = Date.parse(period.to) + dayLength - start;
+  if (end <= start || start < length) return null;
+  const sum = async (shift) => {
+    const [from, to] = [start - shift, end - shift].map((time) => new Date(time).toISOString());
+    return (await figure("costs", { from, to }))?.data[0];
+  };
+  const [now, before] = await Promise.all([sum(0), sum(length)]);
+  return { ...now, previous_turns: before?.turns, previous_cost_usd: before?.cost_usd };
+}
+
+/** The cost of a sum; null when it is not known, because no model of it has a price. */
+const costOf = (sum) => sum?.cost_usd ?? (sum?.unpriced_turns > 0 ? null : "0");
+
+/** How a figure changed since the period before; a text that says so without one. */
 function change(now, before) {
   if (now === null || before === null || before === undefined || Number(before) === 0) return "no earlier period";
   const ratio = Number(now) / Number(before) - 1;
@@ -44,21 +66,23 @@ const modelsLink = ({ from, to }) => h("a", { href: `/operator/costs?${new URLSe
 const exact = (value, text) => h("data", { value: String(value), title: String(value) }, text);
 
 export async function overview(period) {
-  const [costs, usage, latency, errors, alerts] = await Promise.all([
+  const [costs, part, usage, latency, errors, alerts] = await Promise.all([
     // The period before may begin too early to be compared.
-    figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))),
+    figure("costs", { ...range(period), compare: period.isRunning ? null : "previous" }).catch(() => figure("costs", range(period))),
+    period.isRunning ? soFar(period) : null,
     figure("usage", range(period)), figure("latency", range(period)), figure("errors", { ...range(period), group_by: "" }),
     figure("alerts", { state: "firing", limit: 100 }),
   ]);
   const sum = costs?.data[0];
-  const cost = sum?.cost_usd ?? null;
+  const compared = part ?? sum;
+  const cost = costOf(sum);
   const unpriced = sum?.unpriced_turns ?? 0;
   const wait = latency?.data[0];
   // Without an error there is no row. Turns that failed are among the attempts, but not among the turns.
   const failed = errors?.data[0];
   const tiles = h("dl", { class: "tiles" },
-    tile("Cost", cost ? exact(cost, format.money(cost)) : unpriced > 0 ? null : "$0.00", change(cost, sum?.previous_cost_usd), costs),
-    tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns), costs),
+    tile("Cost", cost && exact(cost, format.money(cost)), change(costOf(compared), compared?.previous_cost_usd), costs),
+    tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(compared?.turns ?? 0, compared?.previous_turns), costs),
     usage && peopleTile(usage, period),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet", latency),

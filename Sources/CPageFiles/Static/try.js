@@ -96,12 +96,16 @@ function fail(turn, error) {
   update(turn);
 }
 
-/** One event of the stream. */
+/** One event of the stream. Throws `LineCut` when the turn is to be read again from its first byte. */
 function take(turn, object, cursor) {
+  let isLost = false;
   switch (object.type) {
     case "start":
       // A turn that failed without text has another attempt under the same id, whose text begins anew.
-      if (turn.attempt !== undefined && turn.attempt !== (object.attempt ?? 1)) turn.text = "";
+      if (turn.attempt !== undefined && turn.attempt !== (object.attempt ?? 1)) {
+        isLost = turn.cursor > 0;
+        Object.assign(turn, { text: "", cursor: 0 });
+      }
       Object.assign(turn, { turn: object.turn_id, attempt: object.attempt ?? 1, domain: object.domain });
       if (object.disclosure) turn.disclosure = object.disclosure.text;
       kept.conversation = object.conversation_id;
@@ -121,6 +125,10 @@ function take(turn, object, cursor) {
   }
   keep();
   update(turn);
+  if (!isLost) return;
+  // What this stream has more was asked for by the bytes of the earlier attempt.
+  cut.abort();
+  throw new LineCut("the turn has another attempt");
 }
 
 /** Stops the model; what was said is kept. */

@@ -5,9 +5,20 @@ import JSON
 
 extension Figure {
     /// A row.
-    var schema: Schema {
+    var schema: Schema { .object(columns.map(\.field)).named(schemaName) }
+
+    /// A row that may have the measures of the period before.
+    var comparedSchema: Schema {
+        let previous = columns.filter { !$0.isKey }.map { column -> Schema.Field in
+            let field = column.previous.field
+            return .init(field.name, field.schema, required: false)
+        }
+        return .object(columns.map(\.field) + previous).named(schemaName)
+    }
+
+    private var schemaName: String {
         let words = path.split { $0 == "/" || $0 == "-" }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
-        return .object(columns.map(\.field)).named("Figure" + words.joined())
+        return "Figure" + words.joined()
     }
 
     var parameters: [RouteParameter] {

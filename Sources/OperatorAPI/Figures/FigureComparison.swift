@@ -6,6 +6,7 @@ import JSON
 struct FigureComparison {
     let figure: Figure
     let query: FigureQuery
+    private let isOfCohorts: Bool
     private let buckets: FigureBuckets
     /// The period that the figure counts: cohorts are of whole weeks.
     private let period: Range<Date>
@@ -15,7 +16,7 @@ struct FigureComparison {
     init(_ figure: Figure, _ query: FigureQuery) {
         self.figure = figure
         self.query = query
-        let isOfCohorts = figure.columns.contains { $0.isKey && $0.name == "cohort" }
+        isOfCohorts = figure.columns.contains { $0.isKey && $0.name == "cohort" }
         buckets = FigureBuckets(isOfCohorts ? .week : query.grain, timeZone: query.timeZone)
         period = isOfCohorts ? query.period.wholeUTCWeeks : query.period
         former = buckets.period(before: period)
@@ -49,22 +50,17 @@ struct FigureComparison {
     private func isPage(_ table: FigureTable) -> Bool { query.cursor != nil || table.nextCursor != nil }
 
     static func columns(of figure: Figure) -> [FigureColumn] {
-        figure.columns.flatMap { column in
-            guard !column.isKey else { return [column] }
-            var previous = column
-            previous.name = "previous_" + column.name
-            previous.isNullable = true
-            return [column, previous]
-        }
+        figure.columns.flatMap { column in column.isKey ? [column] : [column, column.previous] }
     }
 
     /// The rows of `table`, each with the measures of its row in `former`: the one with the same keys, and a bucket with the same place in the period
-    /// before; null where there is none. If `table` is the only page, also the rows that only `former` has, without measures of their own.
+    /// before; null where there is none. If `table` is the only page, also the rows that only `former` has, without measures of their own; but of cohorts
+    /// none, as their weeks may not have happened yet.
     func rows(_ table: FigureTable, _ former: FigureTable) -> [[FigureValue]] {
         var measures = Dictionary(
             former.rows.map { (keys(of: $0, in: self.former), $0) }, uniquingKeysWith: { first, _ in first })
         var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys(of: row, in: period))) }
-        if !isPage(table) {
+        if !isPage(table), !isOfCohorts {
             for row in former.rows {
                 guard let row = measures.removeValue(forKey: keys(of: row, in: self.former)) else { continue }
                 rows.append(
@@ -102,11 +98,20 @@ struct FigureComparison {
 }
 
 extension FigureColumn {
+    /// The measure in the period before.
+    var previous: FigureColumn {
+        var previous = self
+        previous.name = "previous_" + name
+        previous.isNullable = true
+        return previous
+    }
+
     /// The measure of a group that has no row.
     fileprivate var withoutRow: FigureValue {
         switch kind {
         case .count: .few
         case .integer where !isNullable: .integer(0)
+        case .money where !isNullable: .money(Nanodollars(0))
         default: .null
         }
     }

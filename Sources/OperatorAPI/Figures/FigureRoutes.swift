@@ -27,7 +27,8 @@ public struct FigureRoutes: Feature {
             operators.get(
                 "/api/v1/operator/\(figure.path)",
                 .init(
-                    "\(figure.summary); the last 30 days by default", parameters: figure.parameters, response: .list(figure.schema).figures)
+                    "\(figure.summary); the last 30 days by default", parameters: figure.parameters,
+                    response: .list(figure.comparedSchema).figures)
             ) { try await table(figure, $0, $1) }
         }
         registerTraces(on: operators)

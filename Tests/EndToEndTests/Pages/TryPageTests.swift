@@ -4,7 +4,7 @@ import Testing
 @Suite("The page to try the coach", .paced)
 struct TryPageTests {
     @Test(
-        "survives a reload in the middle of an answer and a cut line, stops, answers anew, and shows the safety card",
+        "survives a reload in the middle of an answer, a cut line and another attempt, stops, answers anew, and shows the safety card",
         .enabled(if: PageScript.canRun, PageScript.reason))
     func page() async throws {
         try await PageScript.run("try_page.py", ["http://127.0.0.1:\(try await TestBed.shared().gateway.port)"])

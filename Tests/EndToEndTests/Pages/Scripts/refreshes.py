@@ -11,18 +11,22 @@ from operators import ALLOWED, sign_in
 
 origin, token = sys.argv[1:]
 
-# An answer is the rows or the error of a request, such as "GET reports", and `status`: 0 fails, and "none" never comes. `asked`: their number.
+# An answer is the rows of a request, such as "GET reports", or a function of its query that makes them, or its error, and `status`: 0 fails, and "none" never
+# comes. One that `isSlow` comes when what is in `waiting` is called. `asked`: the number of answers.
 ANSWERS = """window.asked = 0;
 window.answers = {};
+window.waiting = [];
 const ask = fetch;
 window.fetch = async (url, options = {}) => {
   const answer = answers[`${options.method ?? "GET"} ${new URL(url, location.href).pathname.split("/operator/").at(-1)}`];
   if (!answer) return ask(url, options);
   asked += 1;
+  if (answer.isSlow) await new Promise((resolve) => waiting.push(resolve));
   const { status = 200, rows = [], error = null, hasNext = false } = answer;
   if (status === 0) throw new TypeError("no network");
   if (status === "none") await new Promise((_, reject) => options.signal.addEventListener("abort", () => reject(options.signal.reason)));
-  const body = { data: rows, error, meta: {}, pagination: { has_next: hasNext } };
+  const data = typeof rows === "function" ? rows(new URL(url, location.href).searchParams) : rows;
+  const body = { data, error, meta: {}, pagination: { has_next: hasNext } };
   return new Response(status === 204 ? null : JSON.stringify(body), { status });
 };
 const limit = AbortSignal.timeout;
@@ -111,6 +115,22 @@ def require_held_views(browser):
     assert browser.script(opened) == 1
 
 
+def require_finished(browser):
+    """A view that takes long is not begun anew by what happens meanwhile: it is shown, and what came meanwhile soon after."""
+    asked = browser.script(f"const before = asked; answers['GET reports'].isSlow = true; {POLL} return before;")
+    browser.wait("a request", lambda: browser.script("return waiting.length"))
+    browser.script(f"{POLL} {POLL} streams.at(-1).dispatchEvent(new MessageEvent('message', {{ data: 'newer' }}));")
+    browser.script(
+        """answers["GET reports"].isSlow = false;
+        answers["GET reports"].rows.unshift(report(52));
+        for (const answer of waiting.splice(0)) answer();""")
+    browser.wait("report 52", lambda: "report 52 " in browser.text("tbody tr"))
+    assert browser.script("return asked") == asked + 1
+    browser.script("answers['GET reports'].rows.unshift(report(53))")
+    # Without what came meanwhile it would be read after fifteen.
+    browser.wait("report 53", lambda: "report 53 " in browser.text("tbody tr"), seconds=12)
+
+
 def require_unpublished(browser):
     """A persona of two reports: it is not taken back, then it is."""
     persona = browser.script("return personaOf(48)")
@@ -170,6 +190,35 @@ def require_gravest(browser):
     browser.check("gravest", allowed=ALLOWED)
 
 
+def require_compared(browser):
+    """Costs of a period that has ended beside those of the one before, and of a running one beside as much of it; nothing is a cost, too."""
+    notes = """return Object.fromEntries([...document.querySelectorAll(".tile")].map(
+      (tile) => [tile.querySelector("dt").innerText, tile.querySelector(".note")?.innerText]));"""
+    browser.script(
+        """answers["GET costs"] = { rows: (query) => query.get("group_by") ? [] : [
+          { turns: 0, cost_usd: null, unpriced_turns: 0, previous_turns: 4, previous_cost_usd: "0.5" }] };""")
+    go(browser, "/operator?from=2020-01-02&to=2020-01-03")
+    shown = browser.script(notes)
+    assert shown["Cost"] == shown["Turns"] == "−100.0% on prior period", shown
+    browser.script(
+        """window.parts = [];
+        const recently = Date.now() - 86_400_000;
+        answers["GET costs"].rows = (query) => {
+          if (query.get("group_by")) return [];
+          if (!query.get("to").includes("T")) return [{ turns: 50, cost_usd: "9", unpriced_turns: 0 }];
+          const [from, to] = ["from", "to"].map((name) => Date.parse(query.get(name)));
+          parts.push([from, to]);
+          return to > recently ? [{ turns: 3, cost_usd: "1.5", unpriced_turns: 0 }] : [{ turns: 6, cost_usd: "1", unpriced_turns: 0 }];
+        };""")
+    go(browser, "/operator?days=7")
+    shown = browser.script(notes)
+    assert shown["Cost"] == "+50.0% on prior period" and shown["Turns"] == "−50.0% on prior period", shown
+    (before, end_before), (start, end) = sorted(browser.script("return parts.slice(-2)"))
+    week, quarter = 7 * 86_400_000, 900_000
+    assert start - before == end - end_before == week and end % quarter == 0 and 0 < end - start <= week, (before, end_before, start, end)
+    browser.script("delete answers['GET costs']")
+
+
 def require_signed_out(browser):
     """A session that goes on is told; one that ends opens the form."""
     for answer, told in (({"status": 503, "error": {"message": "the database is unavailable"}}, "The database is unavailable."),
@@ -194,10 +243,12 @@ with Browser(origin) as browser:
     browser.wait("the reports", lambda: "report 40 " in browser.text("tbody tr"))
     require_place_kept(browser)
     require_held_views(browser)
+    require_finished(browser)
     require_unpublished(browser)
     require_time_limit(browser)
     require_hours(browser)
     require_gravest(browser)
+    require_compared(browser)
     require_signed_out(browser)
     browser.require_no_problems()
 print("done")

@@ -25,6 +25,26 @@ window.fetch = async (path, options) => {
   return new Response(JSON.stringify({ data: { token: "expired" } }));
 };"""
 
+# A turn that loses its text with its gateway, and is tried again elsewhere. Notes from which bytes it is asked for.
+ATTEMPTS = """{
+  const ask = fetch;
+  window.cursors = [];
+  const sent = (id, object) => `id: ${id}\\ndata: ${JSON.stringify({ done: false, ...object })}\\n\\n`;
+  const start = { type: "start", turn_id: "turn", conversation_id: "conversation", domain: null };
+  const done = sent(5, { type: "done", done: true, finish_reason: "stop" });
+  const streams = {
+    begun: sent(0, start) + sent(3, { type: "token", content: "Old" }),
+    3: sent(0, { ...start, attempt: 2 }) + sent(5, { type: "token", content: "er" }) + done,
+    0: sent(0, { ...start, attempt: 2 }) + sent(5, { type: "token", content: "Newer" }) + done,
+  };
+  window.fetch = async (path, options) => {
+    if (!path.startsWith("/functions/v1/chat-stream")) return ask(path, options);
+    const cursor = options.headers["last-event-id"];
+    if (cursor !== undefined) cursors.push(cursor);
+    return new Response(streams[cursor ?? "begun"], { headers: { "content-type": "text/event-stream" } });
+  };
+}"""
+
 
 def scripted(**script):
     return f"[[sim {json.dumps({'first_token_ms': 0, **script})}]]"
@@ -149,5 +169,12 @@ with Browser(origin) as browser:
     assert not browser.all(".answer .problem"), browser.text("#talk")
     assert browser.script("return Object.values(asked)") == [2, 2], browser.script("return asked")
     check_saved(browser)
+
+    # Another attempt has another text, which is read from its first byte.
+    browser.before_documents(ATTEMPTS)
+    browser.open("/try")
+    say(browser, "And now?")
+    wait_for_end(browser)
+    assert answer(browser) == "Newer" and browser.script("return cursors") == ["3", "0"], (answer(browser), browser.script("return cursors"))
     browser.require_no_problems()
 print("done")

@@ -19,7 +19,7 @@ OPERATORS = 10
 # Connections of a browser to one server with HTTP/1.1; one more has the events.
 CONNECTIONS = 6
 DAYS = 90
-# What the overview reads (Sources/CPageFiles/Static/overview.js), for its default period of 30 days.
+# What the overview reads (Sources/CPageFiles/Static/overview.js), for its default period of 30 days; compared as a period that has ended is.
 FIGURES = (
     "costs?{period}&limit=5000&compare=previous", "usage?{period}&limit=5000", "latency?{period}&limit=5000", "alerts?state=firing&limit=5",
     "costs?{period}&limit=5000&group_by=day%2Cmodel&grain=day", "domains?{period}&limit=5000&group_by=domain", "providers?{period}&limit=5000&group_by=provider%2Cmodel",
