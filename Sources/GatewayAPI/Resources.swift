@@ -80,10 +80,12 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
     public var deletedAt: Timestamp?
     /// Whether the conversation is removed a day after its last message.
     public var ephemeral: Bool
+    /// `app`, or `openai` for a conversation of a client of OpenAI's protocols, which lists have on request only.
+    public var source: String
 
     public init(
         id: UUID, title: String?, domain: String?, personaID: UUID?, lastMessageAt: Timestamp?, createdAt: Timestamp,
-        updatedAt: Timestamp, deletedAt: Timestamp?, ephemeral: Bool = false
+        updatedAt: Timestamp, deletedAt: Timestamp?, ephemeral: Bool = false, source: String = "app"
     ) {
         self.id = id
         self.title = title
@@ -94,6 +96,7 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
         self.updatedAt = updatedAt
         self.deletedAt = deletedAt
         self.ephemeral = ephemeral
+        self.source = source
     }
 
     /// Decodes `data`, or an element of it.
@@ -102,7 +105,8 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
             id: try json.required("id"), title: try json.optional("title"), domain: try json.optional("domain"),
             personaID: try json.optional("persona_id"), lastMessageAt: try json.optional("last_message_at"),
             createdAt: try json.required("created_at"), updatedAt: try json.required("updated_at"),
-            deletedAt: try json.optional("deleted_at"), ephemeral: try json.optional("ephemeral") ?? false)
+            deletedAt: try json.optional("deleted_at"), ephemeral: try json.optional("ephemeral") ?? false,
+            source: try json.optional("source") ?? "app")
     }
 
     /// Writes the conversation as a JSON object.
@@ -117,6 +121,7 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
             writer.member("updated_at", updatedAt)
             writer.member("deleted_at", deletedAt)
             writer.member("ephemeral", ephemeral)
+            writer.member("source", source)
         }
     }
 }

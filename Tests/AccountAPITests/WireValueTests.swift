@@ -15,6 +15,8 @@ struct WireValueTests {
     func values() throws {
         #expect(try Self.values("role", of: MessageResource.self) == MessageRole.allCases.map(\.rawValue))
         #expect(try Self.values("status", of: MessageResource.self) == MessageRecord.Status.allCases.map(\.rawValue))
+        #expect(try Self.values("source", of: ConversationResource.self) == ConversationSource.listed.map(\.rawValue))
+        #expect(try Self.values("source", of: FoundMessageResource.self) == ConversationSource.listed.map(\.rawValue))
         #expect(try Self.values("status", of: SubscriptionResource.self) == EntitlementState.Status.allCases.map(\.rawValue))
         #expect(try Self.values("status", of: PersonaResource.self) == PersonaRecord.Status.allCases.map(\.rawValue))
         #expect(try Self.values("visibility", of: PersonaResource.self) == PersonaVisibility.allCases.map(\.rawValue))

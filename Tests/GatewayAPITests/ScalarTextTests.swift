@@ -38,7 +38,7 @@ struct ResourceTests {
         let bytes = JSONWriter.encode { conversation.write(to: &$0) }
         #expect(
             Samples.text(bytes)
-                == #"{"id":"aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa","title":"Work","domain":"leadership","persona_id":null,"last_message_at":null,"created_at":"2026-03-01T12:00:00.005Z","updated_at":"2026-03-01T12:00:00.005Z","deleted_at":null,"ephemeral":false}"#
+                == #"{"id":"aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa","title":"Work","domain":"leadership","persona_id":null,"last_message_at":null,"created_at":"2026-03-01T12:00:00.005Z","updated_at":"2026-03-01T12:00:00.005Z","deleted_at":null,"ephemeral":false,"source":"app"}"#
         )
         #expect(try ConversationResource(JSONReader(parsing: bytes)) == conversation)
         #expect(throws: JSONFinding("", .wrongType(expected: .object))) { try ConversationResource(JSONReader([])) }

@@ -208,6 +208,7 @@ extension RedemptionResource {
 
 extension FoundMessageResource {
     init(_ message: ConversationMessage) {
-        self.init(conversationID: message.conversationID.uuid, message: MessageResource(message.message))
+        self.init(
+            conversationID: message.conversationID.uuid, source: message.source.rawValue, message: MessageResource(message.message))
     }
 }

@@ -8,7 +8,8 @@ extension ConversationResource {
         self.init(
             id: record.id.uuid, title: record.title, domain: record.domain?.rawValue, personaID: record.personaID?.uuid,
             lastMessageAt: Timestamp(record.lastMessageAt), createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt),
-            deletedAt: record.deletedAt.map(Timestamp.init), ephemeral: record.isEphemeral)
+            deletedAt: record.deletedAt.map(Timestamp.init), ephemeral: record.isEphemeral,
+            source: record.source.rawValue)
     }
 }
 

@@ -49,10 +49,12 @@ public struct ConversationRecord: Sendable, Equatable {
     public var version: Int64
     /// Removed a day after its last message.
     public var isEphemeral: Bool
+    /// One of `ConversationSource.listed`.
+    public var source: ConversationSource
 
     public init(
         id: ConversationID, title: String?, domain: Domain?, personaID: PersonaID?, lastMessageAt: Date, createdAt: Date, updatedAt: Date,
-        deletedAt: Date?, version: Int64, isEphemeral: Bool
+        deletedAt: Date?, version: Int64, isEphemeral: Bool, source: ConversationSource
     ) {
         self.id = id
         self.title = title
@@ -64,6 +66,7 @@ public struct ConversationRecord: Sendable, Equatable {
         self.deletedAt = deletedAt
         self.version = version
         self.isEphemeral = isEphemeral
+        self.source = source
     }
 }
 
@@ -106,10 +109,13 @@ public struct MessageRecord: Sendable, Equatable {
 /// A message and its conversation.
 public struct ConversationMessage: Sendable, Equatable {
     public var conversationID: ConversationID
+    /// Of the conversation.
+    public var source: ConversationSource
     public var message: MessageRecord
 
-    public init(conversationID: ConversationID, message: MessageRecord) {
+    public init(conversationID: ConversationID, source: ConversationSource, message: MessageRecord) {
         self.conversationID = conversationID
+        self.source = source
         self.message = message
     }
 }

@@ -6,10 +6,10 @@ extension ConversationRecord {
     static let columns: Query = """
         id, title, domain, persona_id, (extract(epoch from last_message_at) * 1000000)::bigint, \
         (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from updated_at) * 1000000)::bigint, \
-        (extract(epoch from deleted_at) * 1000000)::bigint, change, ephemeral
+        (extract(epoch from deleted_at) * 1000000)::bigint, change, ephemeral, source
         """
     /// The number of `columns`.
-    static let width = 10
+    static let width = 11
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
@@ -19,7 +19,7 @@ extension ConversationRecord {
             lastMessageAt: Date(microseconds: try row.value(first + 4)),
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
             deletedAt: try row.date(first + 7), version: try row.value(first + 8),
-            isEphemeral: try row.value(first + 9))
+            isEphemeral: try row.value(first + 9), source: try .stored(try row.value(first + 10)))
     }
 }
 
@@ -41,9 +41,10 @@ extension MessageRecord {
 }
 
 extension ConversationMessage {
-    /// From the id of the conversation, then `MessageRecord.columns`.
+    /// From id and source of the conversation, then `MessageRecord.columns`.
     init(row: borrowing Row) throws {
-        self.init(conversationID: try row.value(0), message: try MessageRecord(row: row, at: 1))
+        self.init(
+            conversationID: try row.value(0), source: try .stored(try row.value(1)), message: try MessageRecord(row: row, at: 2))
     }
 }
 

@@ -37,7 +37,7 @@ extension PostgresClient {
         // The query is parsed in a subquery, once: as a part of the condition it is parsed again for each message. Messages are looked up when their words
         // match, and turns when the page is known.
         var page: Query = """
-            select m.* from found f
+            select m.*, c.source from found f
             cross join lateral (select * from public.messages where user_id = \(caller.userID) and id = f.message_id limit 1) m
             join public.conversations c on c.user_id = m.user_id and c.id = m.conversation_id and c.deleted_at is null
                 and c.source <> 'preview'
@@ -54,7 +54,7 @@ extension PostgresClient {
                     gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig,
                     gateway.searchable_query(\(text))))
             ), page as materialized (\(page))
-            select m.conversation_id, \(MessageRecord.columns) from page m
+            select m.conversation_id, m.source, \(MessageRecord.columns) from page m
             left join lateral (select domain from public.turns where user_id = m.user_id and id = m.turn_id limit 1) t on true
             order by m.created_at desc, m.id desc
             """

@@ -77,6 +77,7 @@ extension FoundMessageResource: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             conversationID: try json.required("conversation_id"),
+            source: try json.optional("source") ?? "app",
             message: try json.required("message"))
     }
 }

@@ -37,6 +37,28 @@ struct SyncTests {
         #expect(copy.resets == 0)
     }
 
+    @Test("brings conversations of clients of OpenAI's protocols too, and says of each which it is, as the search does of its messages")
+    func sources() async throws {
+        let store = try await Self.shared.value
+        let (caller, turns) = (Caller.someone(), store.turns())
+        var ids: [ConversationSource: ConversationID] = [:]
+        for source in ConversationSource.listed {
+            let turn = try await turns.begin(caller, TurnRequest(message: "canary", source: source), risk: .calm).begun.identity
+            try await turns.finish(.complete(turn, of: caller, "Hello."))
+            ids[source] = turn.conversationID
+        }
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise()
+        #expect(copy.conversations.mapValues(\.source) == Dictionary(uniqueKeysWithValues: ids.map { ($1, $0) }))
+        #expect(copy.messages.count == 4)
+        for (source, id) in ids {
+            #expect(try await store.conversations.list(caller, source: source, limit: 10).items.map(\.id) == [id])
+            #expect(try await store.conversations.get(caller, id).source == source)
+        }
+        let found = try await MessageSearch.postgres(client: store.gateway).search(caller, "canary", PageRequest(limit: 10)).items
+        #expect(Set(found.map(\.conversationID)) == Set(ids.values) && found.allSatisfy { ids[$0.source] == $0.conversationID })
+    }
+
     @Test("a first list of several pages ends after a row was removed, and begins anew when one is removed meanwhile")
     func removedRows() async throws {
         let store = try await Self.shared.value
