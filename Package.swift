@@ -88,8 +88,8 @@ let package = Package(
         module(
             "ChatAPI",
             [
-                "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
-                .logging, .metrics, .tracing, .serviceLifecycle,
+                "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "OpenSSLCrypto", "TokenRelay", .hummingbird,
+                .nio, .nioPosix, .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
         module("AccountAPI", ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         module(
@@ -157,7 +157,7 @@ let package = Package(
         tests(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioPosix, .nioHTTP1, .logging]),
-        tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "EventStream", "TokenRelay", "TestSupport", .logging]),
+        tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1]),
         tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),

@@ -1,5 +1,6 @@
 import CoachCore
 import EventStream
+import JSON
 import Testing
 import TokenRelay
 
@@ -25,6 +26,34 @@ struct ResponseStreamFormatTests {
         var parser = EventStreamParser()
         try parser.feed(bytes) { types.append($0.event ?? "") }
         return types
+    }
+
+    @Test("has an event for each scalar when a client asks for all: one that drops the events up to any number has exactly the rest")
+    func dropped() throws {
+        let text = "Hé, \"you\":\u{2028}\n🌱 " + String(repeating: "\u{1}", count: 200)
+        let turn = LiveTurn(replaying: .sample, content: text, ending: TurnEnding(status: .complete, finishReason: .stop, bill: nil))
+        let format = ResponseStreamFormat(ResponseObject(turn: turn, model: "coach", card: "", isBackground: false), splitsText: true)
+        var deltas: [(number: Int64, text: String)] = []
+        var parser = EventStreamParser()
+        var cursor = Cursor(after: 0)
+        while true {
+            var bytes: [UInt8] = []
+            let step = turn.step(&cursor, maximum: format.pieceBytes) { format.appendText($0, cursor: $1, into: &bytes) }
+            guard case .text = step else { break }
+            #expect(bytes.count < 20 * 1024, "of one write")
+            try parser.feed(bytes) { event in
+                guard let json = try? JSONValue(parsing: event.data), let number = json["sequence_number"]?.integer else { return }
+                deltas.append((number, json["delta"]?.string ?? ""))
+            }
+        }
+        let numbers = SequenceNumbers(hasCard: false)
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            shown.unicodeScalars.append(scalar)
+            let last = numbers.text(endingAt: shown.utf8.count)
+            let rest = deltas.filter { $0.number > last }.map { $0.text }.joined()
+            #expect(Array((shown + rest).utf8) == Array(text.utf8), "after \(last)")
+        }
     }
 
     private let interrupted = TurnEnding(status: .interrupted, finishReason: nil, bill: nil)

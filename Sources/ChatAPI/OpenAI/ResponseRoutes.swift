@@ -59,14 +59,18 @@ public struct ResponseRoutes: Feature {
     private static let sequenceNumbers = 0...Int(Int32.max)
 
     private func create(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let http = repetitions.identify(
-            .beginning(request, context, body: try await request.collectBytes()), request.headers)
-        return try await http.trace.request { try await create(http) }
+        let http = TurnHTTPRequest.beginning(request, context, body: try await request.collectBytes())
+        return try await http.trace.request {
+            let body = try await chat.pipeline.read(http, ResponseRequest.init)
+            let identified =
+                body.previous == nil
+                ? repetitions.identify(http, request.headers) : SDKRepetitions.identifyContinuation(http, request.headers)
+            return try await create(body, identified)
+        }
     }
 
-    private func create(_ http: TurnHTTPRequest) async throws -> Response {
+    private func create(_ body: ResponseRequest, _ http: TurnHTTPRequest) async throws -> Response {
         let pipeline = chat.pipeline
-        let body = try await pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body, pipeline, http)
         let (turn, assessment) = try await pipeline.prepare(body.conversation, model: body.model, in: conversation, http)
         // The turn after the previous response may be that of the request itself, when it repeats another one.
@@ -145,7 +149,7 @@ public struct ResponseRoutes: Feature {
         if !streams, turn.ending == nil { try await pipeline.remoteTurns.read(turn) }
         let object = await object(turn, id, pipeline, http)
         guard streams else { return .json(object.encoded()) }
-        let format = ResponseStreamFormat(object, after: last)
+        let format = ResponseStreamFormat(object, after: last, splitsText: last == nil)
         if format.isBeyondTheEnd {
             throw GatewayError(.invalidInput, "starting_after is beyond the last event").naming(field: "starting_after")
         }

@@ -10,19 +10,26 @@ struct ResponseStreamFormat: StreamFormat {
     private let numbers: SequenceNumbers
     /// The number of the last event that the client has; -1: none.
     private let last: Int
+    /// Whether each Unicode scalar is an event of its own. A helper of the official SDKs resumes by asking for all events and dropping those up to the number
+    /// that it has: a longer piece that ends behind that number would repeat text.
+    private let splitsText: Bool
     /// A text event up to its number, and from behind the number up to its text.
     private let beforeNumber: [UInt8]
     private let beforeText: [UInt8]
 
-    init(_ object: ResponseObject, after last: Int? = nil) {
+    init(_ object: ResponseObject, after last: Int? = nil, splitsText: Bool = false) {
         self.object = object
         self.last = last ?? -1
+        self.splitsText = splitsText
         numbers = SequenceNumbers(hasCard: !object.card.isEmpty, attempt: object.turn.facts.identity.attempt)
         let name = "response.output_text.delta"
         beforeNumber = Array("event: \(name)\ndata: {\"type\":\"\(name)\",\"sequence_number\":".utf8)
         beforeText = Array(
             ",\"item_id\":\"\(object.itemID)\",\"output_index\":0,\"content_index\":0,\"logprobs\":[],\"delta\":\"".utf8)
     }
+
+    /// An event has about 230 bytes beside its text, so 64 of them are about 15 KiB.
+    var pieceBytes: Int { splitsText ? 64 : Self.usualPieceBytes }
 
     /// Where the client stands.
     var cursor: Cursor { numbers.cursor(after: last) }
@@ -58,7 +65,16 @@ struct ResponseStreamFormat: StreamFormat {
     }
 
     func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
-        appendText(piece, number: numbers.text(endingAt: cursor), into: &output)
+        guard splitsText else { return appendText(piece, number: numbers.text(endingAt: cursor), into: &output) }
+        let start = cursor - piece.count
+        var scalar = 0
+        while scalar < piece.count {
+            var end = scalar + 1
+            while end < piece.count, piece[end] & 0xC0 == 0x80 { end += 1 }
+            appendText(
+                UnsafeBufferPointer(rebasing: piece[scalar..<end]), number: numbers.text(endingAt: start + end), into: &output)
+            scalar = end
+        }
     }
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {

@@ -7,14 +7,13 @@ import Reactor
 /// No text is queued for a slow client: at most one write that the socket did not take waits in the machine. Later text is read from the
 /// turn's answer when the socket is writable again.
 final class StreamWriter: ReadinessHandler, DeferredWork {
-    /// The most bytes of answer text in one write, and so in memory for a slow client.
-    private static let pieceBytes = 8 * 1024
     /// The most bytes that a client may send in one wake-up after its request, where none are expected; with more, its stream ends.
     private static let maximumInputBytes = 64 * 1024
 
     private let turn: LiveTurn
     private let subscriber: Subscriber
     private let format: any StreamFormat
+    private let pieceBytes: Int
     private let descriptor: Int32
     /// HTTP/1.0 has no chunked coding: its body ends with the connection (RFC 9112 §6.1).
     private let isChunked: Bool
@@ -35,6 +34,7 @@ final class StreamWriter: ReadinessHandler, DeferredWork {
         turn = request.turn
         subscriber = request.subscriber
         format = request.format
+        pieceBytes = request.format.pieceBytes
         descriptor = request.descriptor
         isChunked = request.isChunked
         cursor = request.cursor
@@ -86,7 +86,7 @@ extension StreamWriter {
         if subscriber.deliversAtEnd, turn.ending == nil { return }
         var following = StreamWriterMachine.Following.signal
         streamLoop.frame.fill { output in
-            let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
+            let step = turn.step(&cursor, maximum: pieceBytes) { piece, cursor in
                 format.appendText(piece, cursor: cursor, into: &output)
             }
             switch step {

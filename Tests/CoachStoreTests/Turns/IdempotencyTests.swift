@@ -77,6 +77,23 @@ struct IdempotencyTests {
         #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .idempotencyMismatch)
     }
 
+    @Test(
+        "a deleted response keeps its client's key, and not one that was made from a body", arguments: [("key-1", true), ("sdk:0a", false)])
+    func deletedResponse(key: String, isKept: Bool) async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let request = TurnRequest(message: "Once", idempotencyKey: key, source: .openai)
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: caller, "Hello."))
+        #expect(try await ResponseRepository.postgres(client: store.gateway).delete(caller, first.turnID))
+        let again = try await turns.begin(caller, request, risk: .calm)
+        if isKept {
+            #expect(try again.rejection.reason == .notFound)
+        } else {
+            #expect(try again.begun.identity.turnID != first.turnID)
+        }
+    }
+
     @Test("requests that differ only in a missing conversation id are the same request")
     func conversationNamedOnce() async throws {
         let store = try await StoreFixture.shared()

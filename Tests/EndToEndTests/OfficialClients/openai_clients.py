@@ -172,12 +172,14 @@ def _():
 @check("openai: the stream helper of responses, from its beginning and resumed")
 def _():
     with client.responses.stream(model="coach", input=say(text=TEXT)) as stream:
-        stream.until_done()
+        events = list(stream)
         final = stream.get_final_response()
-    assert final.output_text == TEXT
-    with client.responses.stream(response_id=final.id, starting_after=4) as stream:
-        stream.until_done()
-        assert stream.get_final_response().output_text == TEXT
+    assert final.output_text == TEXT and streamed_text(events) == TEXT
+    for index, event in enumerate(events):
+        with client.responses.stream(response_id=final.id, starting_after=event.sequence_number) as stream:
+            rest = list(stream)
+            assert stream.get_final_response().output_text == TEXT
+        assert streamed_text(events[: index + 1]) + streamed_text(rest) == TEXT, event.sequence_number
 
 
 @check("openai: a response in the background is polled")

@@ -71,6 +71,28 @@ struct ResponseTests: ResponseBench {
         #expect(try await user.send("GET", "\(Self.path)/resp_\(turn)/input_items").status == 404)
     }
 
+    @Test("that continue another are one turn when an SDK repeats its request, on another instance, too, and a new one after its deletion")
+    func repeatedElsewhere() async throws {
+        let pair = try await Pair.shared()
+        let user = TestUser(gateway: pair.one)
+        let elsewhere = TestUser(gateway: pair.other, id: user.id)
+        let first = try await create(user, "How do I begin? \(sim(["words": 2]))")
+        let body = ["model": "coach", "input": "And then? \(sim(["words": 2]))", "previous_response_id": try #require(first.json["id"])]
+        func send(_ user: TestUser, _ repetition: Int) async throws -> Answer {
+            try await user.send("POST", Self.path, body, headers: ["x-stainless-retry-count": "\(repetition)"])
+        }
+        let second = try await send(user, 0)
+        let id = try #require(second.json["id"], "\(second.text)")
+        #expect(try await send(elsewhere, 1).json["id"] == id)
+        #expect(try await send(user, 2).json["id"] == id)
+        #expect(try await send(elsewhere, 0).error["code"] == "previous_response_not_latest", "a new request begins no branch")
+        #expect(try await user.send("DELETE", "\(Self.path)/\(id)").status == 200)
+        let anew = try await send(elsewhere, 0)
+        let other = try #require(anew.json["id"], "\(anew.text)")
+        #expect(other != id)
+        #expect(try await send(user, 1).json["id"] == other)
+    }
+
     @Test("stream the protocol's events in order, and any event's number resumes the stream, on another instance, too")
     func resume() async throws {
         let pair = try await Pair.shared()
