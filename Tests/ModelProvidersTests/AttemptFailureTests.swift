@@ -32,10 +32,20 @@ struct AttemptFailureTests {
         #expect(failure.mayRetry == mayRetry && failure.blamesProvider == (kind != .request))
     }
 
-    @Test("errors of the request may not", arguments: [400, 404, 413, 422])
+    @Test("errors of the request may not", arguments: [400, 413, 422])
     func notRetried(_ status: Int) {
         #expect(!failure(status).mayRetry)
         #expect(!failure(status).blamesProvider)
+    }
+
+    @Test("a model that the provider does not know, or not any more, needs an operator; the key stays in use", arguments: [404, 410])
+    func missingModel(_ status: Int) {
+        for missing in [failure(status), failure(400, code: "model_decommissioned", kind: .model)] {
+            #expect(missing.blamesProvider && missing.needsOperator && !missing.blamesRequest && !missing.mayRetry)
+            #expect(missing.keyCooldown == nil && !missing.refusesKey && missing.pause == nil && missing.cooldown == nil)
+        }
+        let wanted = failure(status, ["x-should-retry": "true"])
+        #expect(wanted.mayRetry && !wanted.needsOperator && !wanted.blamesProvider)
     }
 
     @Test("a redirect or an empty success is the provider's, and not tried again", arguments: [204, 301, 302, 308])
@@ -164,6 +174,7 @@ struct AttemptFailureTests {
             #expect(failure(kind).needsOperator && failure(kind).blamesProvider && failure(kind).keyCooldown == .seconds(10))
             #expect(failure(kind).refusesKey == (kind != .access))
         }
+        #expect(failure(.model).needsOperator && failure(.model).blamesProvider && failure(.model).keyCooldown == nil)
         #expect(failure(.rateLimit).keyCooldown == .seconds(5) && !failure(.rateLimit).needsOperator)
         #expect(failure(.other).keyCooldown == nil && failure(.other).blamesProvider == !hasText)
     }

@@ -118,6 +118,30 @@ struct ProviderHealthTests {
         #expect(events.ends == CircuitBreaker.failuresToOpen + 3)
     }
 
+    @Test("an open circuit counts as closed once its model has not failed for a while, as when another one answers every call")
+    func readings() {
+        let (name, unknown) = (ModelChoice.of("one").name, ModelChoice.of("two").name)
+        let now = MonotonicInstant.now
+        var readings = CircuitReadings(of: [name, unknown])
+        func state(after time: Duration) -> CircuitState? { readings.states(at: now + time)[name] }
+        #expect(readings.states(at: now) == [name: .closed, unknown: .closed])
+        readings.take(.circuitOpened(name, needsOperator: true, detail: "x"), at: now)
+        let (last, memory) = (CircuitReadings.memory - .seconds(1), CircuitReadings.memory)
+        #expect(state(after: .zero) == .open && state(after: last) == .open && state(after: memory) == .closed)
+        // A call that has no other model left fails, and opens nothing anew.
+        readings.take(.requestEnded(name, .failed), at: now + last)
+        #expect(state(after: memory) == .open && state(after: last + memory) == .closed)
+        readings.take(.requestEnded(name, .failed), at: now + memory + memory)
+        #expect(state(after: memory + memory) == .open, "it fails again")
+        readings.take(.circuitProbed(name), at: now + memory)
+        #expect(state(after: memory) == .halfOpen)
+        readings.take(.circuitReopened(name), at: now + memory)
+        #expect(state(after: memory) == .open)
+        readings.take(.circuitClosed(name), at: now + memory)
+        readings.take(.requestEnded(name, .failed), at: now + memory)
+        #expect(state(after: memory) == .closed)
+    }
+
     @Test("a provider's models have circuits of their own")
     func circuitsOfModels() {
         let health = ProviderHealth()

@@ -24,7 +24,7 @@ struct AttemptFailure: Equatable {
     var keyCooldown: Duration?
     /// The key is of no use for any request, so it is not sent during its cooldown. A 403 that does not say so may concern the model alone.
     var refusesKey = false
-    /// The account or the key is of no use: the provider is set aside at once, and an operator is told.
+    /// The account, the key or the model is of no use: the model is set aside at once, and an operator is told.
     var needsOperator = false
     /// The provider has another key, with which the same request is sent at once.
     var hasAnotherKey = false
@@ -60,15 +60,19 @@ extension AttemptFailure {
             case "false": false
             default: usually
             }
+        // Its name is wrong, or the provider has retired it. A repetition that is wanted may still find it.
+        let isModelMissing =
+            ([404, 410].contains(head.status) || error.kind == .model) && !isWanted && !isModerated && !isAboutMoney && !isAboutKey
         // A pause that cannot be read may be a long one, so it forbids a second try.
         let isUnclear = pause == nil && head["retry-after"] != nil
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
             mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             // A status below 400 is no error of the request. The address does not belong to a model's server, or not any more.
-            blamesProvider: usually || isAboutMoney || isAboutKey || head.status < 400,
-            blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey,
-            isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey)
+            blamesProvider: usually || isAboutMoney || isAboutKey || isModelMissing || head.status < 400,
+            blamesRequest: (isModerated || [400, 413, 422].contains(head.status)) && !isWanted && !isAboutMoney && !isAboutKey
+                && !isModelMissing,
+            isBilled: error.isBilled, needsOperator: isAboutMoney || isAboutKey || isModelMissing)
         if !needsOperator, [429, 503, 529].contains(head.status) {
             cooldown = pause.map { min($0, head.status == 429 ? Self.longestModelCooldown : Self.longestPause) }
         }
@@ -81,15 +85,16 @@ extension AttemptFailure {
         }
     }
 
-    /// An answer that broke after status 200. An error about money, the key, its rate or the request has the effect of a response with its status.
+    /// An answer that broke after status 200. An error about money, the key, its rate, the model or the request has the effect of a response with its status.
     init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
-        let needsOperator = [.money, .key, .access].contains(kind)
+        let isAboutKey = [.money, .key, .access].contains(kind)
+        let needsOperator = isAboutKey || kind == .model
         let isOfRequest = kind == .badRequest || kind == .moderation
         self.init(
             fault: fault, blamesProvider: !isOfRequest && (!hasText || needsOperator), blamesRequest: isOfRequest,
             needsOperator: needsOperator)
         refusesKey = kind == .money || kind == .key
-        if needsOperator { keyCooldown = Self.refusedCooldown } else if kind == .rateLimit { keyCooldown = Self.rateLimitCooldown }
+        if isAboutKey { keyCooldown = Self.refusedCooldown } else if kind == .rateLimit { keyCooldown = Self.rateLimitCooldown }
     }
 
     /// The cooldown of a key that was refused. A call tries the key afterwards: the provider may have erred, or an operator has mended the account.

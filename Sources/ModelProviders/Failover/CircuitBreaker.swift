@@ -62,7 +62,7 @@ struct CircuitBreaker: Equatable {
         }
     }
 
-    /// A call failed for what only an operator can mend: no money, a wrong key.
+    /// A call failed for what only an operator can mend: no money, a wrong key, a model that the provider does not know.
     mutating func failedForOperator(at now: MonotonicInstant) {
         state = .open(until: now + Self.cooldownForOperator)
     }

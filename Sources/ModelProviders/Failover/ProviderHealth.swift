@@ -3,7 +3,8 @@ import TokenRelay
 
 /// A change in the health of a provider's model, for metrics and alarms.
 public enum ProviderEvent: Sendable, Equatable {
-    /// The model is tried after the others from now on. `needsOperator`: the account has no money, or the key is of no use.
+    /// The model is tried after the others from now on. `needsOperator`: the account has no money, the key is of no use, or the provider does not know the
+    /// model.
     case circuitOpened(ModelName, needsOperator: Bool, detail: String)
     case circuitClosed(ModelName)
     /// One call goes to the model to find out whether it answers again.
@@ -40,7 +41,7 @@ final class ProviderHealth {
     private var pauses: [ModelName: MonotonicInstant] = [:]
     /// Until when a model gets no request, because its provider has named the time.
     private var cooldowns: [ModelName: MonotonicInstant] = [:]
-    /// Models whose failure for money or key was reported since their last answer.
+    /// Models whose failure that needs an operator was reported since their last answer.
     private var alarmed: Set<ModelName> = []
     private var retries = RetryBudget()
     let report: @Sendable (ProviderEvent) -> Void

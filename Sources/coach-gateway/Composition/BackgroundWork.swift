@@ -54,7 +54,7 @@ struct BackgroundWork {
                     client: databases.long, instance: local.slot.instance, release: local.newestMigration,
                     isDelivered: configuration.alertWebhook != nil),
                 rules: documents.alertRules, receipts: local.slot.receipts, hasClassifiers: files.coachingParts.hasClassifiers,
-                circuits: { [health = models.health] in health.circuits }, jobs: { try await queue.figures() }, logger: logger),
+                circuits: { [health = models.health] in health.readCircuits() }, jobs: { try await queue.figures() }, logger: logger),
             jobs: jobs, logger: logger)
         ledgerDays = configuration.ledgerDays
         self.queue = queue

@@ -2,12 +2,14 @@
 enum MetricHelp {
     static let texts: [String: String] = [
         "coach_provider_circuit_open":
-            "1 while the model is tried after the others: five failures in a row, no money, or no key that is accepted",
+            "1 while the model is tried after the others and has failed within ten minutes: five failures in a row, no money, no key that "
+            + "is accepted, or a model that the provider does not know",
         "coach_provider_probes_total": "calls that tried a model whose circuit was open",
         "coach_provider_requests_total":
             "requests that were answered (the first text came), have failed, or were rejected for a fault that the provider finds in them; "
             + "also those that another provider's answer healed",
-        "coach_provider_keys_refused_total": "keys that were refused: an operator has to look",
+        "coach_provider_keys_refused_total":
+            "keys that were refused, accounts without money and models that the provider does not know: an operator has to look",
         "coach_hedges_started_total": "second calls that began because this model was late",
         "coach_hedges_won_total": "second calls that this model answered, the first having failed or been slower",
         "gen_ai_client_token_usage":

@@ -4,24 +4,31 @@ import HTTPEdge
 import Logging
 import ModelProviders
 import Synchronization
+import TokenRelay
 
 /// Reports changes in the health of providers as metrics and in the log. Never writes a key, only that one was refused.
 final class ProviderHealthReport: Sendable {
     private let logger: Logger
-    private let states: Mutex<[ModelName: CircuitState]>
+    private let readings: Mutex<CircuitReadings>
     /// The models of turns.
     private let answering: Set<ModelName>
 
-    /// The circuits of all models that a route has.
-    var circuits: [ModelName: CircuitState] { states.withLock { $0 } }
+    /// Reads the circuits of all models that a route has, and notes in the metric those that count as closed by now.
+    func readCircuits() -> [ModelName: CircuitState] {
+        readings.withLock { readings in
+            let states = readings.states(at: .now)
+            for (name, state) in states { Self.record(state, of: name) }
+            return states
+        }
+    }
 
     init(models: ModelConfiguration, logger: Logger) {
         self.logger = logger
         let names = Set(models.routes.values.flatMap(\.choices).map(\.name))
         answering = Set(models.routes.filter { $0.key != "judge" }.values.flatMap(\.choices).map(\.name))
-        states = Mutex(Dictionary(uniqueKeysWithValues: names.map { ($0, CircuitState.closed) }))
+        readings = Mutex(CircuitReadings(of: names))
         for name in names {
-            Self.circuit(name).record(0)
+            Self.record(.closed, of: name)
             Self.probes(name).increment(by: 0)
             for outcome in ProviderEvent.RequestOutcome.allCases {
                 Self.requests[RequestEnd(name: name, outcome: outcome)].increment(by: 0)
@@ -32,18 +39,20 @@ final class ProviderHealthReport: Sendable {
     func take(_ event: ProviderEvent) {
         switch event {
         case .circuitOpened(let name, let needsOperator, let detail):
-            note(name, .open)
+            note(event, of: name)
             warn(name, needsOperator, detail)
         case .circuitProbed(let name):
-            note(name, .halfOpen)
+            note(event, of: name)
             Self.probes(name).increment()
-        case .circuitReopened(let name): note(name, .open)
+        case .circuitReopened(let name): note(event, of: name)
         case .circuitClosed(let name):
-            note(name, .closed)
+            note(event, of: name)
             logger.notice("a provider answers again", metadata: ["provider": "\(name.provider)", "model": "\(name.model)"])
         case .hedgeStarted(let name): Self.counter("coach_hedges_started", name).increment()
         case .hedgeWon(let name): Self.counter("coach_hedges_won", name).increment()
-        case .requestEnded(let name, let outcome): Self.requests[RequestEnd(name: name, outcome: outcome)].increment()
+        case .requestEnded(let name, let outcome):
+            if outcome == .failed { note(event, of: name) }
+            Self.requests[RequestEnd(name: name, outcome: outcome)].increment()
         case .keyRefused(let provider, let detail):
             Self.refused(provider).increment()
             logger.error("a key was refused, another one is used", metadata: ["provider": "\(provider)", "detail": "\(detail)"])
@@ -71,17 +80,20 @@ final class ProviderHealthReport: Sendable {
         if needsOperator { Self.refused(name.provider).increment() }
         logger.log(
             level: needsOperator ? .error : .warning,
-            needsOperator ? "a provider refuses its key or has no money left" : "a provider is set aside",
+            needsOperator ? "a provider refuses its key, has no money left, or does not know the model" : "a provider is set aside",
             metadata: ["provider": "\(name.provider)", "model": "\(name.model)", "detail": "\(detail)"])
     }
 
-    private func note(_ name: ModelName, _ state: CircuitState) {
-        states.withLock { $0[name] = state }
-        Self.circuit(name).record(state == .closed ? 0 : 1)
+    private func note(_ event: ProviderEvent, of name: ModelName) {
+        readings.withLock { readings in
+            readings.take(event, at: .now)
+            if let state = readings.states(at: .now)[name] { Self.record(state, of: name) }
+        }
     }
 
-    private static func circuit(_ name: ModelName) -> Gauge {
+    private static func record(_ state: CircuitState, of name: ModelName) {
         Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", name.provider), ("model", name.model)])
+            .record(state == .closed ? 0 : 1)
     }
 
     private static func probes(_ name: ModelName) -> Counter { counter("coach_provider_probes", name) }
