@@ -65,7 +65,33 @@ struct DialectErrorTests {
                 #"{"error":{"code":403,"message":"x","metadata":{"reasons":["violence"],"flagged_input":"x","provider_name":"X"}}}"#,
                 ProviderError(code: "403", kind: .moderation)
             ),
-            ("openai-compatible", 403, #"{"error":{"code":403,"message":"x"}}"#, ProviderError(code: "403")),
+            ("openai-compatible", 403, #"{"error":{"code":403,"message":"x"}}"#, ProviderError(code: "403", kind: .access)),
+            (
+                "openai-compatible", 400,
+                #"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: ba***na."}"#,
+                ProviderError(kind: .key)
+            ),
+            (
+                "openai-compatible", 400, #"{"error":{"message":"Incorrect API key provided.","type":"invalid_request_error"}}"#,
+                ProviderError(code: "invalid_request_error", kind: .key)
+            ),
+            (
+                "openai-compatible", 400, #"{"error":{"message":"x","type":"invalid_request_error","code":"model_decommissioned"}}"#,
+                ProviderError(code: "model_decommissioned", kind: .model)
+            ),
+            (
+                "openai", 404, #"{"error":{"message":"x","type":"invalid_request_error","code":"model_not_found"}}"#,
+                ProviderError(code: "model_not_found", kind: .model)
+            ),
+            (
+                "anthropic", 400,
+                #"{"error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will"}}"#,
+                ProviderError(code: "invalid_request_error", kind: .money)
+            ),
+            (
+                "gemini", 400, #"{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"User location is not supported"}}"#,
+                ProviderError(code: "FAILED_PRECONDITION", kind: .access)
+            ),
             ("bedrock", 424, #"{"message":"x"}"#, ProviderError(kind: .temporary)),
         ] as [(String, Int, String, ProviderError)])
     func errors(_ dialect: String, _ status: Int, _ body: String, _ expected: ProviderError) throws {

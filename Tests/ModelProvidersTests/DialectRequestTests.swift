@@ -94,6 +94,38 @@ struct DialectRequestTests {
             ])
     }
 
+    @Test("a server in OpenAI's place gets one system message, at the beginning, and the older token limit; a region of OpenAI's does not")
+    func replacedServer() throws {
+        func body(_ address: String, _ members: String = "") throws -> JSONValue {
+            let file = """
+                {"providers": {"p": {"dialect": "openai", "base_url": "https://api.openai.com/v1", "base_url_env": "URL"\(members)}},
+                 "routes": {"default": [{"provider": "p", "model": "m"}]}}
+                """
+            let environment = ["URL": address]
+            let (read, findings) = ModelConfiguration.read(Data(file.utf8), environment: environment)
+            #expect(findings == [])
+            let configuration = try #require(read)
+            let (provider, choice) = (try #require(configuration.providers["p"]), configuration.defaultRoute.first)
+            let request = provider.dialect.request(
+                provider.dialect.promptForm(for: choice).encode(prompt), to: choice, at: provider, key: nil,
+                keys: ProviderKeys(of: configuration, environment: environment), connectTimeout: .seconds(1))
+            return try JSONValue(parsing: request.body ?? [])
+        }
+        func roles(_ body: JSONValue) -> [String] { body["messages"]?.elements?.compactMap { $0["role"]?.string } ?? [] }
+        for address in ["http://gpu:8000", "http://api.openai.com.test/v1"] {
+            let other = try body(address)
+            #expect(roles(other) == ["system", "user", "assistant", "user"])
+            #expect(other["messages"]?.elements?.first?["content"] == "Be kind.\n\nA crisis.")
+            #expect(other["max_tokens"] == 500 && other["max_completion_tokens"] == nil)
+            #expect(other["store"] == false, "a proxy in front of OpenAI keeps no prompts either")
+        }
+        #expect(try body("http://gpu:8000", #", "parameters": {"store": null}"#)["store"] == nil)
+        for address in ["https://eu.api.openai.com", "https://API.openai.com:443/v1"] {
+            let own = try body(address)
+            #expect(roles(own).count == 7 && own["max_completion_tokens"] == 500 && own["store"] == false)
+        }
+    }
+
     @Test("Gemini: the model in the address, roles of its own")
     func gemini() throws {
         let (request, body) = try request("gemini", "https://g.test", choice: #", "thinking_budget": 0"#)

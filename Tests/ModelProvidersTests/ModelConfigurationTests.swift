@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 import Testing
 
 @testable import ModelProviders
@@ -19,7 +20,10 @@ struct ModelConfigurationTests {
     func openAI() {
         let (configuration, findings) = read(["OPENAI_API_KEY": "sk-1"])
         #expect(findings == [])
-        #expect(configuration?.defaultRoute.choices.map(\.name) == [ModelName(provider: "openai", model: "gpt-4.1-mini")])
+        #expect(configuration?.defaultRoute.choices.map(\.name) == [ModelName(provider: "openai", model: "gpt-6-luna")])
+        // Reasons by default, and refuses a temperature while it does.
+        #expect(configuration?.defaultRoute.first.temperature == nil)
+        #expect(configuration?.defaultRoute.first.parameters == [JSONMember("reasoning_effort", "none")])
         #expect(configuration?.providers["openai"]?.baseURL == "https://api.openai.com/v1")
         #expect(configuration?.limits == CallLimits())
     }
@@ -44,6 +48,50 @@ struct ModelConfigurationTests {
         #expect(findings == [])
         #expect(configuration?.providers["openai"]?.baseURL == "http://gpu:8000/openai/v1")
         #expect(configuration?.defaultRoute.first.name.model == "llama-3")
+    }
+
+    @Test("another model in the place of the file's gets the file's parameters but those that it may refuse")
+    func otherModel() throws {
+        func choices(_ environment: [String: String], _ file: Data = Self.shipped) throws -> [ModelChoice] {
+            try #require(read(environment, file).configuration).defaultRoute.choices
+        }
+        let keys = ["OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"]
+        let others = try choices(keys.merging(["OPENAI_MODEL": "a", "ANTHROPIC_MODEL": "b", "GEMINI_MODEL": "c"]) { $1 })
+        #expect(others.map(\.name.model) == ["a", "b", "c"] && others.allSatisfy { $0.maximumOutputTokens == 1024 })
+        #expect(others.allSatisfy { $0.temperature == nil && $0.options.isEmpty && $0.parameters.isEmpty }, "\(others)")
+
+        func choice(_ members: String, _ model: String, dialect: String) throws -> ModelChoice {
+            let file = """
+                {"providers": {"p": {"dialect": "\(dialect)", "base_url": "http://h:1"}},
+                 "routes": {"default": [{"provider": "p", "model": "m", "model_env": "MODEL", "temperature": 0.7\(members)}]}}
+                """
+            return try #require(try choices(["MODEL": model], Data(file.utf8)).first)
+        }
+        let thinking = #", "thinking_budget": 0, "parameters": {"cachedContent": "x"}"#
+        let (same, other) = (try choice(thinking, "m", dialect: "gemini"), try choice(thinking, "n", dialect: "gemini"))
+        #expect(same.temperature == 0.7 && same.options == ["thinking_budget": 0])
+        #expect(other.temperature == nil && other.options.isEmpty && other.parameters.map(\.key) == ["cachedContent"])
+        for (name, isKept) in [("max_tokens", true), ("max_completion_tokens", false)] {
+            let limited = try choice(#", "token_limit_field": "\#(name)""#, "n", dialect: "openai-compatible")
+            let kept: [String: JSONValue] = isKept ? ["token_limit_field": .string(name)] : [:]
+            #expect(limited.options == kept)
+        }
+    }
+
+    @Test("the shipped models have a price for each class of tokens that their providers bill")
+    func shippedPrices() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/prices.json").standardized
+        let prices = try #require(PriceBook.read(try Data(contentsOf: file)).book)
+        let keys = ["OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"]
+        let names = try #require(read(keys).configuration).defaultRoute.choices.map(\.name)
+        #expect(names.map(\.provider) == ["openai", "anthropic", "gemini"])
+        let day = try #require(CalendarDay("2026-12-01"))
+        for name in names {
+            // Gemini does not report what it writes to its cache.
+            let written: Int? = name.provider == "gemini" ? nil : 1
+            let usage = TokenUsage(input: 1, cachedInput: 1, cacheWrite: written, output: 1, reasoning: 1)
+            #expect(prices.cost(of: usage, at: name, on: day) != nil, "\(name)")
+        }
     }
 
     @Test("without a provider the finding says what to set")

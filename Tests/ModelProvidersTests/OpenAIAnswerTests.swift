@@ -94,6 +94,20 @@ struct OpenAIAnswerTests {
         #expect(Reading.of(stream(#"{"error":{"code":"my secret words","type":"t"}}"#)).verdict == .broken(.errorFrame, detail: "t"))
     }
 
+    @Test("an error frame about moderation is about the request, and one about the key or the model is not")
+    func errorFrameKinds() {
+        func kind(_ error: String) -> ProviderError.Kind? {
+            let reading = Reading.of(stream("{\"error\":\(error)}", done: false), Dialect(OpenAICompatible.self))
+            guard case .broken(.errorFrame, _, let kind)? = reading.verdict else { return nil }
+            return kind
+        }
+        #expect(kind(#"{"code":"content_filter","message":"x"}"#) == .moderation)
+        #expect(kind(#"{"code":403,"message":"x","metadata":{"reasons":["violence"],"flagged_input":"x"}}"#) == .moderation)
+        #expect(kind(#"{"code":403,"message":"x","metadata":{"provider_name":"X"}}"#) == .access)
+        #expect(kind(#"{"code":404,"message":"x"}"#) == .model)
+        #expect(kind(#"{"code":502,"message":"x"}"#) == .other)
+    }
+
     @Test("an error that is null is none")
     func nullError() {
         #expect(Reading.of(stream(#"{"error":null,"choices":[{"index":0,"delta":{"content":"a"}}]}"#)).text == "a")
@@ -235,6 +249,19 @@ struct OpenAIAnswerTests {
         #expect(
             usage(#""prompt_tokens_details":{"cached_tokens":50}"#) == TokenUsage(input: 50, cachedInput: 50, output: 320),
             "Gemini counts cached tokens within the prompt")
+    }
+
+    @Test("what is written to the cache is a class of its own, by each name that it has")
+    func cacheWrites() {
+        func usage(_ written: String) -> TokenUsage? {
+            Reading.of(stream(#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,\#(written)}}"#)).usage
+        }
+        let expected = TokenUsage(input: 60, cachedInput: 30, cacheWrite: 10, output: 20)
+        #expect(usage(#""prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":10}"#) == expected)
+        #expect(usage(#""prompt_tokens_details":{"cached_tokens":30,"cache_creation_tokens":10}"#) == expected)
+        let both = #""cache_read_input_tokens":30,"cache_creation_input_tokens":10"#
+        #expect(usage(#""prompt_tokens_details":{"cached_tokens":30},\#(both)"#) == expected, "the total is that of the prompt")
+        #expect(usage(#""cache_creation_input_tokens":101"#) == TokenUsage(input: 100, output: 20), "more than the prompt")
     }
 
     @Test("a later report corrects the counts that it has, within one prompt")

@@ -121,6 +121,73 @@ extension Transcript {
             Reading(
                 text: "Hm", usage: TokenUsage(input: 2, cachedInput: 8, output: 1, reasoning: 5), verdict: .ended(.stop),
                 reasoningBytes: 7)),
+        Transcript(
+            "a block of thinking at the beginning of the text, in pieces", OpenAICompatible.self,
+            #"""
+            data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"\n<"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"think"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":">\nI </th <think> s\u00e9"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"cret<</thi"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"nk>\n"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"\nHi "},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"<think>"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+            data: [DONE]
+
+
+            """#, Reading(text: "Hi <think>", verdict: .ended(.stop), reasoningBytes: 42)),
+        Transcript(
+            "text that begins almost like a block of thinking", OpenAICompatible.self,
+            #"""
+            data: {"choices":[{"index":0,"delta":{"content":" "},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"<think"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"ing aloud> "},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":"</think>"},"finish_reason":"stop"}]}
+
+            data: [DONE]
+
+
+            """#, Reading(text: " <thinking aloud> </think>", verdict: .ended(.stop))),
+        Transcript(
+            "text that ends where a block of thinking may begin", OpenAICompatible.self,
+            #"""
+            data: {"choices":[{"index":0,"delta":{"content":"\n<thi"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+
+            """#, Reading(text: "\n<thi", verdict: .ended(.stop))),
+        Transcript(
+            "a block of thinking that reaches the token limit", OpenAICompatible.self,
+            #"""
+            data: {"choices":[{"index":0,"delta":{"content":"<think>Hm, </thin"},"finish_reason":null}]}
+
+            data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":"length"}]}
+
+            data: [DONE]
+
+
+            """#, Reading(verdict: .ended(.length), reasoningBytes: 17)),
+        Transcript(
+            "a block of thinking that is cut", OpenAICompatible.self,
+            #"""
+            data: {"choices":[{"index":0,"delta":{"content":"\n<thi"},"finish_reason":null}]}
+
+
+            """#, Reading(verdict: .broken(.cut, detail: "ended without its end mark"), reasoningBytes: 5)),
     ]
 
     static let azure = [

@@ -20,6 +20,18 @@ struct PromptEncodingTests {
         #expect(strict.map(\.role) == [.system, .user, .assistant, .user] && strict[1].content == "Hello\n\nagain")
     }
 
+    @Test("a message of white space alone is none: its neighbours are one turn")
+    func blankMessages() {
+        let messages: [(Prompt.Role, String)] = [
+            (.system, "Be kind."), (.system, " \n"), (.user, "Hello"), (.assistant, "\n\n\u{3000}\t"), (.user, "Are you there?"),
+            (.assistant, ""), (.user, "Help"),
+        ]
+        let prompt = Prompt(messages: messages.map { Prompt.Message(role: $0, content: $1) }, maximumOutputTokens: 10)
+        #expect(prompt.systemTexts == ["Be kind."])
+        #expect(prompt.turns.map(\.role) == [.user] && prompt.turns[0].texts == ["Hello", "Are you there?", "Help"])
+        #expect(prompt.withStrictRoles.messages.map(\.content) == ["Be kind.", "Hello\n\nAre you there?\n\nHelp"])
+    }
+
     @Test("takes place before the relay's thread: no token there waits 5 ms for a prompt of a megabyte", .timeLimit(.minutes(2)))
     func besideTheRelay() async throws {
         try await CallBench.run(.quick { $0.words = 3 }) { bench in

@@ -113,6 +113,9 @@ private struct ModelFileReader {
         return Route(first.choice, usable.dropFirst().map(\.choice))
     }
 
+    /// What a choice states of its model and another model may refuse: options of dialects, and members of requests.
+    private static let ofOneModel: Set<String> = ["thinking_budget", "reasoning_effort"]
+
     private func choice(_ json: JSONReader, _ entries: [String: ProviderEntry]) throws(JSONFinding) -> ModelChoice {
         let provider = try json.required("provider", .text(1...200))
         let model = try json.required("model", .text(1...200))
@@ -120,12 +123,18 @@ private struct ModelFileReader {
         let overridingModel = modelVariable.flatMap { environment[$0] }.map(ProviderKeys.trimmed)
         let format = entries[provider]?.dialect.format
         let parameters = try entries[provider]?.dialect.parameters(json) ?? []
-        let choice = ModelChoice(
+        var choice = ModelChoice(
             name: ModelName(provider: provider, model: overridingModel ?? model),
             maximumOutputTokens: try json.optional("max_output_tokens", .integer(1...1_000_000)) ?? TokenEstimate.longestAnswer,
             temperature: try json.optional("temperature", .number(0...2)),
             options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)),
             wantsLeastLatency: try json.optional("least_latency") ?? false)
+        if choice.name.model != model {
+            choice.temperature = nil
+            // The newer name of the token limit is of OpenAI's models. Without it the dialect's holds.
+            choice.options = choice.options.filter { !Self.ofOneModel.contains($0.key) && $0.value != OpenAIRequest.newerTokenLimit }
+            choice.parameters.removeAll { Self.ofOneModel.contains($0.key) }
+        }
         if choice.wantsLeastLatency, choice.weight != nil { try json.report("weight", .invalid("must not stand beside least_latency")) }
         // An unknown dialect has members that are not known here.
         if format != nil { try json.rejectUnknown(besides: ["note"]) }

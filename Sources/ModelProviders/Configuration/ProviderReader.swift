@@ -57,9 +57,11 @@ struct ProviderReader {
 
         let isOverridden = urlVariable.flatMap { environment[$0] } != nil
         let baseURL = try address(ownURL, overriddenBy: urlVariable, path: dialect.format.basePath)
+        let isReplaced = isOverridden && ownURL != nil && dialect == Dialect(OpenAIChat.self) && baseURL.map(OpenAIChat.isOwn) == false
+        let served = isReplaced ? Dialect(OpenAICompatible.self) : dialect
         var provider: Provider?
         if json.isSound, let baseURL {
-            provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
+            provider = Provider(name: name, dialect: served, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
         }
         provider?.keyFile = keyFile
         provider?.hasZeroRetention = hasZeroRetention
@@ -67,6 +69,8 @@ struct ProviderReader {
         provider?.keyHeader = keyHeader.map { .field($0) }
         provider?.headers = headers
         provider?.parameters = parameters
+        // A proxy in front of OpenAI must not keep prompts where OpenAI does not.
+        if isReplaced, !parameters.contains(where: { $0.key == "store" }) { provider?.parameters.append(JSONMember("store", .bool(false))) }
         provider?.query = query
         let variables = provider?.variables ?? []
         var missing = missingVariable(variables, key: keyVariable, optional: isOverridden || keyFile != nil ? keyVariable : nil)
@@ -85,7 +89,7 @@ struct ProviderReader {
             try checkAuthorities("proxy_ca_file", needs.proxyAuthorityFile)
         }
         return ProviderEntry(
-            provider: provider, dialect: dialect, isStandIn: isStandIn, isUsable: isUsable,
+            provider: provider, dialect: served, isStandIn: isStandIn, isUsable: isUsable,
             remedy: (provider == nil ? urlVariable : missing) ?? "models: \(json.path).base_url")
     }
 

@@ -12,6 +12,8 @@ package struct ProviderError: Equatable {
         case key
         /// The key has no right to this request, perhaps only for this model.
         case access
+        /// The provider does not know the model, or not any more.
+        case model
         /// The key, or the account, has sent too many requests.
         case rateLimit
         /// The provider has failed, and may answer a repetition.

@@ -11,9 +11,13 @@ protocol FrameReader {
     mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict?
     /// What the end of the stream means after the frames so far.
     var verdictAtEnd: ParsedUpdate.Verdict { get }
+    /// The answer is over: adds what was held back until then. May come twice, when what the first call added was not used.
+    mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate)
 }
 
 extension FrameReader {
+    mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {}
+
     func readUsingTemplate(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { false }
 }
 
@@ -105,6 +109,7 @@ extension EventStreamAnswerReader.Progress {
     mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
         guard !isOver else { return }
         isOver = true
+        frames.end(verdict, into: &update)
         surrogates.finish(&update.text)
         update.verdict = verdict
     }

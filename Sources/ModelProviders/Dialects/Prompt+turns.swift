@@ -4,16 +4,16 @@ import JSON
 extension Prompt {
     /// The texts of system messages, which some dialects send in a member apart from the conversation.
     var systemTexts: [String] {
-        messages.compactMap { $0.role == .system && !$0.content.isEmpty ? $0.content : nil }
+        messages.compactMap { $0.role == .system && !$0.isBlank ? $0.content : nil }
     }
 
     /// The conversation without system messages, as the strictest providers accept it.
     ///
     /// Consecutive messages of one role are one turn. Messages of the assistant at the beginning are left out: they come from a history that was cut, or from
-    /// a client's greeting.
+    /// a client's greeting. Messages of white space alone are left out, too: Anthropic and Bedrock refuse a request for one such text.
     var turns: [(role: Role, texts: [String])] {
         var turns: [(role: Role, texts: [String])] = []
-        for message in messages where message.role != .system && !message.content.isEmpty {
+        for message in messages where message.role != .system && !message.isBlank {
             if turns.isEmpty, message.role == .assistant { continue }
             if let last = turns.indices.last, turns[last].role == message.role {
                 turns[last].texts.append(message.content)
@@ -23,6 +23,11 @@ extension Prompt {
         }
         return turns
     }
+}
+
+extension Prompt.Message {
+    /// Whether it has nothing but white space, as an answer that broke off early may have.
+    fileprivate var isBlank: Bool { content.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 }
 
 extension Prompt {

@@ -68,9 +68,10 @@ enum AnthropicMessages: WireFormat {
     /// The `error` of a body or of a frame.
     static func error(_ error: JSONValue?) -> ProviderError {
         let code = ErrorCode.first(of: ["type"], in: error)
-        // Too little credit is an `invalid_request_error`, and a reached spend limit a `rate_limit_error`. Only the message says so.
+        // Too little credit and reached usage limits are an `invalid_request_error`, and a reached spend limit a `rate_limit_error`. Only the message says so.
         let message = error?["message"]?.string?.lowercased() ?? ""
-        let isAboutMoney = code == "billing_error" || message.contains("credit balance is too low") || message.contains("spend limit")
+        let phrases = ["credit balance is too low", "spend limit", "api usage limits"]
+        let isAboutMoney = code == "billing_error" || phrases.contains { message.contains($0) }
         let kind: ProviderError.Kind =
             switch code {
             case _ where isAboutMoney: .money

@@ -70,9 +70,10 @@ enum Gemini: WireFormat {
             switch code {
             case _ where isAboutKey: .key
             case "UNAUTHENTICATED": .key
-            case "PERMISSION_DENIED": .access
+            // The second comes with status 400 where Google offers no API, or none without billing.
+            case "PERMISSION_DENIED", "FAILED_PRECONDITION": .access
             case "RESOURCE_EXHAUSTED": .rateLimit
-            case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "400": .badRequest
+            case "INVALID_ARGUMENT", "400": .badRequest
             default: .other
             }
         // `google.rpc.RetryInfo`: "17s", or a fraction of seconds.

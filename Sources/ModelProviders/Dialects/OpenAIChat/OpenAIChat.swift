@@ -23,7 +23,14 @@ enum OpenAIChat: WireFormat {
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { (OpenAIRequest.path, []) }
 
-    static func makeReader(model: String) -> any AnswerReader { OpenAIAnswerReader() }
+    static func makeReader(model: String) -> any AnswerReader { OpenAIAnswerReader(mayBeginWithReasoning: false) }
 
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { OpenAIError.read(body) }
+
+    /// Whether a normalized address is one of OpenAI's own, such as `https://eu.api.openai.com/v1`. Another server in its place may know less.
+    static func isOwn(_ baseURL: String) -> Bool {
+        let rest = baseURL.firstRange(of: "://").map { baseURL[$0.upperBound...] } ?? baseURL[...]
+        let host = rest.prefix { $0 != "/" && $0 != ":" }
+        return host == "api.openai.com" || host.hasSuffix(".api.openai.com")
+    }
 }

@@ -8,9 +8,13 @@ import JSON
 struct OpenAIFrames: FrameReader {
     private var finish: OpenAIChunk.Finish?
     private var template = FrameTemplate()
+    /// nil once the answer has begun, and where reasoning does not precede it in the text: then no text is examined.
+    private var leading: LeadingReasoning?
     private var usage = UsageTally()
     /// The frame that is parsed; kept for its buffer.
     private var frame: [UInt8] = []
+
+    init(mayBeginWithReasoning: Bool) { leading = mayBeginWithReasoning ? LeadingReasoning() : nil }
 
     var verdictAtEnd: ParsedUpdate.Verdict {
         switch finish {
@@ -28,9 +32,11 @@ struct OpenAIFrames: FrameReader {
             return verdictAtEnd
         }
         guard frame.replace(withObject: data) else { return nil }
+        let start = update.text.count
         let chunk = try OpenAIChunk(frame, text: &update.text)
-        if let places = chunk.ordinaryPlaces { template.learn(data, places) }
         update.reasoningBytes += chunk.reasoningBytes
+        if leading != nil { separateReasoning(&update, from: start) }
+        if leading == nil, let places = chunk.ordinaryPlaces { template.learn(data, places) }
         finish = chunk.finish ?? finish
         if finish != nil { update.hasFinishReason = true }
         if let counts = chunk.usage {
@@ -40,11 +46,25 @@ struct OpenAIFrames: FrameReader {
         }
         return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
+
+    /// Frames that are read by the template do not come here, so none is learnt before the answer has begun.
+    private mutating func separateReasoning(_ update: inout ParsedUpdate, from start: Int) {
+        update.reasoningBytes += leading?.remove(from: &update.text, at: start) ?? 0
+        if leading?.hasAnswerBegun == true { leading = nil }
+    }
+
+    mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
+        guard let held = leading?.held else { return }
+        // What may be the beginning of a block is text of an answer that has ended, and is unknown of one that was cut.
+        if case .ended = verdict { update.text += held } else { update.reasoningBytes += held.count }
+    }
 }
 
 /// `EventStreamAnswerReader`, specialized for these frames.
 struct OpenAIAnswerReader: AnswerReader {
-    private var reader = EventStreamAnswerReader(OpenAIFrames())
+    private var reader: EventStreamAnswerReader<OpenAIFrames>
+
+    init(mayBeginWithReasoning: Bool) { reader = EventStreamAnswerReader(OpenAIFrames(mayBeginWithReasoning: mayBeginWithReasoning)) }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) { reader.read(bytes, into: &update) }
 

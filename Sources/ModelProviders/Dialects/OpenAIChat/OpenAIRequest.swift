@@ -15,6 +15,8 @@ enum OpenAIRequest {
     ]
     static let omittable: Set<String> = ["stream_options", "store"]
     private static let tokenLimitOption = "token_limit_field"
+    /// The option's value for the newer name.
+    static let newerTokenLimit = JSONValue.string(TokenLimitField.maxCompletionTokens.rawValue)
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
         let field: TokenLimitField? = try json.optional(tokenLimitOption, .choice)

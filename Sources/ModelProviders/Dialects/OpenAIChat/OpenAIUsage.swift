@@ -19,7 +19,8 @@ enum OpenAIUsage {
                 guard try json.entersObject() else { continue }
                 while let key = try json.nextKey() {
                     if key == "cached_tokens" { usage.cachedInput.raise(to: try json.count()) }
-                    if key == "cache_write_tokens" { usage.cacheWrite = try json.count() }
+                    // The second name is LiteLLM's.
+                    if key == "cache_write_tokens" || key == "cache_creation_tokens" { usage.cacheWrite.raise(to: try json.count()) }
                 }
             case "completion_tokens_details", "output_tokens_details":
                 guard try json.entersObject() else { continue }
@@ -29,14 +30,18 @@ enum OpenAIUsage {
             case "total_tokens": total = try json.count()
             // DeepSeek and Mistral.
             case "prompt_cache_hit_tokens", "num_cached_tokens": usage.cachedInput.raise(to: try json.count())
-            // Portkey, of Claude: within the total, and not within the prompt.
+            // Of Claude. Portkey: within the total, and not within the prompt. LiteLLM: within both.
             case "cache_read_input_tokens": read = try json.count() ?? 0
             case "cache_creation_input_tokens": written = try json.count() ?? 0
             default: continue
             }
         }
-        if let input = usage.input, let output = usage.output, read + written > 0, total == input + output + read + written {
-            (usage.input, usage.cachedInput, usage.cacheWrite) = (input + read + written, read, written)
+        if let input = usage.input, let output = usage.output, read + written > 0 {
+            if total == input + output + read + written {
+                (usage.input, usage.cachedInput, usage.cacheWrite) = (input + read + written, read, written)
+            } else if total == input + output, written > 0, written <= input {
+                usage.cacheWrite.raise(to: written)
+            }
         }
         // xAI does not count reasoning within the completion, and servers in front of Google's models do not report it either: only the total shows it. How
         // much of the rest is reasoning is known where it is reported; cached tokens are none.

@@ -24,21 +24,22 @@ enum OpenAICompatible: WireFormat {
 
     static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { (OpenAIRequest.path, []) }
 
-    static func makeReader(model: String) -> any AnswerReader { OpenAIChat.makeReader(model: model) }
+    static func makeReader(model: String) -> any AnswerReader { OpenAIAnswerReader(mayBeginWithReasoning: true) }
 
     static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
         // 402: credits (OpenRouter). 498: no capacity at this price (Groq).
         switch head.status {
+        case 400 where isAboutKey(body): ProviderError(code: OpenAIError.read(body).code, kind: .key)
         case 402: ProviderError(code: OpenAIError.read(body).code, kind: .money)
-        case 403 where isModeration(body): ProviderError(code: OpenAIError.read(body).code, kind: .moderation)
         case 498: ProviderError(code: OpenAIError.read(body).code, kind: .temporary)
         default: OpenAIError.read(body)
         }
     }
 
-    /// OpenRouter names the reasons for which the prompt was flagged.
-    private static func isModeration(_ body: [UInt8]) -> Bool {
-        let metadata = ErrorCode.object(in: body)?["metadata"]
-        return metadata?["reasons"]?.elements != nil || metadata?["flagged_input"] != nil
+    /// Of a wrong key xAI says only in the message that it is one.
+    private static func isAboutKey(_ body: [UInt8]) -> Bool {
+        let error = ErrorCode.object(in: body)
+        let message = error?["message"]?.string ?? error?["error"]?.string
+        return message?.lowercased().hasPrefix("incorrect api key") == true
     }
 }
