@@ -19,7 +19,9 @@ public struct CoachClient: Sendable {
     /// - Parameters:
     ///   - baseURL: the URL below which the gateway serves `/functions/v1` and `/api/v1`.
     ///   - token: returns a valid access token. Called before every request, and once more when the gateway answers that the token
-    ///     has expired.
+    ///     has expired. What it throws is reported as `CoachError.Code.noToken`, for which the user must sign in again. A `URLError`, thrown or
+    ///     wrapped as an underlying error (`NSUnderlyingErrorKey`), is `unreachable`, and the token is tried again. An SDK for signing in whose
+    ///     errors hide the `URLError` in another way needs a function that throws it.
     public init(baseURL: URL, configuration: Configuration = Configuration(), token: @escaping @Sendable () async throws -> String) {
         requestBuilder = RequestBuilder(baseURL: baseURL, token: token)
         self.configuration = configuration

@@ -20,6 +20,9 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
         case unreadable
         /// The app's `token` function failed.
         case noToken
+        /// The answer to a change was lost, its repetition is stale, and the current version does not tell whether the change had its effect. The app
+        /// shows that version (`details.current`, with `tag`) before the change is made again.
+        case effectUnknown
     }
 
     /// The kind of the failure.
@@ -59,11 +62,12 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
 }
 
 extension CoachError {
-    /// Texts for the user where the gateway sent none. The gateway uses the same ones, apart from the first.
+    /// Texts for the user where the gateway sent none. The gateway uses two of them, too: `signIn` and `takingAMoment`.
     enum UserMessage {
         static let offline = "I couldn't connect right now. Let's try again when you're back online."
         static let signIn = "I had trouble signing you in. Let's try that again."
         static let takingAMoment = "Coach is taking a moment. Let's try again."
+        static let effectUnknown = "I couldn't tell whether that worked. Let me show you the latest."
     }
 
     static func unreachable(_ cause: any Error) -> CoachError {
@@ -90,6 +94,16 @@ extension CoachError {
         CoachError(
             code: .noToken, message: "the token provider failed: \(line(cause))", userMessage: UserMessage.signIn,
             action: .reauthenticate, retryable: false)
+    }
+
+    /// - Parameter rejection: of the change's repetition, with the current version.
+    static func effectUnknown(_ rejection: CoachError) -> CoachError {
+        var error = rejection
+        error.code = .effectUnknown
+        error.message = "the answer was lost, and the current version does not tell whether the change had its effect"
+        error.userMessage = UserMessage.effectUnknown
+        error.action = .reload
+        return error
     }
 
     /// The error for an argument that the gateway would reject.

@@ -44,12 +44,11 @@ struct RequestBuilder: Sendable {
             return try await token()
         } catch let error as CancellationError {
             throw error
-        } catch let error as URLError {
+        } catch {
+            guard let networkError = URLError.found(in: error) else { throw UnsentRequest(cause: .noToken(error)) }
             // The app renews its token over the network, which may be away as the gateway is.
             try Task.checkCancellation()
-            throw UnsentRequest(cause: .unreachable(error))
-        } catch {
-            throw UnsentRequest(cause: .noToken(error))
+            throw UnsentRequest(cause: .unreachable(networkError))
         }
     }
 }

@@ -164,6 +164,27 @@ struct CoachClientTests {
         await #expect { _ = try await offline.me() } throws: { ($0 as? CoachError)?.code == .unreachable }
     }
 
+    private struct SignInFailed: CustomNSError {
+        var cause: URLError
+        var errorUserInfo: [String: Any] { [NSUnderlyingErrorKey: cause] }
+    }
+
+    @Test("a network error that an SDK for signing in has wrapped, at any depth, is one; its other errors are not")
+    func wrappedTokenErrors() async throws {
+        func wrapped(_ error: any Error) -> any Error { NSError(domain: "auth", code: 17, userInfo: [NSUnderlyingErrorKey: error]) }
+        let offline = NSError(domain: NSURLErrorDomain, code: URLError.Code.notConnectedToInternet.rawValue)
+        let errors: [(any Error, CoachError.Code)] = [
+            (offline, .unreachable), (wrapped(wrapped(offline)), .unreachable), (wrapped(URLError(.timedOut)), .unreachable),
+            (SignInFailed(cause: URLError(.timedOut)), .unreachable), (wrapped(SignInFailed(cause: URLError(.timedOut))), .unreachable),
+            (NSError(domain: "auth", code: 17), .noToken), (wrapped(NSError(domain: "auth", code: 18)), .noToken),
+        ]
+        for (error, code) in errors {
+            let bench = try ClientBench { _, _ in [] }
+            let client = bench.client(renewal: { _ in throw error })
+            #expect(try await ClientBench.error(client.send(Self.message)).code == code, "\(error)")
+        }
+    }
+
     @Test("503 is repeated after the time in Retry-After")
     func retryAfter() async throws {
         let bench = try ClientBench { _, number in

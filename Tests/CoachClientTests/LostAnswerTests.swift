@@ -9,10 +9,10 @@ import Testing
 /// The gateway applies a request, and the connection is lost before its answer arrives.
 @Suite("A request whose answer was lost", .timeLimit(.minutes(1)))
 struct LostAnswerTests {
-    private static let meta = ResponseMeta(requestID: "r-1", timestamp: Timestamp(millisecondsSince1970: 0))
+    static let meta = ResponseMeta(requestID: "r-1", timestamp: Timestamp(millisecondsSince1970: 0))
 
-    private static func answer(tag: String, _ profile: ContextProfileResource) -> ScriptedServer.Step {
-        let bytes = Envelope.success(meta: meta, data: { profile.write(to: &$0) })
+    static func answer(tag: String, _ resource: some WireResource) -> ScriptedServer.Step {
+        let bytes = Envelope.success(meta: meta, data: { resource.write(to: &$0) })
         return ScriptedServer.response("200 OK", headers: ["ETag: \(tag)"], body: String(decoding: bytes, as: UTF8.self))
     }
 
@@ -24,7 +24,15 @@ struct LostAnswerTests {
         return ScriptedServer.response(status, headers: headers, body: String(decoding: bytes, as: UTF8.self))
     }
 
-    private func client(_ server: ScriptedServer) -> CoachClient {
+    /// The answer to a change of another version.
+    static func stale(tag: String, _ resource: some WireResource) -> ScriptedServer.Step {
+        let current = try? JSONValue(parsing: JSONWriter.encode { resource.write(to: &$0) })
+        return rejection(
+            "412 Precondition Failed", .preconditionFailed, headers: ["ETag: \(tag)"],
+            details: .object([JSONMember("current", current ?? .null)]))
+    }
+
+    func client(_ server: ScriptedServer) -> CoachClient {
         CoachClient(baseURL: server.url, configuration: .init(sleep: { _ in try Task.checkCancellation() }, jitter: { 0 })) { "t" }
     }
 
@@ -41,12 +49,7 @@ struct LostAnswerTests {
                 }
                 if request.method == "GET" { return [Self.answer(tag: "\"\(state.version)\"", profile())] }
                 guard request.headers["if-match"] == "\"\(state.version)\"" else {
-                    let current = try? JSONValue(parsing: JSONWriter.encode { profile().write(to: &$0) })
-                    return [
-                        Self.rejection(
-                            "412 Precondition Failed", .preconditionFailed, headers: ["ETag: \"\(state.version)\""],
-                            details: .object([JSONMember("current", current ?? .null)]))
-                    ]
+                    return [Self.stale(tag: "\"\(state.version)\"", profile())]
                 }
                 state.goals = (try? JSONValue(parsing: Array(request.body.utf8)))?["goals"]?.elements ?? []
                 state.version += 1
@@ -111,6 +114,18 @@ struct LostAnswerTests {
         #expect(!isApplied(["goals": ["a"]], ["goals": ["a", "b"]]) && !isApplied(["goals": ["a"]], ["goals": ["b"]]))
         #expect(!isApplied(["goals": .null], ["goals": ["a"]]) && !isApplied([:], ["goals": []]))
         #expect(!ResourceRequest("POST", "context-profile/undo").isApplied(in: ["goals": []]))
+    }
+
+    @Test("that undoes an edit has an unknown effect: the version does not tell whether an undo made it")
+    func undo() async throws {
+        let (server, _) = try Self.gateway(loses: { $0 == 0 })
+        defer { server.stop() }
+        let error = await #expect(throws: CoachError.self) { try await client(server).undoContextProfile(tag: "\"3\"") }
+        #expect(error?.code == .effectUnknown && error?.action == .reload && error?.retryable == false)
+        #expect(error?.tag == "\"4\"" && error?.details?["current"]?["version"] == 4)
+        // Without a lost answer it is another device's.
+        let stale = await #expect(throws: CoachError.self) { try await client(server).undoContextProfile(tag: "\"3\"") }
+        #expect(stale?.code == .gateway(.preconditionFailed))
     }
 
     @Test("removes the account, or deletes a resource, although the repetition is refused")

@@ -47,9 +47,11 @@ extension CoachClient {
         throw CoachError.stale
     }
 
-    /// Makes the version before the current one the current one again; repeated, it goes further back, to the empty version 0.
+    /// Makes the version before the current one the current one again; repeated, it goes further back, to the empty version 0. Throws `CoachError` with
+    /// `effectUnknown` when the answer was lost and its repetition is stale: no version tells which one it brought back.
+    /// - Parameter tag: not `*`, with which the repetition of a lost request goes back once more.
     public func undoContextProfile(tag: String) async throws -> Versioned<ContextProfileResource> {
-        try await versioned(ResourceRequest("POST", "context-profile/undo").ifMatch(tag))
+        try await versioned(ResourceRequest("POST", "context-profile/undo").ifMatch(tag)) { _ in .unknown }
     }
 
     /// The versions of the profile, newest first.

@@ -46,15 +46,24 @@ extension CoachClient {
         try await perform(ResourceRequest("DELETE", path(id)).ifMatch(tag), done: .notFound)
     }
 
-    /// Publishes the draft as a new version. `visibility`: `link` or `listed`; nil keeps it.
+    /// Publishes the draft as a new version. `visibility`: `link` or `listed`; nil keeps it. Throws `CoachError` with `effectUnknown` when the answer was
+    /// lost and the draft has been edited.
     public func publishPersona(_ id: UUID, visibility: String? = nil, tag: String? = nil) async throws -> Versioned<PersonaResource> {
         let body: JSONValue = ["visibility": visibility.map { .string($0) } ?? .null]
-        return try await versioned(ResourceRequest("POST", "\(path(id))/publish", body: body.bytes).ifMatch(tag))
+        let request = ResourceRequest("POST", "\(path(id))/publish", body: body.bytes).ifMatch(tag)
+        return try await versioned(request) { (current: PersonaResource) in
+            guard current.status == "published", visibility == nil || visibility == current.visibility else { return .missing }
+            // A draft that users do not have was edited before the publication, which then did not happen, or after it.
+            return try await isPublished(current) ? .applied : .unknown
+        }
     }
 
     /// Ends the publication; conversations keep their version.
     public func unpublishPersona(_ id: UUID, tag: String? = nil) async throws -> Versioned<PersonaResource> {
-        try await versioned(ResourceRequest("POST", "\(path(id))/unpublish").ifMatch(tag))
+        try await versioned(ResourceRequest("POST", "\(path(id))/unpublish").ifMatch(tag)) { (current: PersonaResource) in
+            // An operator withdraws a persona that is published or was.
+            ["unpublished", "withdrawn"].contains(current.status) ? .applied : .missing
+        }
     }
 
     /// Streams the answer of the draft to a message. Only its cost is kept.
@@ -78,7 +87,13 @@ extension CoachClient {
     /// Makes an earlier version the draft again, and publishes it when the persona is published.
     public func rollBackPersona(_ id: UUID, to version: Int, tag: String) async throws -> Versioned<PersonaResource> {
         let body: JSONValue = ["version": .integer(Int64(version))]
-        return try await versioned(ResourceRequest("POST", "\(path(id))/rollback", body: body.bytes).ifMatch(tag))
+        let request = ResourceRequest("POST", "\(path(id))/rollback", body: body.bytes).ifMatch(tag)
+        return try await versioned(request) { (current: PersonaResource) in
+            let wanted = try await publishedVersion(version, of: id)
+            guard current.content.isSame(as: wanted.content) else { return .missing }
+            if current.status != "published" { return .applied }
+            return try await isPublished(current) ? .applied : .missing
+        }
     }
 
     /// Figures of the last 30 days; nil below 20 users.
@@ -100,9 +115,10 @@ extension CoachClient {
         Data(try await response(.init("\(path(persona))/card"), accept: inPicture ? "image/png" : "*/*").body)
     }
 
-    /// Replaces the draft by a character card: JSON, or a PNG picture with a card in it.
+    /// Replaces the draft by a character card: JSON, or a PNG picture with a card in it. Throws `CoachError` with `effectUnknown` when the answer was lost
+    /// and its repetition is stale: only the gateway knows what draft a card makes.
     public func importCard(_ card: Data, into persona: UUID, tag: String) async throws -> Versioned<PersonaResource> {
-        try await versioned(ResourceRequest("PUT", "\(path(persona))/card", body: Array(card)).ifMatch(tag))
+        try await versioned(ResourceRequest("PUT", "\(path(persona))/card", body: Array(card)).ifMatch(tag)) { _ in .unknown }
     }
 
     public func shareLinks(of persona: UUID) -> Elements<ShareLinkResource> { elements(.init("\(path(persona))/share-links")) }
@@ -120,6 +136,12 @@ extension CoachClient {
     /// Revokes a link; users who redeemed it keep their access.
     public func revokeShareLink(_ link: UUID, of persona: UUID) async throws {
         try await perform(.init("DELETE", "\(path(persona))/share-links/\(link.canonicalText)"), done: .notFound)
+    }
+
+    /// Whether users have the draft.
+    private func isPublished(_ persona: PersonaResource) async throws -> Bool {
+        guard persona.status == "published", let version = persona.publishedVersion else { return false }
+        return try await publishedVersion(version, of: persona.id).content.isSame(as: persona.content)
     }
 
     private func path(_ persona: UUID) -> String { "personas/\(persona.canonicalText)" }

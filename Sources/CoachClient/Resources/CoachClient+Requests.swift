@@ -45,9 +45,18 @@ struct ResourceRequest: Sendable {
     }
 }
 
+/// Whether a change has had its effect, as the current version of its resource tells.
+enum ChangeEffect {
+    /// The resource is as the change would make it.
+    case applied
+    /// The resource is not, or no longer, as the change would make it.
+    case missing
+    case unknown
+}
+
 extension JSONValue {
     /// As a database compares: members in any order, and a field that was cleared is empty.
-    fileprivate func isSame(as other: JSONValue) -> Bool {
+    func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .array(let elements)): elements.isEmpty
         case (.array(let own), .array(let others)): own.count == others.count && zip(own, others).allSatisfy { $0.isSame(as: $1) }
@@ -64,15 +73,30 @@ extension CoachClient {
     func one<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Value { try Self.value(try await answer(request).envelope) }
 
     /// The resource with its `ETag`. A change whose answer was lost is stale when it is repeated: then the current version is the answer if it
-    /// has what was sent.
-    func versioned<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Versioned<Value> {
+    /// shows the effect. Throws `CoachError`: `preconditionFailed` if it does not, and `effectUnknown`.
+    /// - Parameter effect: of the change, as the current version tells; nil: whether that has all members of the body. May send requests.
+    func versioned<Value: JSONReadable>(
+        _ request: ResourceRequest, effect: ((_ current: Value) async throws -> ChangeEffect)? = nil
+    ) async throws -> Versioned<Value> {
         do {
             let (envelope, head) = try await answer(request)
             guard let tag = head.headers["etag"] else { throw CoachError.unreadable("the answer has no ETag") }
             return Versioned(try Self.value(envelope), tag: tag)
         } catch let error as CoachError where error.followsLostAnswer && error.code == .gateway(.preconditionFailed) {
-            guard let tag = error.tag, let current = error.details?["current"], request.isApplied(in: current) else { throw error }
-            return Versioned(try Self.value(current), tag: tag)
+            guard let tag = error.tag, let current = error.details?["current"] else { throw error }
+            let value: Value = try Self.value(current)
+            let found: ChangeEffect
+            do {
+                found = try await effect?(value) ?? (request.isApplied(in: current) ? .applied : .missing)
+            } catch is CoachError {
+                // What would tell cannot be read.
+                found = .unknown
+            }
+            switch found {
+            case .applied: return Versioned(value, tag: tag)
+            case .missing: throw error
+            case .unknown: throw CoachError.effectUnknown(error)
+            }
         }
     }
 
