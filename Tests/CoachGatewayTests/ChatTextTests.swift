@@ -67,12 +67,37 @@ struct ChatTextTests {
         var wrapped = AnswerText(width: 30)
         #expect(wrapped.text(of: .safety(card)) == "You matter.\n  Emergency\n  A helpline:\nhttps://help.example\n\n")
         var answer = AnswerText(width: nil)
-        let start = StreamStart(
-            turnID: UUID(), conversationID: UUID(), userMessageID: UUID(), messageID: UUID(), domain: nil, domainConfidence: nil,
-            personaID: nil, model: "m", disclosure: nil, requestID: "r")
         let events: [StreamEvent] = [
-            .start(start), .token(content: "I am here."), .done(StreamDone(finishReason: .stopped, messageID: UUID())),
+            start(domain: nil), .token(content: "I am here."), .done(StreamDone(finishReason: .stopped, messageID: UUID())),
         ]
         #expect(events.map { answer.text(of: $0) }.joined() == "I am here. (stopped)\n")
+    }
+
+    private func start(domain: String?, notice: String? = nil) -> StreamEvent {
+        .start(
+            StreamStart(
+                turnID: UUID(), conversationID: UUID(), userMessageID: UUID(), messageID: UUID(), domain: domain, domainConfidence: nil,
+                personaID: nil, model: "m", disclosure: notice.map { StreamStart.Disclosure(text: $0, version: "1") }, requestID: "r"))
+    }
+
+    @Test("the notice of talking to a machine is printed before the domain, wrapped like the answer")
+    func notice() {
+        var answer = AnswerText(width: 20)
+        let events: [StreamEvent] = [start(domain: "mindset", notice: "You are talking to an AI."), .token(content: "Rest first.")]
+        let text = events.map { answer.text(of: $0) }.joined() + answer.end()
+        #expect(text == "You are talking to\nan AI.\n\n[mindset] Rest\nfirst.\n")
+        var other = AnswerText(width: nil)
+        #expect(other.text(of: start(domain: nil, notice: "An AI.")) == "An AI.\n\n" && other.end().isEmpty)
+    }
+
+    @Test("a resource says that a number is for text messages, and when somebody answers")
+    func contacts() {
+        let resource = SafetyResource(
+            name: "A helpline", phone: "988", sms: "HOME to 741741", url: "https://help.example", hours: "24/7", country: "US")
+        let card = StreamSafety(severity: .acute, tier: 3, categories: [], resources: [resource], message: "You matter.")
+        var answer = AnswerText(width: nil)
+        #expect(
+            answer.text(of: .safety(card))
+                == "You matter.\n  A helpline: 988 · text HOME to 741741 · https://help.example · 24/7\n\n")
     }
 }

@@ -16,7 +16,7 @@ struct AnswerText {
         let text =
             switch event {
             // Without a domain the router abstains, or the user may be in danger.
-            case .start(let start): start.domain.map { wrap.add("[\($0)] ") } ?? ""
+            case .start(let start): notice(start.disclosure) + (start.domain.map { wrap.add("[\($0)] ") } ?? "")
             case .safety(let card): end() + self.card(card)
             case .token(let content): wrap.add(content)
             case .usage: ""
@@ -35,10 +35,14 @@ struct AnswerText {
         return rest.isEmpty && !isInLine ? "" : rest + "\n"
     }
 
+    /// The gateway gives the notice of talking to a machine once, and counts it as shown.
+    private func notice(_ disclosure: StreamStart.Disclosure?) -> String { disclosure.map { wrapped($0.text) + "\n\n" } ?? "" }
+
     private func card(_ card: StreamSafety) -> String {
         var lines = [wrapped(card.message)]
         for resource in card.resources {
-            let ways = [resource.phone, resource.sms, resource.url].compactMap { $0 }.joined(separator: " · ")
+            let facts = [resource.phone, resource.sms.map { "text \($0)" }, resource.url, resource.hours]
+            let ways = facts.compactMap { $0 }.joined(separator: " · ")
             lines.append(wrapped("  " + (ways.isEmpty ? resource.name : "\(resource.name): \(ways)")))
         }
         return lines.joined(separator: "\n") + "\n\n"
