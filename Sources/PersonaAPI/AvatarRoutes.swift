@@ -16,7 +16,7 @@ public struct AvatarRoutes: Feature {
         let users = routes.authenticated("Personas")
         let creators = users.require(.creator)
         let path = "/api/v1/personas/{id}/avatar"
-        let picture = RouteResponse.media("image/*", .text)
+        let picture = RouteResponse.media("image/*", .binary)
         users.get(path, .init("Get the avatar of a persona", response: picture)) { _, context in
             Self.respond(try await avatars.get(context.caller, try context.personaID))
         }

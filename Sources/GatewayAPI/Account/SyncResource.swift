@@ -38,16 +38,20 @@ public struct SyncResource: Sendable, Equatable {
 }
 
 extension SyncResource.Change {
-    static let schema = Schema.oneOf([
-        .object([.init("type", .values(["profile"])), .init("profile", ContextProfileResource.schema)]),
-        .object([.init("type", .values(["conversation"])), .init("conversation", ConversationResource.schema)]),
-        .object([
-            .init("type", .values(["message"])), .init("conversation_id", .id), .init("message", MessageResource.schema),
-        ]),
-        .object([.init("type", .values(["persona"])), .init("persona", PublishedPersonaResource.schema)]),
-        .object([.init("type", .values(["own_persona"])), .init("own_persona", PersonaResource.schema)]),
-        .object([.init("type", .values(["persona_removed"])), .init("persona_id", .id)]),
-    ]).named("SyncChange")
+    static let schema = Schema.oneOf(
+        [
+            change("SyncProfile", "profile", [.init("profile", ContextProfileResource.schema)]),
+            change("SyncConversation", "conversation", [.init("conversation", ConversationResource.schema)]),
+            change("SyncMessage", "message", [.init("conversation_id", .id), .init("message", MessageResource.schema)]),
+            change("SyncPersona", "persona", [.init("persona", PublishedPersonaResource.schema)]),
+            change("SyncOwnPersona", "own_persona", [.init("own_persona", PersonaResource.schema)]),
+            change("SyncPersonaRemoved", "persona_removed", [.init("persona_id", .id)]),
+        ], discriminator: "type"
+    ).named("SyncChange")
+
+    private static func change(_ name: String, _ type: String, _ fields: [Schema.Field]) -> Schema {
+        Schema.object([.init("type", .values([type]))] + fields).named(name)
+    }
 
     func write(to writer: inout JSONWriter) {
         writer.object { writer in

@@ -10,6 +10,10 @@ extension Schema {
             case .number: writeType("number", to: &writer)
             case .integer(let range):
                 writeType("integer", to: &writer)
+                // Without it generated clients read 32 bits (OpenAPI 3.1 §4.4).
+                if range.map({ Int32(exactly: $0.lowerBound) == nil || Int32(exactly: $0.upperBound) == nil }) ?? true {
+                    writer.member("format", "int64")
+                }
                 if let range {
                     writer.member("minimum", range.lowerBound)
                     writer.member("maximum", range.upperBound)
@@ -26,7 +30,7 @@ extension Schema {
                 writer.key("items")
                 element.write(to: &writer)
             case .object(let fields): write(fields, to: &writer)
-            case .oneOf(let schemas): writeAlternatives("oneOf", schemas, to: &writer)
+            case .oneOf(let schemas, let discriminator): writeAlternatives(schemas, discriminator, to: &writer)
             case .named(let name, _): writeReference(name, to: &writer)
             }
             if let description { writer.member("description", description) }
@@ -81,7 +85,7 @@ extension Schema {
     }
 
     private func writeReference(_ name: String, to writer: inout JSONWriter) {
-        let reference = "#/components/schemas/\(name)"
+        let reference = Self.reference(to: name)
         guard isNullable else { return writer.member("$ref", reference) }
         writer.key("anyOf")
         writer.array { writer in
@@ -90,8 +94,32 @@ extension Schema {
         }
     }
 
-    private func writeAlternatives(_ keyword: String, _ schemas: [Schema], to writer: inout JSONWriter) {
-        writer.key(keyword)
+    private static func reference(to name: String) -> String { "#/components/schemas/\(name)" }
+
+    private func writeAlternatives(_ schemas: [Schema], _ discriminator: String?, to writer: inout JSONWriter) {
+        writer.key(literal: "oneOf")
         writer.array { writer in for schema in schemas { schema.write(to: &writer) } }
+        guard let discriminator else { return }
+        writer.key(literal: "discriminator")
+        writer.object { writer in
+            writer.member("propertyName", discriminator)
+            writer.key(literal: "mapping")
+            writer.object { writer in
+                for (value, name) in Self.mapping(of: schemas, by: discriminator) {
+                    writer.key(value)
+                    writer.string(Self.reference(to: name))
+                }
+            }
+        }
+    }
+
+    /// The declared values of a member, each with the name of its schema.
+    private static func mapping(of schemas: [Schema], by member: String) -> [(value: String, name: String)] {
+        schemas.flatMap { schema -> [(value: String, name: String)] in
+            guard case .named(let name, let object) = schema.form, case .object(let fields) = object.form,
+                case .text(_, let values, _)? = fields.first(where: { $0.name == member })?.schema.form
+            else { return [] }
+            return values.map { (value: $0, name: name) }
+        }
     }
 }

@@ -14,7 +14,7 @@ extension Schema {
         case .array(let element, _): return .array(element.sample.map { [$0] } ?? [])
         case .object(let fields):
             return .object(fields.compactMap { field in field.schema.sample.map { JSONMember(field.name, $0) } })
-        case .oneOf(let schemas): return schemas.first?.sample
+        case .oneOf(let schemas, _): return schemas.first?.sample
         case .named(_, let schema): return schema.sample
         }
     }

@@ -12,8 +12,8 @@ public struct Schema: Sendable, Equatable {
         case jsonText(Schema)
         case array(Schema, count: ClosedRange<Int>?)
         case object([Field])
-        /// One of several.
-        case oneOf([Schema])
+        /// One of several. `discriminator`: the member whose value tells which one; then they are named objects.
+        case oneOf([Schema], discriminator: String?)
         /// A reference to `components/schemas`.
         case named(String, Schema)
     }
@@ -68,7 +68,10 @@ extension Schema {
     public static func values(_ values: [String]) -> Schema { Schema(.text(format: nil, values: values, length: nil)) }
     public static func array(of element: Schema, count: ClosedRange<Int>? = nil) -> Schema { Schema(.array(element, count: count)) }
     public static func object(_ fields: [Field]) -> Schema { Schema(.object(fields)) }
-    public static func oneOf(_ schemas: [Schema]) -> Schema { Schema(.oneOf(schemas)) }
+    /// - Parameter discriminator: a member that all have. They are named objects, and its declared values are each one's own.
+    public static func oneOf(_ schemas: [Schema], discriminator: String? = nil) -> Schema {
+        Schema(.oneOf(schemas, discriminator: discriminator))
+    }
 
     /// A server-sent event with such an object in its `data`.
     public static func serverSentEvent(of data: Schema) -> Schema {
@@ -103,7 +106,7 @@ extension Schema {
         case .any, .boolean, .integer, .number, .text: [:]
         case .array(let element, _), .jsonText(let element): element.references
         case .object(let fields): Self.merged(fields.map(\.schema))
-        case .oneOf(let schemas): Self.merged(schemas)
+        case .oneOf(let schemas, _): Self.merged(schemas)
         case .named(let name, let schema): schema.references.merging([name: schema]) { first, _ in first }
         }
     }

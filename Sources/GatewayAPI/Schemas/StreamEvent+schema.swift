@@ -1,12 +1,16 @@
 extension StreamEvent {
     /// One JSON object in a `data:` line, by its `type`.
-    public static let schema = Schema.oneOf([
-        event("start", StreamStart.fields), event("safety", StreamSafety.fields), event("token", [.init("content", .text)]),
-        event("usage", StreamUsage.fields), event("done", StreamDone.fields), event("error", StreamFailure.fields),
-    ]).named("StreamEvent")
+    public static let schema = Schema.oneOf(
+        [
+            event("StreamStart", "start", StreamStart.fields), event("StreamSafety", "safety", StreamSafety.fields),
+            event("StreamToken", "token", [.init("content", .text)]), event("StreamUsage", "usage", StreamUsage.fields),
+            event("StreamDone", "done", StreamDone.fields), event("StreamError", "error", StreamFailure.fields),
+        ], discriminator: "type"
+    ).named("StreamEvent")
 
-    private static func event(_ type: String, _ fields: [Schema.Field]) -> Schema {
-        .object([.init("type", .values([type])), .init("done", .boolean.described("true for the last event only"))] + fields)
+    private static func event(_ name: String, _ type: String, _ fields: [Schema.Field]) -> Schema {
+        Schema.object([.init("type", .values([type])), .init("done", .boolean.described("true for the last event only"))] + fields)
+            .named(name)
     }
 }
 

@@ -1,5 +1,7 @@
+import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import JSON
 
 /// Whether a load balancer should send traffic to this instance, with details.
 public struct InstanceReadiness: Sendable {
@@ -36,15 +38,22 @@ struct HealthRoutes: Feature {
 
     func register(on routes: RouteTable) {
         let group = routes.open("Health", addressLimit: .none)
-        let health = RouteDescription("The process runs", response: .media("application/json"))
-        group.get("/healthz", health) { _, _ in Self.answer(.ok) }
-        let ready = RouteDescription("The instance should get traffic; 503 when not", response: .media("application/json"))
-        group.get("/readyz", ready) { _, _ in await answer() }
+        let success = RouteResponse.media("application/json", InstanceStatus.ok.schema)
+        group.get("/healthz", RouteDescription("The process runs", response: success)) { _, _ in InstanceStatus.ok.response }
+        let ready = RouteDescription(
+            "The instance should get traffic; 503 when not", response: success, ownFailures: [503: InstanceStatus.unavailable.schema])
+        group.get("/readyz", ready) { _, _ in (await readiness().isReady ? InstanceStatus.ok : .unavailable).response }
     }
+}
 
-    private func answer() async -> Response { Self.answer(await readiness().isReady ? .ok : .serviceUnavailable) }
+private enum InstanceStatus: String {
+    case ok, unavailable
 
-    private static func answer(_ status: HTTPResponse.Status) -> Response {
-        .json(Array((status == .ok ? #"{"status":"ok"}"# : #"{"status":"unavailable"}"#).utf8), status: status)
+    var schema: Schema { .object([.init("status", .values([rawValue]))]) }
+
+    var response: Response {
+        .json(
+            JSONWriter.encode { writer in writer.object { $0.member("status", rawValue) } },
+            status: self == .ok ? .ok : .serviceUnavailable)
     }
 }

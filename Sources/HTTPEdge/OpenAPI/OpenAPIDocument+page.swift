@@ -30,7 +30,7 @@ extension OpenAPIDocument {
         let route = entry.description
         let access = route.security.isOpen ? "open" : route.security.role.map { "role \($0.rawValue)" } ?? "authenticated"
         let parameters = route.parameters.map { "\($0.name) (\(Self.listed($0.location.rawValue, of: $0.schema)))" }
-        let fields = (route.body?.schema).map(fieldNames) ?? []
+        let fields = (route.body?.schema ?? route.form).map(fieldNames) ?? []
         let lines = [
             "<b><code>\(entry.method.rawValue) \(HTMLText.escaped(entry.path))</code></b> <small>\(access)</small>",
             HTMLText.escaped(route.summary),

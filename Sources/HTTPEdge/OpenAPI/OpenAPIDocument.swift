@@ -98,8 +98,9 @@ struct OpenAPIDocument {
     }
 
     private var schemas: [String: Schema] {
-        let used = entries.map(\.description).flatMap { route in
-            [route.body?.schema].compactMap { $0 } + route.parameters.map(\.schema) + route.response.media.map(\.schema)
+        let used = entries.map(\.description).flatMap { route -> [Schema] in
+            let bodies = [route.body?.schema, route.form].compactMap { $0 }
+            return bodies + route.parameters.map(\.schema) + route.response.media.map(\.schema) + Array(route.ownFailures.values)
         }
         let common = [Envelope.failureSchema, Envelope.problemSchema, StreamEvent.schema, StreamSafety.schema]
         return (used + common).reduce(into: [:]) { $0.merge($1.references) { first, _ in first } }

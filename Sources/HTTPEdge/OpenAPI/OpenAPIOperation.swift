@@ -58,10 +58,11 @@ struct OpenAPIOperation {
         var media: [(type: String, schema: Schema)] = []
         if let body = route.body { media.append(("application/json", body.schema)) }
         for type in route.uploads { media.append((type, .binary)) }
+        if let form = route.form { media.append(("application/x-www-form-urlencoded", form)) }
         guard !media.isEmpty else { return }
         writer.key(literal: "requestBody")
         writer.object { writer in
-            writer.member("required", route.body?.mayBeEmpty != true)
+            writer.member("required", route.body.map { !$0.mayBeEmpty } ?? !route.uploads.isEmpty)
             Self.writeContent(media, to: &writer)
         }
     }
@@ -86,23 +87,32 @@ struct OpenAPIOperation {
             Self.writeContent(route.response.media, to: &writer)
             writeLinks(to: &writer)
         }
+        if route.form != nil {
+            writer.key(literal: "303")
+            writer.object { $0.member("description", "Success of a form: to a page") }
+        }
         if mayBeUnchanged {
             writer.key(literal: "304")
             writer.object { $0.member("description", "`If-None-Match` has the current `ETag`") }
         }
         for status in route.failureStatuses(entry.method) where status != route.response.status {
             writer.key(String(status))
-            writer.object { writer in
-                if ErrorFormat(accept: nil, path: entry.path) == .openAI {
-                    writer.member("description", FailureResponse.description(status))
-                    Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
-                } else if status == 404, route.hasNotFoundPage {
-                    writer.member("description", FailureResponse.description(status))
-                    Self.writeContent(FailureResponse.media + [(type: "text/html", schema: .text)], to: &writer)
-                } else {
-                    writer.member("$ref", "#/components/responses/\(FailureResponse.name(status))")
-                }
-            }
+            writer.object { writeFailure(status, to: &$0) }
+        }
+    }
+
+    private func writeFailure(_ status: Int, to writer: inout JSONWriter) {
+        if let schema = route.ownFailures[status] {
+            writer.member("description", "Failure")
+            Self.writeContent([("application/json", schema)], to: &writer)
+        } else if ErrorFormat(accept: nil, path: entry.path) == .openAI {
+            writer.member("description", FailureResponse.description(status))
+            Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
+        } else if route.mayBePage(status) {
+            writer.member("description", FailureResponse.description(status))
+            Self.writeContent(FailureResponse.media + [(type: "text/html", schema: .text)], to: &writer)
+        } else {
+            writer.member("$ref", "#/components/responses/\(FailureResponse.name(status))")
         }
     }
 

@@ -11,8 +11,11 @@ extension RouteDescription {
         if let ifMatch = parameters.first(where: { $0.name == RouteParameter.ifMatch.name }) {
             statuses.formUnion(ifMatch.isRequired ? [412, 428] : [412])
         }
-        return statuses.union(failures).sorted()
+        return statuses.union(failures).union(ownFailures.keys).sorted()
     }
+
+    /// Whether an error with this status may be a page.
+    func mayBePage(_ status: Int) -> Bool { form != nil || (hasNotFoundPage && status == 404) }
 }
 
 /// The error responses in `components/responses` of the OpenAPI document: one for each status, which lists its codes (CONTRACT §2).

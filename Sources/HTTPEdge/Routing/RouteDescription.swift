@@ -13,9 +13,13 @@ public struct RouteDescription: Sendable {
     public var body: (any BodyDescription)?
     /// Media types of other bodies, in bytes.
     public var uploads: [String]
+    /// The fields of a form that a page may send in place of another body, or of none. Its answer is 303 to a page, or an error as a page.
+    public var form: Schema?
     public var response: RouteResponse
     /// Statuses of errors beyond those that its kind of route has.
     public var failures: [Int]
+    /// The JSON bodies of errors that are no envelopes, by status.
+    public var ownFailures: [Int: Schema]
     /// Whether a 404 is a page for requests that accept `text/html`.
     public var hasNotFoundPage: Bool
     /// The section in the document. Set by the group.
@@ -25,14 +29,16 @@ public struct RouteDescription: Sendable {
 
     public init(
         _ summary: String, parameters: [RouteParameter] = [], body: (any BodyDescription)? = nil, uploads: [String] = [],
-        response: RouteResponse, failures: [Int] = [], hasNotFoundPage: Bool = false
+        form: Schema? = nil, response: RouteResponse, failures: [Int] = [], ownFailures: [Int: Schema] = [:], hasNotFoundPage: Bool = false
     ) {
         self.summary = summary
         self.parameters = parameters
         self.body = body
         self.uploads = uploads
+        self.form = form
         self.response = response
         self.failures = failures
+        self.ownFailures = ownFailures
         self.hasNotFoundPage = hasNotFoundPage
     }
 

@@ -46,8 +46,8 @@ public struct DashboardRoutes: Feature {
         group.post(
             "/operator/session",
             .init(
-                "Sign in with an operator's token: as `Authorization`, or as `token` of a form; sets the cookie of a session",
-                response: .data(session, status: .created), failures: [401, 403])
+                "Sign in with an operator's token: as `Authorization`, or as `\(Field.token)` of a form; sets the cookie of a session",
+                form: Self.form, response: .data(session, status: .created), failures: [401, 403])
         ) { try await signIn($0, $1, sessions) }
         group.delete(
             "/operator/session", .init("Sign out: end the browser's session", response: .noContent, failures: [401, 403])
@@ -55,6 +55,15 @@ public struct DashboardRoutes: Feature {
             Response(status: .noContent, headers: [.setCookie: try await sessions.close(request, context), .cacheControl: "no-store"])
         }
     }
+
+    /// Names of the fields of the form to sign in.
+    private enum Field {
+        static let token = "token"
+        /// The view that opens after the sign-in.
+        static let view = "view"
+    }
+
+    private static let form = Schema.object([.init(Field.token, .text), .init(Field.view, .text, required: false)]).named("SignInForm")
 
     /// Serves the dashboard also while the database is unavailable or the operator is over their limit.
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
@@ -78,9 +87,9 @@ public struct DashboardRoutes: Feature {
             return response
         }
         let body = try await request.collectBytes()
-        let token = FormBody.value(of: "token", in: body)
+        let token = FormBody.value(of: Field.token, in: body)
         // After a failed sign-in the form stands under the address of the session, and its field has the view.
-        let view = Self.view(at: FormBody.value(of: "view", in: body)) ?? Self.view(at: request.headers[.referer])
+        let view = Self.view(at: FormBody.value(of: Field.view, in: body)) ?? Self.view(at: request.headers[.referer])
         do throws(GatewayError) {
             let session = try await sessions.open("Bearer \(token)", request, context)
             return Response(

@@ -10,7 +10,11 @@ import JSON
 public struct DocumentRoutes: Feature {
     private static let versioned = VersionedResource<DocumentState, DocumentResource>({ .init($0) }, version: { Int64($0.version) })
 
-    private static let changed = RouteResponse.data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned
+    // No member of the wire tells them apart; the request does.
+    private static let changed = RouteResponse.data(
+        .oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])
+            .described("the saved version; of a dry run the difference that it would make")
+    ).versioned
     private static let dryRun = RouteParameter(
         "dry_run", in: .query, .boolean.described("only validate, and answer with the difference and what it would change"))
 

@@ -24,7 +24,10 @@ public struct EventRoutes: Feature {
             "/api/v1/operator/events",
             .init(
                 "Stream an event when figures are newer, or an alert began or ended; with `Accept: application/json` the present state",
-                response: .events(FigureState.schema), failures: [429])
+                response: .media([
+                    "application/json": Envelope.schema(data: FigureState.schema),
+                    RouteResponse.eventStream: .serverSentEvent(of: FigureState.schema),
+                ]), failures: [429])
         ) { request, context in
             let state = try await events.state()
             if request.preferredType(of: ["application/json", "text/event-stream"]) == "application/json" {

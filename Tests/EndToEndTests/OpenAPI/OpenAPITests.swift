@@ -42,16 +42,31 @@ struct OpenAPITests {
         }
     }
 
-    @Test("names both forms of an answer that is streamed when the body says so")
+    @Test("names both forms of an answer that is streamed when the request says so")
     func streams() async throws {
         let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
         let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
         let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
-        for path in ["/v1/chat/completions", "/v1/responses"] {
-            let responses = paths[path]?["post"]?["responses"] as? [String: [String: Any]]
+        for (method, path) in [("post", "/v1/chat/completions"), ("post", "/v1/responses"), ("get", "/api/v1/operator/events")] {
+            let responses = paths[path]?[method]?["responses"] as? [String: [String: Any]]
             let content = responses?["200"]?["content"] as? [String: Any]
             #expect(content?.keys.sorted() == ["application/json", "text/event-stream"], "\(path)")
         }
+    }
+
+    @Test("says that a picture is bytes, and that an operator may sign in with a form")
+    func otherMedia() async throws {
+        let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
+        for path in ["/api/v1/personas/{id}/avatar", "/p/{token}/avatar"] {
+            let responses = paths[path]?["get"]?["responses"] as? [String: [String: Any]]
+            let content = (responses?["200"]?["content"] as? [String: [String: [String: Any]]])?["image/*"]
+            #expect(content?["schema"]?["format"] as? String == "binary", "\(path)")
+        }
+        let session = paths["/operator/session"]?["post"]?["requestBody"] as? [String: Any]
+        let content = session?["content"] as? [String: [String: [String: String]]]
+        #expect(content?["application/x-www-form-urlencoded"]?["schema"] == ["$ref": "#/components/schemas/SignInForm"])
     }
 
     @Test("has examples of OpenAI's bodies that are answered, and of a share link that can be made")
