@@ -113,8 +113,8 @@ private struct ModelFileReader {
         return Route(first.choice, usable.dropFirst().map(\.choice))
     }
 
-    /// What a choice states of its model and another model may refuse: options of dialects, and members of requests.
-    private static let ofOneModel: Set<String> = ["thinking_budget", "reasoning_effort"]
+    /// Members of requests that a choice states for its model, and that another model may refuse.
+    private static let ofOneModel: Set<String> = ["reasoning_effort"]
 
     private func choice(_ json: JSONReader, _ entries: [String: ProviderEntry]) throws(JSONFinding) -> ModelChoice {
         let provider = try json.required("provider", .text(1...200))
@@ -131,8 +131,7 @@ private struct ModelFileReader {
             wantsLeastLatency: try json.optional("least_latency") ?? false)
         if choice.name.model != model {
             choice.temperature = nil
-            // The newer name of the token limit is of OpenAI's models. Without it the dialect's holds.
-            choice.options = choice.options.filter { !Self.ofOneModel.contains($0.key) && $0.value != OpenAIRequest.newerTokenLimit }
+            choice.options = format?.optionsForAnyModel(choice.options) ?? [:]
             choice.parameters.removeAll { Self.ofOneModel.contains($0.key) }
         }
         if choice.wantsLeastLatency, choice.weight != nil { try json.report("weight", .invalid("must not stand beside least_latency")) }

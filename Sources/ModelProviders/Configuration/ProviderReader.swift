@@ -57,8 +57,8 @@ struct ProviderReader {
 
         let isOverridden = urlVariable.flatMap { environment[$0] } != nil
         let baseURL = try address(ownURL, overriddenBy: urlVariable, path: dialect.format.basePath)
-        let isReplaced = isOverridden && ownURL != nil && dialect == Dialect(OpenAIChat.self) && baseURL.map(OpenAIChat.isOwn) == false
-        let served = isReplaced ? Dialect(OpenAICompatible.self) : dialect
+        let served = if isOverridden, ownURL != nil, let baseURL { dialect.ofServer(at: baseURL) } else { dialect }
+        let isReplaced = served != dialect
         var provider: Provider?
         if json.isSound, let baseURL {
             provider = Provider(name: name, dialect: served, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)

@@ -24,6 +24,11 @@ public struct Dialect: Sendable {
     package static func named(_ name: String) -> Dialect? { all.first { $0.name == name } }
 
     public var name: String { format.name }
+
+    /// The dialect for a server that takes the place of the provider's own: one in OpenAI's may know less than OpenAI does.
+    func ofServer(at baseURL: String) -> Dialect {
+        self == Dialect(OpenAIChat.self) && !OpenAIChat.isOwn(baseURL) ? Dialect(OpenAICompatible.self) : self
+    }
 }
 
 extension Dialect: Hashable {

@@ -14,6 +14,8 @@ enum AzureOpenAI: WireFormat {
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
+    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { OpenAIRequest.optionsForAnyModel(options) }
+
     static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt) }
 
     static func write(_ call: DialectCall, to json: inout JSONWriter) { OpenAIChat.write(call, to: &json) }

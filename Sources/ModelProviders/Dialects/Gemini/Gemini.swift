@@ -16,6 +16,10 @@ enum Gemini: WireFormat {
         return budget.map { [thinkingBudget: .integer(Int64($0))] } ?? [:]
     }
 
+    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] {
+        options.filter { $0.key != thinkingBudget }
+    }
+
     static func encode(_ prompt: Prompt) -> [UInt8] {
         JSONWriter.members { json in
             let system = prompt.systemTexts

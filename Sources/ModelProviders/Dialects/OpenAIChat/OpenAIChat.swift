@@ -13,6 +13,8 @@ enum OpenAIChat: WireFormat {
         try OpenAIRequest.options(json)
     }
 
+    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { OpenAIRequest.optionsForAnyModel(options) }
+
     static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt) }
 
     static func write(_ call: DialectCall, to json: inout JSONWriter) {

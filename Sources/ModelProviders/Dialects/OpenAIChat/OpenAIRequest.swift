@@ -15,12 +15,15 @@ enum OpenAIRequest {
     ]
     static let omittable: Set<String> = ["stream_options", "store"]
     private static let tokenLimitOption = "token_limit_field"
-    /// The option's value for the newer name.
-    static let newerTokenLimit = JSONValue.string(TokenLimitField.maxCompletionTokens.rawValue)
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
         let field: TokenLimitField? = try json.optional(tokenLimitOption, .choice)
         return field.map { [tokenLimitOption: .string($0.rawValue)] } ?? [:]
+    }
+
+    /// Without the newer name of the token limit, which is of OpenAI's models: the dialect's holds.
+    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] {
+        options.filter { $0.key != tokenLimitOption || $0.value.string != TokenLimitField.maxCompletionTokens.rawValue }
     }
 
     static func messages(_ prompt: Prompt) -> [UInt8] {

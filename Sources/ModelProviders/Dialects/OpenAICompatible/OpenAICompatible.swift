@@ -14,6 +14,8 @@ enum OpenAICompatible: WireFormat {
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
+    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { OpenAIRequest.optionsForAnyModel(options) }
+
     /// Many models' templates take a system message at the beginning only, or one.
     static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt.withStrictRoles) }
 
