@@ -81,9 +81,11 @@ extension AlertRules: JSONReadable {
 
 extension AlertRule {
     fileprivate init(_ json: JSONReader) throws(JSONFinding) {
+        let measure: Measure = try json.required("measure", .choice)
+        let threshold: JSONField<Double> = measure == .cost ? .dollars : .threshold
         self.init(
-            id: try json.required("id", .text(1...63)), measure: try json.required("measure", .choice),
-            above: try json.required("above", .number(0...1e12)),
+            id: try json.required("id", .text(1...63)), measure: measure,
+            above: try json.required("above", threshold),
             windowMinutes: try json.optional("window_minutes", .integer(15...10_080)) ?? 60,
             minimum: try json.optional("minimum", .integer(1...1_000_000)) ?? 20,
             severity: try json.optional("severity", .choice) ?? .warning)
@@ -91,5 +93,20 @@ extension AlertRule {
             try json.report("id", .invalid("must have lower-case letters, digits and hyphens only"))
         }
         try json.rejectUnknown()
+    }
+}
+
+extension JSONField<Double> {
+    fileprivate static var threshold: Self { .number(0...1e12) }
+
+    /// A decimal in quotes; also a number, as in rules that operators saved before.
+    fileprivate static var dollars: Self {
+        Self { (json) throws(JSONFinding) in
+            guard let text = json.value.string else { return try Self.threshold.read(json) }
+            guard let amount = Nanodollars(dollars: text) else {
+                return try json.reject(.invalid("must be a decimal in quotes, in US dollars"), 0)
+            }
+            return Double(amount.raw) / 1e9
+        }
     }
 }

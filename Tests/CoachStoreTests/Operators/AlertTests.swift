@@ -80,6 +80,23 @@ struct AlertTests {
         #expect(try await store.value(waiting) == "resolved t")
     }
 
+    @Test("the webhook of an alert on money has decimal text, that of another measure numbers")
+    func amounts() async throws {
+        let store = try await StoreFixture()
+        let alerts = Alerts.postgres(client: store.gateway, instance: UUID(), release: "00001", isDelivered: true)
+        try await store.admin.execute(
+            """
+            insert into gateway.usage_quarters (bucket, tier, calls, cost_nanodollars)
+            values (date_bin('15 minutes', now(), 'epoch'), 'pro', 1, 12000215001)
+            """)
+        let rules = AlertRules(rules: [Self.rule("cost", .cost, above: 0.00001), Self.rule("spool", .spooledReceipts, above: 0.5)])
+        #expect(try await alerts.evaluate(rules, [.spooledReceipts: 1]) == ["cost", "spool"])
+        let jobs = try await JobQueue(client: store.gateway, instance: UUID()).exchange([], [Alerts.delivery: 10], .seconds(30))
+        let payload = { (rule: String) in jobs.first { $0.payload["rule"]?.string == rule }?.payload }
+        #expect(payload("cost")?["value"]?.string == "12.000215001" && payload("cost")?["threshold"]?.string == "0.000010")
+        #expect(payload("spool")?["value"]?.number == 1 && payload("spool")?["threshold"]?.number == 0.5)
+    }
+
     @Test("while releases with other rules run, the alerts are those of the newest, also beside one that calls the former function")
     func releases() async throws {
         let store = try await StoreFixture()
@@ -271,5 +288,17 @@ struct AlertTests {
         #expect(AlertRules.read(shipped).findings == [])
         let wrong = #"{"rules":[{"id":"A b","measure":"x","above":-1,"window_minutes":1,"more":1},{"id":"a"}],"other":1}"#
         #expect(AlertRules.read(Array(wrong.utf8)).findings.count >= 6)
+    }
+
+    @Test("a threshold of money is a decimal in quotes or a number, another one is a number")
+    func thresholds() {
+        func threshold(_ measure: String, _ above: String) -> Double? {
+            let text = #"{"rules":[{"id":"a","measure":"\#(measure)","above":\#(above)}]}"#
+            return AlertRules.read(Array(text.utf8)).rules?.rules.first?.above
+        }
+        #expect(threshold("cost_usd", #""50""#) == 50 && threshold("cost_usd", #""0.000000001""#) == 1e-9)
+        #expect(threshold("cost_usd", "0.5") == 0.5 && threshold("error_share", "0.5") == 0.5)
+        #expect(threshold("cost_usd", #""-1""#) == nil && threshold("cost_usd", #""1e3""#) == nil && threshold("cost_usd", "-1") == nil)
+        #expect(threshold("error_share", #""0.5""#) == nil)
     }
 }
