@@ -1,7 +1,7 @@
 /// Port to users' reports. `CoachStore` implements it on PostgreSQL.
 public struct ReportRepository: Sendable {
-    /// Saves a report, or does nothing when the caller has one with this id. Throws `StoreFault`, and `Rejection` with `notFound` when the persona
-    /// is not published or the message is not an answer to the caller.
+    /// Saves a report, or does nothing when the caller has one with this id. Throws `StoreFault`, and `Rejection` with `unknownPersona`
+    /// when the persona is not open to the caller, with `notFound` when the message is not an answer to them.
     public var create: @Sendable (Caller, Report) async throws -> Void
 
     public init(create: @escaping @Sendable (Caller, Report) async throws -> Void) { self.create = create }

@@ -23,7 +23,7 @@ extension ReportRepository {
             } catch let error as PostgresError where error.constraint == "reports_quota" {
                 throw Rejection(reason: .tooManyItems)
             } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
-                throw Rejection(reason: .notFound)
+                throw Rejection(reason: persona == nil ? .notFound : .unknownPersona)
             }
         }
     }

@@ -14,7 +14,8 @@ struct PersonaReportTests {
         let comment = "unkind " + marker()
         let body = ["persona_id": persona, "reason": "impersonation", "comment": comment]
         let draft = try await user.send("POST", Self.path, body)
-        #expect(draft.status == 404 && draft.errorCode == "BIZ_2004", "another's draft: \(draft.text)")
+        #expect(draft.status == 422 && draft.errorCode == "VAL_3003", "another's draft: \(draft.text)")
+        #expect(draft.error.object("details")["field"] == "persona_id")
 
         #expect(try await creator.send("POST", "\(item)/publish", ["visibility": "listed"]).status == 200)
         let key = ["Idempotency-Key": "report"]
@@ -27,7 +28,7 @@ struct PersonaReportTests {
         #expect(try await user.send("POST", "/api/v1/conversations", ["persona_id": persona]).status == 201)
         #expect(try await creator.send("POST", "\(item)/unpublish").status == 200)
         #expect(try await user.send("POST", Self.path, body).status == 201)
-        #expect(try await stranger.send("POST", Self.path, body).status == 404)
+        #expect(try await stranger.send("POST", Self.path, body).status == 422)
 
         let operators = TestUser(gateway: testBed.gateway, role: "operator")
         let read = try await operators.send("GET", "/api/v1/operator/reports?limit=100").list.filter { $0["comment"] == comment }
@@ -42,7 +43,8 @@ struct PersonaReportTests {
     func rejected() async throws {
         let user = try await TestBed.shared().testUser()
         let (persona, message) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
-        #expect(try await user.send("POST", Self.path, ["persona_id": persona, "reason": "other"]).status == 404)
+        let unknown = try await user.send("POST", Self.path, ["persona_id": persona, "reason": "other"])
+        #expect(unknown.status == 422 && unknown.errorCode == "VAL_3003", "\(unknown.text)")
         let both = try await user.send("POST", Self.path, ["persona_id": persona, "message_id": message, "reason": "other"])
         #expect(both.status == 422 && both.findingFields == ["persona_id"])
         let long = String(repeating: "é", count: 2_001)
