@@ -40,7 +40,7 @@ struct CallRecorderTests {
         }
 
         /// `disk`: its timeout.
-        func records(disk: Duration = .seconds(60)) -> CallRecordStore {
+        func records(disk: Duration = .seconds(60), logger: Logger = Fakes.silent) -> CallRecordStore {
             let ledger = CallLedger { [self] call in
                 let isLocked = state.withLock { state in
                     state.attempts += 1
@@ -77,14 +77,14 @@ struct CallRecorderTests {
                         return pending.sorted { $0.key < $1.key }.map { (handle: CallSpool.Handle(name: $0.key), call: $0.value) }
                     }
                 })
-            return CallRecordStore(
-                ledger: ledger, spool: spool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                timeouts: (.milliseconds(20), disk))
+            return CallRecordStore(ledger: ledger, spool: spool, logger: logger, timeouts: (.milliseconds(20), disk))
         }
+
+        static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 
         func recorder(disk: Duration = .seconds(60)) -> CallRecorder {
             let facts = TurnFacts.sample
-            return CallRecorder(records(disk: disk), facts.userID, facts.identity, on: facts.day)
+            return CallRecorder(records(disk: disk), facts.userID, facts.identity, on: facts.day, requestID: "r")
         }
     }
 
@@ -110,6 +110,14 @@ struct CallRecorderTests {
             }
             #expect(keptWhenLeft == [3] && fakes.recorded == [], "\(behaviour)")
         }
+    }
+
+    @Test("the log names the request of a call that the database did not record")
+    func logged() async {
+        let (log, facts) = (RequestIDRecorder(), TurnFacts.sample)
+        let records = Fakes(ledger: .fails).records(logger: Logger(label: "test") { _ in log })
+        #expect(await CallRecorder(records, facts.userID, facts.identity, on: facts.day, requestID: "r").record(.answer))
+        #expect(log.requestIDs == ["r"])
     }
 
     @Test("a call that neither database nor disk takes does not leave, and its number is not used again: it may yet commit")
@@ -177,7 +185,7 @@ struct CallRecorderTests {
             ledger: CallLedger { _ in false }, spool: fakes.records().spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let facts = TurnFacts.sample
-        #expect(await CallRecorder(records, facts.userID, facts.identity, on: facts.day).record(.answer) == false)
+        #expect(await CallRecorder(records, facts.userID, facts.identity, on: facts.day, requestID: "r").record(.answer) == false)
         #expect(fakes.kept == [])
     }
 
@@ -207,4 +215,25 @@ struct CallRecorderTests {
         try await delivery.deliver(&rejected)
         #expect(fakes.kept == [] && fakes.recorded == [5, 3, 4])
     }
+}
+
+/// Records the request ids of log lines.
+private final class RequestIDRecorder: LogHandler, Sendable {
+    private let recorded: Mutex<[String?]> = Mutex([])
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    var requestIDs: [String?] { recorded.withLock { $0 } }
+
+    func log(event: LogEvent) { recorded.withLock { $0.append(event.metadata?["request_id"].map { "\($0)" }) } }
 }

@@ -13,7 +13,7 @@ struct JudgeCallTests {
         let records = CallRecordStore(
             ledger: CallLedger { _ in true }, spool: spool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let facts = TurnFacts.sample
-        return CallRecorder(records, facts.userID, facts.identity, on: facts.day)
+        return CallRecorder(records, facts.userID, facts.identity, on: facts.day, requestID: "r")
     }
 
     private let prompt = Prompt(messages: [.init(role: .user, content: "hello")], maximumOutputTokens: 10)

@@ -86,7 +86,7 @@ struct TurnPipeline: Sendable {
         _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
         _ reservation: BudgetReservation?, _ http: TurnHTTPRequest
     ) async -> LiveTurn {
-        let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day)
+        let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day, requestID: http.context.requestID)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
         let raising = assessment.risk.tier > savedTier ? raiseRisk(of: context.identity, assessment.risk, http) : nil
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)

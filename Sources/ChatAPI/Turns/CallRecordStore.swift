@@ -24,7 +24,8 @@ public struct CallRecordStore: Sendable {
     }
 
     /// Whether the call is recorded. Takes as long as the timeouts allow.
-    func record(_ call: PendingCall) async -> Bool {
+    /// - Parameter requestID: of the request whose turn calls the model; nil outside of one.
+    func record(_ call: PendingCall, requestID: String?) async -> Bool {
         let reason: any Error
         switch await recordInTime(call) {
         case .success(let isKnown): return isKnown
@@ -32,10 +33,10 @@ public struct CallRecordStore: Sendable {
         }
         do {
             try await keepInTime(call)
-            logger.warning("a model call is recorded on disk, not in the ledger yet", metadata: Self.naming(call, reason))
+            logger.warning("a model call is recorded on disk, not in the ledger yet", metadata: Self.naming(call, requestID, reason))
             return true
         } catch {
-            logger.critical("a model call is not made, because it could not be recorded", metadata: Self.naming(call, error))
+            logger.critical("a model call is not made, because it could not be recorded", metadata: Self.naming(call, requestID, error))
             return false
         }
     }
@@ -80,7 +81,9 @@ public struct CallRecordStore: Sendable {
         let isSet = Atomic(false)
     }
 
-    static func naming(_ call: PendingCall, _ error: any Error) -> Logger.Metadata {
-        ["turn_id": "\(call.turnID)", "call": .stringConvertible(call.number), "error": "\(error)"]
+    private static func naming(_ call: PendingCall, _ requestID: String?, _ error: any Error) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["turn_id": "\(call.turnID)", "call": .stringConvertible(call.number), "error": "\(error)"]
+        if let requestID { metadata["request_id"] = "\(requestID)" }
+        return metadata
     }
 }

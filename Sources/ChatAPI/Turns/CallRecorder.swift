@@ -15,11 +15,14 @@ final class CallRecorder: Sendable {
 
     private let records: CallRecordStore
     private let template: PendingCall
+    /// Of the request whose turn this is; nil for a summary.
+    private let requestID: String?
     private let state: Mutex<State>
 
     /// For a turn.
-    init(_ records: CallRecordStore, _ userID: UserID, _ identity: TurnIdentity, on day: CalendarDay) {
+    init(_ records: CallRecordStore, _ userID: UserID, _ identity: TurnIdentity, on day: CalendarDay, requestID: String) {
         self.records = records
+        self.requestID = requestID
         template = PendingCall(
             userID: userID, turnID: identity.turnID, attempt: identity.attempt, number: BilledCall.answerNumber, purpose: .answer, day: day)
         state = Mutex(State(last: BilledCall.answerNumber))
@@ -28,6 +31,7 @@ final class CallRecorder: Sendable {
     /// For a summary.
     init(_ records: CallRecordStore, _ userID: UserID, _ request: SummaryRequest, _ task: SummaryTask) {
         self.records = records
+        requestID = nil
         template = PendingCall(
             userID: userID, turnID: request.turnID, attempt: request.attempt, number: task.call, purpose: .summary, day: task.day)
         state = Mutex(State(last: task.call))
@@ -50,7 +54,7 @@ final class CallRecorder: Sendable {
             state.recorded.append((state.last, purpose))
             return state.last
         }
-        if await records.record(call) { return true }
+        if await records.record(call, requestID: requestID) { return true }
         state.withLock { state in state.recorded.removeAll { $0.number == call.number } }
         return false
     }
