@@ -49,8 +49,10 @@ struct IssuerTests {
         try await eventually("readiness but for the keys") {
             let answer = try await metrics.send("GET", "/readyz")
             return answer.json.flag("database") == true && answer.json.flag("writing") == true && answer.json.flag("keys") == false
+                && answer.headers["retry-after"] == "1"
         }
-        #expect(try await gateway.readiness() == 503)
+        let unready = try await Browser(port: gateway.port).send("GET", "/readyz")
+        #expect(unready.status == 503 && unready.headers["retry-after"] == "1")
         // More than the limit of an address: they do not count.
         for _ in 0..<5 {
             let answer = try await request(gateway)

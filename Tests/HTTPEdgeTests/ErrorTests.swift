@@ -35,19 +35,36 @@ struct ErrorTests {
         "the form of an error follows Accept",
         arguments: [
             (nil, ErrorFormat.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
-            ("text/event-stream, application/problem+json", .eventStream),
-            ("application/problem+json, text/event-stream;q=0.5", .eventStream),
             ("application/problem+json, text/event-stream;q=0", .problem),
             ("application/problem+json;q=0.5, application/json", .envelope),
             ("application/json, application/problem+json;q=0.9", .envelope),
             ("application/json;q=0.5, application/problem+json", .problem), ("application/json, application/problem+json", .problem),
-            ("application/problem+json;q=0.5, */*", .problem), ("application/json, text/event-stream;q=0.1", .eventStream),
-            ("Application/JSON", .envelope),
+            ("application/problem+json;q=0.5, */*", .problem), ("Application/JSON", .envelope),
         ] as [(String?, ErrorFormat)])
     func formats(accept: String?, format: ErrorFormat) {
-        #expect(ErrorFormat(accept: accept, path: "/api/v1/me") == format)
+        for path in ["/api/v1/me"] + Self.streaming { #expect(ErrorFormat(accept: accept, path: path) == format, "\(path)") }
         #expect(ErrorFormat(accept: accept, path: "/v1/models") == .openAI)
         #expect(ErrorFormat(accept: accept, path: "//v1//models") == .openAI)
+    }
+
+    private static let streaming = [
+        "/functions/v1/chat-stream", "//functions//v1//chat-stream/?after=1", "/functions/v1/chat-stream/x/stop",
+        "/api/v1/personas/x/preview", "/api/v1/operator/events",
+    ]
+
+    @Test(
+        "an error is an event where events are accepted beside other formats, on routes that may stream only",
+        arguments: [
+            ("text/event-stream, application/problem+json", ErrorFormat.problem),
+            ("application/problem+json, text/event-stream;q=0.5", .problem), ("application/json, text/event-stream;q=0.1", .envelope),
+            ("application/json, text/event-stream", .envelope), ("text/event-stream, */*;q=0.1", .envelope),
+            ("text/event-stream, application/*", .envelope), ("text/event-stream, text/html", .eventStream),
+        ])
+    func eventsBesideOthers(accept: String, elsewhere: ErrorFormat) {
+        for path in Self.streaming { #expect(ErrorFormat(accept: accept, path: path) == .eventStream, "\(path)") }
+        for path in ["/api/v1/me", "/functions/v1/chat-streams", "/api/v1/personas/x/publish", "/api/v1/conversations/preview"] {
+            #expect(ErrorFormat(accept: accept, path: path) == elsewhere, "\(path)")
+        }
     }
 
     @Test("an error for text/event-stream is one error event, with the error's status")

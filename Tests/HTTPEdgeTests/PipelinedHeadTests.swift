@@ -58,4 +58,17 @@ struct PipelinedHeadTests {
         try answer()
         #expect(try heads() == ["200 HTTP/1.1", "200 HTTP/1.0"])
     }
+
+    /// What another writer of the answer is told: whether it is chunked.
+    private func detach() throws -> Bool { try channel.pipeline.syncOperations.handler(type: ConnectionHandler.self).detach() }
+
+    @Test("of HTTP/1.0 does not change the coding of the answer to an earlier request")
+    func coding() throws {
+        try receive()
+        try receive(.http1_0)
+        #expect(try detach())
+        let alone = try PipelinedHeadTests()
+        try alone.receive(.http1_0)
+        #expect(try alone.detach() == false)
+    }
 }

@@ -50,6 +50,21 @@ struct SessionTests {
         cookie[.origin] = "https://test"
         let closed = try await edge.send(.delete, "/session", headers: cookie)
         #expect(closed.status == 204 && closed.headers[.setCookie]?.contains("=; Path=/; Max-Age=0;") == true)
+        #expect(closed.headers[.rateRemaining] == "7")
+        #expect(try await edge.send(.get, "/operators", headers: cookie).errorCode == "AUTH_1002")
+    }
+
+    @Test("a session is closed also past its user's limit, which the answer states")
+    func closingPastLimit() async throws {
+        let edge = try EdgeFixture(Routes())
+        var cookie = try await signIn(edge)
+        cookie[.origin] = "https://test"
+        edge.counter.state.withLock {
+            $0.error = CountedRejection(rejection: Rejection(reason: .rateLimited, retryAfter: 30), rate: FakeCounter.rate)
+        }
+        let closed = try await edge.send(.delete, "/session", headers: cookie)
+        #expect(closed.status == 204 && closed.headers[.setCookie] != nil && closed.headers[.rateRemaining] == "7")
+        edge.counter.state.withLock { $0.error = nil }
         #expect(try await edge.send(.get, "/operators", headers: cookie).errorCode == "AUTH_1002")
     }
 

@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import JSON
 import PostgresClient
 
@@ -16,9 +17,7 @@ extension RequestCounter {
                         let text = try await repeatingContended { try await client.value(of: query, for: caller.userID, as: String.self) }
                         return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
                     } catch let error as PostgresError where error.isOfRemovedUser {
-                        throw CountedRejection(
-                            rejection: Rejection(reason: .suspended),
-                            rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
+                        throw CountedRejection(rejection: Rejection(reason: .suspended), rate: .ofRemovedUser(tiers))
                     }
                 }
             },
@@ -26,6 +25,14 @@ extension RequestCounter {
                 let _: String? = try await client.call(
                     "gateway.give_back_message(\(caller.userID), \(day.description)::date)", for: caller)
             })
+    }
+}
+
+extension RateLimit {
+    /// Of a user whose account is removed: their requests are counted nowhere.
+    static func ofRemovedUser(_ tiers: TierBook, now: Date = Date()) -> RateLimit {
+        let limit = tiers.lowest.requestsPerMinute
+        return RateLimit(limit: limit, remaining: limit, resetAt: Int(now.timeIntervalSince1970) + 60)
     }
 }
 

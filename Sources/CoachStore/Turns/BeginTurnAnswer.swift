@@ -22,8 +22,7 @@ extension PostgresClient {
                 let text = try await repeatingContended { try await value(of: query, for: caller.userID, as: String.self) }
                 return try StoredJSON.decode(BeginTurnAnswer.self, from: text).result(of: request)
             } catch let error as PostgresError where error.isOfRemovedUser {
-                let rate = RateLimit(limit: request.tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0)
-                return BeginTurnResult.rejected(Rejection(reason: .suspended), rate)
+                return BeginTurnResult.rejected(Rejection(reason: .suspended), .ofRemovedUser(request.tiers))
             }
         }
     }

@@ -41,7 +41,8 @@ struct HealthRoutes: Feature {
         let success = RouteResponse.media("application/json", InstanceStatus.ok.schema)
         group.get("/healthz", RouteDescription("The process runs", response: success)) { _, _ in InstanceStatus.ok.response }
         let ready = RouteDescription(
-            "The instance should get traffic; 503 when not", response: success, ownFailures: [503: InstanceStatus.unavailable.schema])
+            "The instance should get traffic; 503 with `Retry-After` when not", response: success,
+            ownFailures: [503: InstanceStatus.unavailable.schema])
         group.get("/readyz", ready) { _, _ in (await readiness().isReady ? InstanceStatus.ok : .unavailable).response }
     }
 }
@@ -52,8 +53,11 @@ private enum InstanceStatus: String {
     var schema: Schema { .object([.init("status", .values([rawValue]))]) }
 
     var response: Response {
-        .json(
+        var response = Response.json(
             JSONWriter.encode { writer in writer.object { $0.member("status", rawValue) } },
             status: self == .ok ? .ok : .serviceUnavailable)
+        // As every 503 (CONTRACT §2).
+        if self == .unavailable { response.headers[.retryAfter] = "1" }
+        return response
     }
 }

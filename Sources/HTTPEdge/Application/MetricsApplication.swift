@@ -38,9 +38,11 @@ public struct MetricsApplication: Service {
         }
         router.get("/readyz") { _, _ -> Response in
             let state = await readiness()
-            return Response(
+            var response = Response(
                 status: state.isReady ? .ok : .serviceUnavailable, headers: [.contentType: Response.jsonType],
                 body: .init(byteBuffer: ByteBuffer(bytes: state.json)))
+            if !state.isReady { response.headers[.retryAfter] = "1" }
+            return response
         }
         let quiet = Logger.onlyCritical(label: "metrics")
         try await Application(

@@ -36,8 +36,9 @@ public struct BrowserSessions: Sendable {
         return caller.expiresAt
     }
 
-    /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin. A cookie of no
-    /// session counts against the limit of its address, and past the limit none is looked up.
+    /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin. The request
+    /// counts against the limit of the session's user; one with a cookie of no session against that of its address, and past that limit none is
+    /// looked up.
     public func close(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> String {
         try checkOrigin(request, required: true)
         if let token = SessionCookie.token(in: request.headers) {
@@ -49,7 +50,16 @@ public struct BrowserSessions: Sendable {
             } catch {
                 throw errors.clientError(for: error, requestID: context.requestID)
             }
-            if !wasOpen { try await unauthenticated.count(request.headers, from: context.channel) }
+            guard wasOpen else {
+                try await unauthenticated.count(request.headers, from: context.channel)
+                return SessionCookie.removing(isSecure: isSecure(request))
+            }
+            do throws(GatewayError) {
+                try await count(.operatorSession(of: token.userID, until: Date()), request, context)
+            } catch {
+                // The session has ended, also past its user's limit.
+                if let rate = error.rate { context.rateLimit.record(rate) }
+            }
         }
         return SessionCookie.removing(isSecure: isSecure(request))
     }

@@ -22,6 +22,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var timerDeadline = NIODeadline.distantFuture
     /// Whether the last request is HTTP/1.0, whose response has no chunked coding (RFC 9112 §7).
     private var isHTTP10 = false
+    /// Whether the answer that is written is of HTTP/1.0. Such a request is the connection's last; the answers to earlier ones are of HTTP/1.1.
+    private var isAnsweringHTTP10: Bool { isHTTP10 && machine.unanswered == 1 }
     /// The head of a rejected request; its `Accept` selects the format of the answer.
     private var rejectedHead: HTTPRequestHead?
 
@@ -62,8 +64,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Another writer sends the rest of the answer: this handler stops reading and has no more deadlines. Returns whether the answer's head
     /// announced chunked coding.
     func detach() -> Bool {
+        let isChunked = !isAnsweringHTTP10
         machine.detached()
-        return !isHTTP10
+        return isChunked
     }
 
     // MARK: Requests
@@ -133,8 +136,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             if machine.answerBegan(closes: !head.isKeepAlive) { head.headers.replaceOrAdd(name: "connection", value: "close") }
-            // A request of HTTP/1.0 is the connection's last; the answers to earlier ones are of HTTP/1.1.
-            if isHTTP10, machine.unanswered == 1 { head.version = .http1_0 }
+            if isAnsweringHTTP10 { head.version = .http1_0 }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
             let action = machine.answerEnded(now: .now())

@@ -36,7 +36,8 @@ struct OpenAPIDocument {
 
     private static let description = """
         Answers are envelopes: `success`, `data`, `error` and `meta`. Errors have a stable `code`, a `user_message` to show and an `action`; \
-        `Accept: application/problem+json` gets them as RFC 9457, `text/event-stream` as one event.
+        `Accept: application/problem+json` gets them as RFC 9457, `text/event-stream` as one event, on routes that \
+        never stream only without JSON beside it.
 
         A turn streams server-sent events without names, one JSON object in each `data:` line: `start` first, `safety` before any text when a \
         message shows danger, `token` with each piece of text, `usage`, and last `done` or `error`, which alone have `done: true`. `id:` is the \

@@ -95,7 +95,7 @@ struct OpenAPIOperation {
             writer.key(literal: "304")
             writer.object { $0.member("description", "`If-None-Match` has the current `ETag`") }
         }
-        for status in route.failureStatuses(entry.method) where status != route.response.status {
+        for status in route.failureStatuses where status != route.response.status {
             writer.key(String(status))
             writer.object { writeFailure(status, to: &$0) }
         }

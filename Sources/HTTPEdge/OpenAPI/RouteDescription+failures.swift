@@ -1,13 +1,11 @@
 import GatewayAPI
-import HTTPTypes
 
 extension RouteDescription {
     /// The statuses of the errors that the route can answer with.
-    func failureStatuses(_ method: HTTPRequest.Method) -> [Int] {
+    var failureStatuses: [Int] {
         // Bad syntax, an unknown address of something, a query that is no text, limits, faults.
-        var statuses: Set<Int> = [400, 404, 408, 422, 429, 431, 500, 503]
+        var statuses: Set<Int> = [400, 404, 408, 413, 422, 429, 431, 500, 503]
         if !security.isOpen { statuses.formUnion([401, 403]) }
-        if method != .get { statuses.insert(413) }
         if let ifMatch = parameters.first(where: { $0.name == RouteParameter.ifMatch.name }) {
             statuses.formUnion(ifMatch.isRequired ? [412, 428] : [412])
         }

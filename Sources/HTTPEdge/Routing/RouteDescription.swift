@@ -2,8 +2,9 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 
-/// The documentation of a route, as the OpenAPI document shows it. It affects requests in two ways only: a handler gets the declared query parameters and
-/// no others, and a GET has a HEAD beside it unless its response can be a stream.
+/// The documentation of a route, as the OpenAPI document shows it. It affects requests in three ways only: a handler gets the declared query parameters and
+/// no others, a GET has a HEAD beside it unless its response can be a stream, and where no body is declared one above
+/// the default limit is rejected.
 public struct RouteDescription: Sendable {
     /// One line.
     public var summary: String

@@ -28,10 +28,13 @@ public struct RouteGroup<Context: EdgeContext> {
         var description = description
         description.tag = tag
         description.security = security
+        let readsBody = description.body != nil || !description.uploads.isEmpty
         let queries = Set(description.parameters.filter { $0.location == .query }.map(\.name))
         table.append(
             .init(method: method, path: path, description: description) { router, method in
                 group(router, method).on(RouterPath(path), method: method) { request, context in
+                    // Others have the limit of their own body.
+                    if !readsBody { try request.checkLength() }
                     try request.checkQuery()
                     return try await handler(request.keeping(queries: queries), context)
                 }

@@ -130,7 +130,7 @@ struct AccountTests {
         try await store.turns().finish(.complete(turn.identity, of: caller))
         try await store.admin.execute("update public.coaching_personas set status = \(status) where id = \(persona.uuid)")
         try await reports.create(caller, Report(id: .random(), subject: .persona(persona), reason: .harmful, comment: nil))
-        await #expect(throws: Rejection(reason: .notFound)) {
+        await #expect(throws: Rejection(reason: .unknownPersona)) {
             try await reports.create(other, Report(id: .random(), subject: .persona(persona), reason: .harmful, comment: nil))
         }
     }
@@ -148,10 +148,11 @@ struct AccountTests {
             for _ in 0..<2 { try await reports.create(caller, report) }
         }
         #expect(try await store.count("select count(*) from public.reports where user_id = \(caller.userID.uuid)") == 2)
-        for subject in [
-            .answer(mine.userMessageID), .answer(theirs.messageID), .answer(.random()), .persona(draft), .persona(.random()),
-        ] as [Report.Subject] {
-            await #expect(throws: Rejection(reason: .notFound)) {
+        for (subject, reason) in [
+            (.answer(mine.userMessageID), .notFound), (.answer(theirs.messageID), .notFound), (.answer(.random()), .notFound),
+            (.persona(draft), .unknownPersona), (.persona(.random()), .unknownPersona),
+        ] as [(Report.Subject, Rejection.Reason)] {
+            await #expect(throws: Rejection(reason: reason)) {
                 try await reports.create(caller, Report(id: .random(), subject: subject, reason: .other, comment: nil))
             }
         }

@@ -40,6 +40,11 @@ struct DeleteUserTests {
 
         #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
         #expect(try await store.requests().rejection(of: caller) == .suspended)
+        let opening = try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm)
+        let counted = await #expect(throws: CountedRejection.self) { _ = try await store.requests().take(caller) }
+        for rate in [opening.rate, try #require(counted).rate] {
+            #expect(rate.remaining == rate.limit && rate.resetAt > Int(Date().timeIntervalSince1970), "a window that has not ended")
+        }
         #expect(try await store.count("select count(*) from public.users where id = \(caller.userID.uuid)") == 0)
         #expect(try await store.turns().finish(.complete(running, of: caller)) == .unknownTurn)
         #expect(try await delete(caller, store) == "removed")

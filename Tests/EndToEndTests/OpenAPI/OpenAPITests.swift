@@ -69,6 +69,30 @@ struct OpenAPITests {
         #expect(content?["application/x-www-form-urlencoded"]?["schema"] == ["$ref": "#/components/schemas/SignInForm"])
     }
 
+    @Test("names every route whose errors are events where JSON is accepted, too")
+    func errorsOfStreams() async throws {
+        let browser = Browser(port: try await TestBed.shared().gateway.port)
+        let document = try await browser.send("GET", "/openapi.json")
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
+        var count = 0
+        for (path, operations) in paths {
+            for (method, operation) in operations {
+                let responses = operation["responses"] as? [String: [String: Any]]
+                let content = responses?["200"]?["content"] as? [String: Any]
+                guard content?.keys.sorted() == ["text/event-stream"] else { continue }
+                count += 1
+                let filled = path.replacing(/\{[a-z_]+\}/, with: "00000000-0000-4000-8000-000000000001")
+                let answer = try await browser.send(
+                    method.uppercased(), filled, headers: ["Accept": "application/json, text/event-stream"])
+                #expect(answer.status == 401 && answer.headers["content-type"] == "text/event-stream; charset=utf-8", "\(path)")
+            }
+        }
+        #expect(count == 5)
+        let other = try await browser.send("GET", "/api/v1/me", headers: ["Accept": "application/json, text/event-stream"])
+        #expect(other.status == 401 && other.errorCode == "AUTH_1002")
+    }
+
     @Test("has examples of OpenAI's bodies that are answered, and of a share link that can be made")
     func examples() async throws {
         let gateway = try await TestBed.shared().gateway

@@ -162,14 +162,15 @@ struct FigureTests {
                 "COACH_METRICS_LISTEN": "127.0.0.1:0",
             ])
         let editor = TestUser(gateway: gateway, role: "operator")
-        let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
+        let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": "0", "severity": "info"]]]
         let saved = try await editor.send("PUT", Self.path + "alert-rules", ["body": rules], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
         expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "the webhook") { try await receiver.requests().count == 1 }
         let request = try #require(try await receiver.requests().first)
         #expect(request.headers["x-webhook-signature"]?.hasPrefix("t=") == true, "\(request.headers)")
-        #expect(JSONObject(request.body).object("data")["rule"] == "any-cost", "\(request.body)")
+        let told = JSONObject(request.body).object("data")
+        #expect(told["rule"] == "any-cost" && told["threshold"] == "0.000000", "\(request.body)")
         let port = try await gateway.metricsPort()
         try await eventually("the alert on the metrics page") {
             try await MetricsPage(port: port).sum("coach_alert_firing", #"rule="any-cost""#) == 1
