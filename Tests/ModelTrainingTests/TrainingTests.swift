@@ -62,7 +62,7 @@ struct TrainingTests {
             #require(row("The cake is ready")), #require(row("Is that danger money?")),
         ]
         var asked: [[String]] = []
-        let evaluation = SurroundedEvaluation(rows) { messages in
+        let evaluation = ChangeEvaluation(rows, .surrounded) { messages in
             asked.append(messages)
             // As if a long message hid all but the first row's danger.
             return messages.map { $0.contains("I am in danger") || $0 == rows[3].text }
@@ -72,7 +72,17 @@ struct TrainingTests {
         #expect(others[0] == "I am in danger." && others[2] == "Is that danger money?")
         #expect(asked[1].allSatisfy { $0.contains("The cake is ready.") || $0 == "The cake is ready." })
         #expect(evaluation.shares == ["cards kept": 1, "not-crisis, ordinary": 0, "not-crisis, hard negative": 0])
-        #expect(evaluation.cards.alone.total == 1 && evaluation.ordinary.alone.hits == 1 && evaluation.ordinary.alone.total == 2)
+        #expect(evaluation.cards.unchanged.total == 1 && evaluation.ordinary.unchanged.hits == 1)
+        #expect(evaluation.ordinary.unchanged.total == 2)
+    }
+
+    @Test("every twentieth letter is mistyped: swapped, replaced, doubled or left out")
+    func mistyped() {
+        let text = String(repeating: "abcdefghij", count: 9)
+        #expect(TypingErrors.mistype("short", place: 0) == "short")
+        let changed = ["abcdefghijabcdefghih", "abcdefghijabcdefghijj", "abcdefghijabcdefghi", "abcdefghijabcdefghiaj", "bcdefghij"]
+        #expect(TypingErrors.mistype(text, place: 0) == changed.joined())
+        #expect(TypingErrors.mistype("el niño ya duerme mañana", place: 2) != "el niño ya duerme mañana")
     }
 
     @Test("the Wilson interval of 8 of 10")

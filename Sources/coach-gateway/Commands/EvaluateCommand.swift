@@ -19,6 +19,9 @@ struct EvaluateCommand: ParsableCommand {
     @Flag(name: .long, help: "Only measure the models of the product on the held-out rows among other text, which takes minutes.")
     var surrounded = false
 
+    @Flag(name: .long, help: "Only measure the models of the product on the held-out rows with typing errors, which takes minutes.")
+    var mistyped = false
+
     @Option(name: .long, help: "Count instead the cards on messages of another source (JSON Lines with text, label, source).")
     var crossCheck: String?
 
@@ -26,14 +29,15 @@ struct EvaluateCommand: ParsableCommand {
 
     func run() throws {
         let otherRows = try crossCheck.map { try TrainingFiles.text(at: $0) }
-        let (root, files) = try options.load(heldOutOnly: heldOut || surrounded)
+        let (root, files) = try options.load(heldOutOnly: heldOut || surrounded || mistyped)
         let shipped = try CoachingFiles(root: root).assessor()
         if let otherRows { return Console.writeLine(CrossCheck.table(otherRows, stages(files, shipped))) }
-        let isWhole = !heldOut && !surrounded
+        let isWhole = !heldOut && !surrounded && !mistyped
         var shares: Shares = [:]
         func add(_ further: Shares) { shares.merge(further) { first, _ in first } }
         if heldOut || isWhole { add(measured(files, shipped)) }
-        if surrounded || isWhole { add(measuredSurrounded(files, shipped)) }
+        if surrounded || isWhole { add(measured(.surrounded, files, shipped)) }
+        if mistyped || isWhole { add(measured(.mistyped, files, shipped)) }
         if isWhole {
             add(leftOut(files, shipped))
             add(crossValidated(files))
@@ -56,13 +60,13 @@ struct EvaluateCommand: ParsableCommand {
         return ["held-out": columns[2].1.cards.mapValues(\.share), "routing, held-out": routing.allShares]
     }
 
-    /// The models of the product on the held-out rows among other text.
-    private func measuredSurrounded(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
-        let evaluation = SurroundedEvaluation(files.heldOut.danger) { messages in
+    /// The models of the product on changed held-out rows.
+    private func measured(_ change: MessageChange, _ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
+        let evaluation = ChangeEvaluation(files.heldOut.danger, change) { messages in
             concurrently(messages) { shipped.assessFully($0).risk.tier >= .crisis }
         }
         Console.writeLine(evaluation.table)
-        return ["held-out, surrounded": evaluation.shares]
+        return ["held-out, \(change)": evaluation.shares]
     }
 
     /// The briefs that the encoder was not trained on. The linear model, which chooses what is encoded, was.

@@ -80,7 +80,8 @@ struct OpenAPITests {
             for (method, operation) in operations {
                 let responses = operation["responses"] as? [String: [String: Any]]
                 let content = responses?["200"]?["content"] as? [String: Any]
-                guard content?.keys.sorted() == ["text/event-stream"] else { continue }
+                // Errors of OpenAI's protocols are JSON.
+                guard content?["text/event-stream"] != nil, !path.hasPrefix("/v1/") else { continue }
                 count += 1
                 let filled = path.replacing(/\{[a-z_]+\}/, with: "00000000-0000-4000-8000-000000000001")
                 let answer = try await browser.send(
