@@ -95,6 +95,28 @@ struct DatabaseAwayTests {
         try await eventually("an answer") { try await testUser.chat("After \(quick)").first("done") != nil }
     }
 
+    @Test("because it hangs, an instance that is full refuses a request within 3 s, with the resources of a user in danger lately")
+    func fullWhileHanging() async throws {
+        let ground = try await Self.ground.value
+        let simulator = try await TestBed.shared().simulator
+        let gateway = try await Gateway(
+            database: ground.database.gatewayURL, simulator: simulator.url, environment: ["COACH_MAX_TURNS": "1"])
+        let user = gateway.testUser()
+        // Opens with the fixed text.
+        let danger = "I have a plan to kill myself \(sim(["words": 200, "pace_ms": 100]))"
+        let running = try await user.openStream(danger, ["country": "GB"]).until(bytes: 10)
+        ground.cluster.sigstop()
+        let refused = try await user.chat("Hello")
+        let stopped = try await user.stop(running.turnID)
+        ground.cluster.sigcont()
+        expectAway(refused, within: .seconds(3.5))
+        #expect(refused.text.contains("116 123"), "\(refused.text)")
+        #expect(stopped.status == 200)
+        _ = try await running.toEnd()
+        try await ground.gateway.waitUntilReady(within: 10)
+        withExtendedLifetime(gateway) {}
+    }
+
     @Test("because it hangs, a running turn is stopped within 3 s all the same, and its stream ends")
     func stoppedWhileHanging() async throws {
         let ground = try await Self.ground.value

@@ -113,6 +113,9 @@ struct LimitTests {
         let followed = try await testUser.chat(followUp, ["country": "US"])
         #expect(followed.eventTypes == ["start", "safety", "token", "usage", "done"], "\(followed.text)")
         #expect(followed.first("done")?.fields["finish_reason"] == "safety")
+        let persona = try await testBed.database.listedPersona()
+        let elsewhere = try await testUser.chat(followUp, ["country": "US", "persona_id": persona])
+        #expect(elsewhere.eventTypes == ["start", "safety", "token", "usage", "done"], "with another persona: \(elsewhere.text)")
     }
 
     @Test("concurrent turns: one more is rejected, but not one with a message at risk")

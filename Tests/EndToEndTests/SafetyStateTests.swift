@@ -60,7 +60,8 @@ struct SafetyStateTests {
 
     @Test("a later turn that fails has the resources before its error, and none when it succeeds")
     func failure() async throws {
-        let user = try await TestBed.shared().testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let conversation = try #require(try await user.chat("\(Self.acute) \(Self.quick)").first("start")?["conversation_id"])
         let calm = try await user.chat("What shall I cook? \(Self.quick)", ["conversation_id": conversation])
         #expect(calm.eventTypes.first == "start" && calm.eventTypes.last == "done" && calm.first("safety") == nil, "\(calm.text)")
@@ -72,6 +73,9 @@ struct SafetyStateTests {
         let turn = try #require(failed.first("start")?["turn_id"])
         let replayed = try await user.send("GET", "\(Browser.chatPath)/\(turn)")
         #expect(replayed.eventTypes == ["start", "safety", "error"], "a replay has them, too: \(replayed.text)")
+        let persona = try await testBed.database.listedPersona()
+        let elsewhere = try await user.chat("Hello \(sim(["http_error": ["status": 500]]))", ["persona_id": persona, "country": "US"])
+        #expect(elsewhere.eventTypes == ["start", "safety", "error"], "with another persona: \(elsewhere.text)")
     }
 
     @Test("at tier 4 the opening has the emergency number")

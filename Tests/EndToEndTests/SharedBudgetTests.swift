@@ -54,7 +54,7 @@ struct SharedBudgetTests {
         #expect(danger.status == 200 && danger.first("safety") != nil)
     }
 
-    @Test("a turn that needs a slice which the database does not give is refused with EXT_4003, unless its message is at risk")
+    @Test("a turn that needs a slice which the database does not give is refused with EXT_4003, unless its message or user is at risk")
     func away() async throws {
         let database = try await Database.ofItsOwn()
         let simulator = try await Simulator()
@@ -80,6 +80,10 @@ struct SharedBudgetTests {
         }
         let danger = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))")
         #expect(danger.eventTypes == ["start", "safety", "token", "usage", "done"], "\(danger.text)")
+        let persona = try await database.listedPersona()
+        let (other, quick) = (gateway.testUser(), sim(["words": 2]))
+        expectDone(try await other.chat("I want to kill myself \(quick)"))
+        expectDone(try await other.chat("Hello \(quick)", ["persona_id": persona]))
         withExtendedLifetime(gateway) {}
     }
 
@@ -96,13 +100,7 @@ struct SharedBudgetTests {
             tiers["persona_usd_per_day"] = "0.003"
             tiers["usd_reserved_per_turn"] = "0.001"
         }
-        let persona = UUID().uuidString.lowercased()
-        try await database.fresh.psql(
-            """
-            insert into coaching_personas (id, user_id, name, tone)
-                values ('\(persona)', '00000000-0000-4000-8000-000000000001', 'Ada', to_jsonb('calm'::text));
-            select gateway.publish_persona('00000000-0000-4000-8000-000000000001', '\(persona)', 'listed')
-            """)
+        let persona = try await database.listedPersona()
         let gateway = try await Gateway(
             database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
         func user(isPaid: Bool) async throws -> TestUser {

@@ -87,6 +87,33 @@ struct SummaryTests {
         }
     }
 
+    @Test("are not asked for by a turn that is answered by the fixed text")
+    func fixedText() async throws {
+        let (database, simulator) = (try await Database.ofItsOwn(), try await TestBed.shared().simulator)
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["tiers"] = [["name": "free", "requests_per_minute": 60, "messages_per_day": 2, "concurrent_turns": 2]]
+            tiers["crisis"] = ["model_calls_per_day": 1, "concurrent_turns": 2]
+        }
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
+        let user = gateway.testUser()
+        var body: [String: Any] = [:]
+        // The next turn no longer has the first message in its history.
+        for name in ["first", "second"] {
+            let answer = try await user.chat(long(name), body)
+            expectDone(answer)
+            body["conversation_id"] = answer.first("start")?["conversation_id"]
+        }
+        // The only call beyond the limits, in another conversation.
+        expectDone(try await user.chat("I want to kill myself \(sim(["words": 2]))"))
+        let fixed = try await user.chat("I want to kill myself \(sim(["words": 2]))", body)
+        #expect(fixed.first("done")?["finish_reason"] == "safety", "\(fixed.text)")
+        #expect(try await jobs(database, of: user.id) == 0)
+        #expect(try await database.rows("select 1 as one from usage_logs where purpose = 'summary'").isEmpty)
+        withExtendedLifetime(gateway) {}
+    }
+
     @Test("are not made once the consent `memory` is refused, nor of ephemeral conversations")
     func off() async throws {
         let testBed = try await TestBed.shared()

@@ -81,8 +81,8 @@ extension TurnPipeline {
             case .begun(let context, let message, _):
                 let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
                 let pending = await http.trace.step("assess") { await assess(request, http) }
-                let savedTier = context.earlierRisk?.tier ?? .none
-                return .new(try await continueBegun(request, pending, savedTier: savedTier, context, http))
+                let savedRisk = context.earlierRisk ?? .calm
+                return .new(try await continueBegun(request, pending, savedRisk: savedRisk, context, http))
             }
         }
         return await subscription(to: started, http)

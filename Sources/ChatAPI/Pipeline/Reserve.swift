@@ -8,15 +8,15 @@ extension TurnPipeline {
     /// used up.
     ///
     /// `begin_turn` has already rejected turns of budgets that were known to be exhausted. When a budget turns out to be exhausted here, or
-    /// the database does not answer, the turn is ended as failed and an error thrown. A turn with a message at risk, or with a stored safety
-    /// level above calm, continues without a reservation (CONTRACT §4).
+    /// the database does not answer, the turn is ended as failed and an error thrown. A turn with a message at risk, or of a user whose level
+    /// with any persona is above calm, continues without a reservation (CONTRACT §4).
     func reserve(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BudgetReservation? {
         let book = tiers.current
         let shared = book.sharedBudgets(of: book.tier(named: context.tier), persona: context.persona?.id)
         guard context.callsModel, let reserve = book.reservePerTurn, !shared.isEmpty else { return nil }
-        let mayProceedWithout = assessment.risk.tier >= .crisis || context.safetyLevel != .calm
+        let mayProceedWithout = assessment.risk.tier >= .crisis || context.highestLevel != .calm
         do {
             if let reservation = try await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
         } catch {
@@ -24,7 +24,7 @@ extension TurnPipeline {
             registry.withdraw(context.identity.turnID)
             // Not awaited, because the database is away and CONTRACT §4 limits the time to the error. Never cancelled, as in `finish`.
             Task { await end(context, .databaseUnavailable, http) }
-            var failure = errors.clientError(for: error, requestID: http.context.requestID)
+            var failure = self.failure(error, assessment.risk, request, http)
             failure.hasBegunTurn = true
             http.trace.end(failure)
             throw failure

@@ -40,10 +40,10 @@ struct TurnPipeline: Sendable {
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.
     func start(_ request: TurnRequest, _ pending: PendingAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
         let started: StartedTurn = try await admission.admitting { overload in
-            let (result, savedTier) = try await http.trace.step("begin") { try await begin(request, pending, unless: overload, http) }
+            let (result, savedRisk) = try await http.trace.step("begin") { try await begin(request, pending, unless: overload, http) }
             switch result {
             case .begun(let context, _, _):
-                return .new(try await continueBegun(request, pending, savedTier: savedTier, context, http))
+                return .new(try await continueBegun(request, pending, savedRisk: savedRisk, context, http))
             case .known(let known, _):
                 return .known(known)
             case .rejected(let rejection, _):
@@ -70,29 +70,29 @@ struct TurnPipeline: Sendable {
 
     /// Continues a new turn, or a retry, that has begun in the database.
     func continueBegun(
-        _ request: TurnRequest, _ pending: PendingAssessment, savedTier: RiskTier, _ context: TurnContext, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ pending: PendingAssessment, savedRisk: RiskAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) async throws -> TurnSubscription {
         // From here on a stop reaches it without the database.
         registry.announce(context.identity.turnID, of: http.caller.userID)
-        let assessment = await assessInContext(request, pending, savedTier: savedTier, context, http)
+        let assessment = await assessInContext(request, pending, savedTier: savedRisk.tier, context, http)
         let reservation = try await reserve(request, assessment, context, http)
-        let turn = await answer(request, assessment, savedTier: savedTier, context, reservation, http)
+        let turn = await answer(request, assessment, savedRisk: savedRisk, context, reservation, http)
         return TurnSubscription(turn: turn, request: .began)
     }
 
-    /// Runs a turn that has begun and is announced to the registry. The returned turn is generating and will be saved. `savedTier` is at most the tier with
-    /// which the message was saved.
+    /// Runs a turn that has begun and is announced to the registry. The returned turn is generating and will be saved. `savedRisk` is at most the
+    /// risk with which the message was saved.
     func answer(
-        _ request: TurnRequest, _ assessment: MessageAssessment, savedTier: RiskTier, _ context: TurnContext,
+        _ request: TurnRequest, _ assessment: MessageAssessment, savedRisk: RiskAssessment, _ context: TurnContext,
         _ reservation: BudgetReservation?, _ http: TurnHTTPRequest
     ) async -> LiveTurn {
         let recorder = CallRecorder(records, http.caller.userID, context.identity, on: context.day, requestID: http.context.requestID)
         let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder, http.trace)
-        let raising = assessment.risk.tier > savedTier ? raiseRisk(of: context.identity, assessment.risk, http) : nil
+        let raising = assessment.risk.tier > savedRisk.tier ? raiseRisk(of: context.identity, assessment.risk, http) : nil
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
-        var decision = await http.trace.step("decide") { decide(request, assessment, context, http, now: Date()) }
+        var decision = await http.trace.step("decide") { decide(request, assessment, savedRisk: savedRisk, context, http, now: Date()) }
         decision.facts.earlierCalls = judgeCalls
-        recentDanger.note(http.caller.userID, decision.safety.level, in: decision.facts.region)
+        recentDanger.note(http.caller.userID, max(decision.safety.level, context.highestLevel), in: decision.facts.region)
         var prompt = await http.trace.step("compose") { compose(request, context, decision) }
         prompt.tracing = http.trace.startCall()
         let turn = generate(prompt, decision, recorder)

@@ -15,6 +15,13 @@ public struct SafetyDecision: Sendable, Equatable {
 
     /// The tier for which the prompt is built: the message's tier, or the stored level when that is higher.
     public var promptTier: RiskTier { max(risk.tier, RiskTier(rawValue: level.rawValue) ?? .none) }
+
+    /// Has no effect unless `other` has a higher tier.
+    public mutating func raise(to other: RiskAssessment) {
+        guard other.tier > risk.tier else { return }
+        risk = risk.merged(with: other)
+        level = max(level, SafetyFusion.level(of: risk.tier))
+    }
 }
 
 /// Combines the risk of one message with the stored safety level of the user.

@@ -19,6 +19,8 @@ public struct TurnContext: Sendable, Equatable {
     public var persona: Persona?
     /// The user's stored level with this persona, before this message.
     public var safetyLevel: SafetyLevel
+    /// The highest level over all personas, before this message. It lifts the limits, and gives errors crisis resources.
+    public var highestLevel: SafetyLevel
     /// nil while the level is calm, and when the danger was shown in another conversation.
     public var earlierDanger: EarlierDanger?
     /// When the message is answered again, its risk as an earlier attempt has assessed it, which `safetyLevel` includes.
@@ -41,8 +43,8 @@ public struct TurnContext: Sendable, Equatable {
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, earlierDanger: EarlierDanger? = nil, earlierRisk: RiskAssessment? = nil,
-        conversationDomain: Domain?, pinnedDomain: Domain? = nil,
+        safetyLevel: SafetyLevel, highestLevel: SafetyLevel = .calm, earlierDanger: EarlierDanger? = nil,
+        earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil,
         region: Region = .unknown, turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
@@ -55,6 +57,7 @@ public struct TurnContext: Sendable, Equatable {
         self.history = history
         self.persona = persona
         self.safetyLevel = safetyLevel
+        self.highestLevel = max(highestLevel, safetyLevel)
         self.earlierDanger = earlierDanger
         self.earlierRisk = earlierRisk
         self.conversationDomain = conversationDomain

@@ -10,7 +10,7 @@ public struct TurnFacts: Sendable, Equatable {
     public var model: ModelName
     /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// The level before the message; of a turn that was loaded, the level at that time. An error has crisis resources when it is above `calm`.
+    /// The highest level over all personas before the message; of a turn that was loaded, at that time. An error has crisis resources when it is above `calm`.
     public var storedLevel = SafetyLevel.calm
     /// Selects crisis resources.
     public var region: Region

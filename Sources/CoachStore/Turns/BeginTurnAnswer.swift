@@ -88,6 +88,7 @@ extension TurnContext: JSONReadable {
             history: try json.required("history"),
             persona: try json.optional("persona"),
             safetyLevel: try json.required("safety_level", .choice),
+            highestLevel: try json.required("highest_level", .choice),
             earlierDanger: try json.optional("earlier_danger"),
             earlierRisk: try json.optional("earlier_risk"),
             conversationDomain: try json.optional("conversation_domain", .choice),

@@ -107,6 +107,16 @@ struct SafetyFusionTests {
         #expect(Shipped.fusion.fuse(risk, stored: stored, question: CoachQuestion(isAboutSafety: asked)).risk.tier == tier)
     }
 
+    @Test("a decision is raised to a higher risk, with the categories of both, and not lowered")
+    func raised() {
+        var decision = Shipped.fusion.fuse(.calm, stored: .calm)
+        decision.raise(to: RiskAssessment(tier: .crisis, categories: [.suicide], subject: .user, patterns: []))
+        #expect(decision.risk.tier == .crisis && decision.risk.categories == [.suicide] && decision.level == .crisis)
+        let before = decision
+        decision.raise(to: .calm)
+        #expect(decision == before)
+    }
+
     @Test("a bare yes counts at level 1 only after the coach asked about safety")
     func yes() {
         let yes = Shipped.assessor.assess("yes").risk

@@ -25,6 +25,7 @@ enum FunctionExpectation {
         "gateway.give_back_message(uuid, date)",
         "gateway.bill_of(uuid, uuid, integer, date)",
         "gateway.load_turn(uuid, uuid)", "gateway.earlier_danger(uuid, uuid, integer)",
+        "gateway.level_with_others(uuid, uuid, timestamp with time zone)",
         "gateway.supersede_answers(uuid, uuid, integer, bigint)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.unsummarised_messages(uuid, uuid, integer, integer)",

@@ -216,22 +216,23 @@ struct FinishTurnTests {
         try await store.turns().finish(.complete(identity, of: caller, risk: .danger(.high)))
 
         let closed = TierBook([Tier("free", requestsPerMinute: 0)])
-        func level(_ persona: PersonaID?) async throws -> SafetyLevel {
+        func levels(_ persona: PersonaID?) async throws -> [SafetyLevel] {
             let turns = store.turns(closed)
             let context = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
             try await turns.finish(.failed(context.identity, of: caller))
-            return context.safetyLevel
+            return [context.safetyLevel, context.highestLevel]
         }
         func silence(hours: Int) async throws {
             try await store.admin.execute(
                 "update public.safety_states set raised_at = now() - \(hours) * interval '1 hour' where user_id = \(caller.userID.uuid)")
         }
-        #expect(try await level(persona) == .high)
-        #expect(try await level(nil) == .calm)
+        #expect(try await levels(persona) == [.high, .high])
+        #expect(try await levels(nil) == [.calm, .high])
         try await silence(hours: 23)
-        #expect(try await level(persona) == .high)
+        #expect(try await levels(persona) == [.high, .high])
         try await silence(hours: 25)
-        #expect(try await level(persona) == .concern)
+        #expect(try await levels(persona) == [.concern, .concern])
+        #expect(try await levels(nil) == [.calm, .concern])
         try await silence(hours: 49)
         let rejection = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).rejection
         #expect(

@@ -52,6 +52,17 @@ final class Database: Sendable {
         return row
     }
 
+    /// Inserts a published persona and returns its id.
+    func listedPersona() async throws -> String {
+        let (persona, creator) = (UUID().uuidString.lowercased(), "00000000-0000-4000-8000-000000000001")
+        try await fresh.psql(
+            """
+            insert into coaching_personas (id, user_id, name, tone) values ('\(persona)', '\(creator)', 'Ada', to_jsonb('calm'::text));
+            select gateway.publish_persona('\(creator)', '\(persona)', 'listed')
+            """)
+        return persona
+    }
+
     /// Waits for the latest alert of a rule to fire, or to be resolved. In one statement: that takes seconds, in which polls would take a processor.
     func wait(forAlert rule: String, isFiring: Bool) async throws {
         try await fresh.psql(
