@@ -1,5 +1,6 @@
 import CoachCore
 import EventStream
+import GatewayAPI
 import JSON
 import Testing
 import TokenRelay
@@ -66,6 +67,18 @@ struct ResponseStreamFormatTests {
             #expect(try lastEvents(turn, after: numbers.text(endingAt: text.utf8.count + ahead)) == ["error"], "\(ahead) bytes")
         }
         #expect(try lastEvents(turn, after: Int(Int32.max)) == ["error"])
+    }
+
+    @Test("tells a user in danger that text is lost with the crisis resources")
+    func lostInDanger() {
+        let turn = turn(interrupted)
+        let resources = StreamSafety(severity: .concern, tier: 2, categories: [], resources: [], message: "Help is near.")
+        let object = ResponseObject(turn: turn, model: "coach", card: "", isBackground: true, failureSafety: resources)
+        let format = ResponseStreamFormat(object, after: Int(Int32.max))
+        var bytes: [UInt8] = []
+        format.appendTerminalEvents(interrupted, keptBytes: turn.releasedBytes, cursor: format.cursor.position, into: &bytes)
+        let sent = String(decoding: bytes, as: UTF8.self)
+        #expect(sent.hasPrefix("event: error") && sent.contains("Help is near."), "\(sent)")
     }
 
     @Test("gives a client the closing events that it does not have")

@@ -30,26 +30,42 @@ struct FramingTests {
         return events(bytes)
     }
 
-    private func failure(_ ending: TurnEnding, attempt: Int, kept: Int, cursor: Int) -> StreamFailure? {
+    private func failure(_ ending: TurnEnding, hasLostAttempt: Bool = false, kept: Int, cursor: Int) -> StreamFailure? {
         var facts = facts
-        facts.identity.attempt = attempt
+        facts.hasLostAttempt = hasLostAttempt
         var bytes: [UInt8] = []
         TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: cursor).encode(into: &bytes)
         guard case .error(let failure)? = events(bytes).last else { return nil }
         return failure
     }
 
-    @Test("resources come before the error of a turn without text, and never behind text")
+    @Test("resources come before the error of a stream without text, whatever its turn has, and never behind text")
     func failureSafety() {
         let resources = StreamSafety(severity: .concern, tier: 2, categories: [], resources: [], message: "Help")
-        func types(kept: Int, cursor: Int) -> [Bool] {
+        func types(
+            _ finishReason: FinishReason? = nil, kept: Int, from start: Int, to cursor: Int, hasLostAttempt: Bool = false
+        ) -> [Bool] {
+            var facts = facts
+            facts.hasLostAttempt = hasLostAttempt
+            let ending = TurnEnding(
+                status: finishReason != nil ? .complete : kept > 0 ? .interrupted : .failed, finishReason: finishReason, bill: bill)
             var bytes: [UInt8] = []
-            let ending = TurnEnding(status: kept > 0 ? .interrupted : .failed, finishReason: nil, bill: nil)
-            TerminalEvents(facts: facts, ending: ending, failureSafety: resources, keptBytes: kept, cursor: cursor).encode(into: &bytes)
-            return events(bytes).map { if case .safety = $0 { true } else { false } }
+            TerminalEvents(facts: facts, ending: ending, failureSafety: resources, keptBytes: kept, cursor: cursor, start: start)
+                .encode(into: &bytes)
+            return events(bytes).compactMap {
+                switch $0 {
+                case .safety: true
+                case .error: false
+                default: nil
+                }
+            }
         }
-        #expect(types(kept: 0, cursor: 0) == [true, false])
-        #expect(types(kept: 9, cursor: 9) == [false] && types(kept: 9, cursor: 0) == [false] && types(kept: 0, cursor: 9) == [false])
+        #expect(types(kept: 0, from: 0, to: 0) == [true, false])
+        #expect(types(kept: 9, from: 0, to: 9) == [false] && types(kept: 9, from: 5, to: 9) == [false])
+        // Resumed with all text that is kept, or with more: of a turn that failed, of a lost attempt, and beyond the end.
+        #expect(types(kept: 9, from: 9, to: 9) == [true, false] && types(kept: 0, from: 9, to: 9) == [true, false])
+        #expect(types(.stop, kept: 4, from: 9, to: 9, hasLostAttempt: true) == [true, false])
+        #expect(types(.stop, kept: 4, from: 9, to: 9) == [true, false])
     }
 
     @Test("a client that has read more than is kept gets the kept length, however the turn ended")
@@ -57,28 +73,28 @@ struct FramingTests {
         let complete = TurnEnding(status: .complete, finishReason: .stop, bill: bill)
         let stopped = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil)
         let interrupted = TurnEnding(status: .interrupted, finishReason: nil, bill: bill)
-        // First attempt: text is lost only by a crash; the client keeps what is kept.
-        #expect(failure(complete, attempt: 1, kept: 9, cursor: 9) == nil)
-        #expect(failure(complete, attempt: 1, kept: 9, cursor: 10)?.code == .invalidInput)
-        #expect(failure(interrupted, attempt: 1, kept: 9, cursor: 20)?.keptBytes == 9)
+        // Text is lost only by a crash; the client keeps what is kept.
+        #expect(failure(complete, kept: 9, cursor: 9) == nil)
+        #expect(failure(complete, kept: 9, cursor: 10)?.code == .invalidInput)
+        #expect(failure(interrupted, kept: 9, cursor: 20)?.keptBytes == 9)
         let stoppedInCrash = TurnEnding(status: .stopped, finishReason: .stopped, bill: bill, isByCrash: true)
-        #expect(failure(stoppedInCrash, attempt: 1, kept: 9, cursor: 9) == nil)
-        let cut = failure(stoppedInCrash, attempt: 1, kept: 9, cursor: 20)
+        #expect(failure(stoppedInCrash, kept: 9, cursor: 9) == nil)
+        let cut = failure(stoppedInCrash, kept: 9, cursor: 20)
         #expect(cut?.partial == true && cut?.keptBytes == 9 && cut?.code == .providersUnavailable)
-        // Later attempt: the client's text may be of an earlier, lost attempt; it keeps nothing.
+        // The client's text may be of an earlier, lost attempt; it keeps nothing.
         for ending in [complete, stopped, interrupted] {
-            let lost = failure(ending, attempt: 2, kept: 9, cursor: 10)
+            let lost = failure(ending, hasLostAttempt: true, kept: 9, cursor: 10)
             #expect(lost?.partial == true && lost?.keptBytes == 0 && lost?.retryable == true)
         }
-        #expect(failure(stopped, attempt: 2, kept: 0, cursor: 1)?.keptBytes == 0)
-        #expect(failure(.withoutText, attempt: 1, kept: 0, cursor: 20)?.keptBytes == 0)
-        #expect(failure(complete, attempt: 2, kept: 9, cursor: 9) == nil)
-        #expect(failure(interrupted, attempt: 2, kept: 9, cursor: 9)?.keptBytes == 9)
+        #expect(failure(stopped, hasLostAttempt: true, kept: 0, cursor: 1)?.keptBytes == 0)
+        #expect(failure(.withoutText, kept: 0, cursor: 20)?.keptBytes == 0)
+        #expect(failure(complete, hasLostAttempt: true, kept: 9, cursor: 9) == nil)
+        #expect(failure(interrupted, hasLostAttempt: true, kept: 9, cursor: 9)?.keptBytes == 9)
     }
 
     @Test("an answer that cannot be saved ends with a retryable error")
     func unsaved() {
-        let told = failure(.unsaved(nil), attempt: 1, kept: 9, cursor: 9)
+        let told = failure(.unsaved(nil), kept: 9, cursor: 9)
         #expect(told?.code == .databaseUnavailable && told?.retryable == true && told?.retryAfter == 1)
     }
 
@@ -149,7 +165,7 @@ struct FramingTests {
         }
         #expect(pause.code == .providersUnavailable && pause.retryAfter == 17)
         let spent = TurnEnding(status: .failed, finishReason: nil, bill: nil, errorCode: "BIZ_2002")
-        let told = failure(spent, attempt: 1, kept: 0, cursor: 0)
+        let told = failure(spent, kept: 0, cursor: 0)
         #expect(told?.code == .quotaExhausted && told?.action == .upgrade && told?.partial == false)
     }
 

@@ -38,6 +38,9 @@ struct DatabaseAwayTests {
         let danger = try await endangered.chat("I want to kill myself \(quick)", ["country": "GB"])
         expectDone(danger)
         let turn = try #require(danger.first("start")?["turn_id"])
+        let elsewhere = ground.gateway.testUser()
+        try await ground.database.endanger(elsewhere.id)
+        expectDone(try await elsewhere.chat("Before \(quick)", ["country": "GB"]))
         await ground.cluster.stop()
         for _ in 0..<3 { expectAway(try await testUser.chat("Meanwhile"), within: .seconds(1)) }
         // The sender retries later, with the same body.
@@ -55,12 +58,13 @@ struct DatabaseAwayTests {
         let crisis = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(crisis.status == 503 && crisis.eventTypes == ["safety", "error"] && crisis.text.contains("116 123"))
 
-        // And an ordinary one of a user who was in danger shortly before.
+        // And an ordinary one of a user who was in danger shortly before, with whatever persona.
         let later = try await endangered.chat("Hello", headers: ["Accept": "text/event-stream"])
         let unknown = try await endangered.chat("Hello", ["domain": "gardening"], headers: ["Accept": "text/event-stream"])
         let retried = try await endangered.send(
             "POST", "/functions/v1/chat-stream/\(turn)/retry", headers: ["Accept": "text/event-stream"])
-        for answer in [later, unknown, retried] {
+        let other = try await elsewhere.chat("Hello", headers: ["Accept": "text/event-stream"])
+        for answer in [later, unknown, retried, other] {
             #expect(answer.status == 503 && answer.eventTypes == ["safety", "error"], "\(answer.text)")
             #expect(answer.text.contains("116 123"))
         }
@@ -95,7 +99,7 @@ struct DatabaseAwayTests {
         try await eventually("an answer") { try await testUser.chat("After \(quick)").first("done") != nil }
     }
 
-    @Test("because it hangs, an instance that is full refuses a request within 3 s, with the resources of a user in danger lately")
+    @Test("because it hangs, an instance that is full refuses a repeated request within 3 s, with the resources of a user in danger lately")
     func fullWhileHanging() async throws {
         let ground = try await Self.ground.value
         let simulator = try await TestBed.shared().simulator
@@ -106,7 +110,8 @@ struct DatabaseAwayTests {
         let danger = "I have a plan to kill myself \(sim(["words": 200, "pace_ms": 100]))"
         let running = try await user.openStream(danger, ["country": "GB"]).until(bytes: 10)
         ground.cluster.sigstop()
-        let refused = try await user.chat("Hello")
+        // Only one that may be repeated looks for its turn.
+        let refused = try await user.chat("Hello", ["client_message_id": "k"])
         let stopped = try await user.stop(running.turnID)
         ground.cluster.sigcont()
         expectAway(refused, within: .seconds(3.5))

@@ -123,9 +123,13 @@ struct ResponseObject: Sendable {
         writer.object { writer in
             // One of the protocol's codes: its clients decode no other.
             writer.member("code", "server_error")
-            // These clients show nothing else.
-            writer.member("message", failureSafety.map { "\(failure.message)\n\n\($0.text)" } ?? failure.message)
+            writer.member("message", message(of: failure))
         }
+    }
+
+    /// The message of an error, with the crisis resources, because these clients show nothing else.
+    func message(of failure: StreamFailure) -> String {
+        failureSafety.map { "\(failure.message)\n\n\($0.text)" } ?? failure.message
     }
 
     private static func writeUsage(of ending: TurnEnding, to writer: inout JSONWriter) {

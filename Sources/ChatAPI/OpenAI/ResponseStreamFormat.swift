@@ -82,7 +82,7 @@ struct ResponseStreamFormat: StreamFormat {
         guard !isLost(closings: closings, length: keptBytes) else {
             return append(last + 1, "error", into: &output) { writer in
                 writer.member("code", "server_error")
-                writer.member("message", TerminalEvents.lost.message)
+                writer.member("message", object.message(of: TerminalEvents.lost))
                 writer.member("param", nil as String?)
             }
         }

@@ -38,6 +38,7 @@ extension TurnPipeline {
             disclosure: context.disclosure, summaryTokens: context.callsModel && context.needsSummary ? tier.history.tokens : nil,
             startedAt: Int(now.timeIntervalSince1970))
         facts.storedLevel = request.level(stored: context.highestLevel)
+        facts.hasLostAttempt = context.hasLostAttempt
         return Decision(
             facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }

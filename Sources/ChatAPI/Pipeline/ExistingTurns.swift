@@ -81,7 +81,7 @@ extension TurnPipeline {
             case .begun(let context, let message, _):
                 let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
                 let pending = await http.trace.step("assess") { await assess(request, http) }
-                let savedRisk = context.earlierRisk ?? .calm
+                let savedRisk = context.savedRisk ?? context.earlierRisk ?? .calm
                 return .new(try await continueBegun(request, pending, savedRisk: savedRisk, context, http))
             }
         }
@@ -150,5 +150,6 @@ extension TurnFacts {
             userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
             model: firstChoice, risk: known.risk, region: known.region, disclosure: known.disclosure, startedAt: known.startedAt)
         storedLevel = known.safetyLevel
+        hasLostAttempt = known.hasLostAttempt
     }
 }

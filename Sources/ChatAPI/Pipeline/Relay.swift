@@ -17,7 +17,8 @@ extension TurnPipeline {
         let turn = subscription.turn
         return try relay(
             subscription, from: cursor,
-            as: EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts, failureSafety: failureSafety(of: turn)), http)
+            as: EventFormat(
+                openingEvents: openingEvents(turn, http), facts: turn.facts, failureSafety: failureSafety(of: turn), start: cursor), http)
     }
 
     /// The same in another wire format.
@@ -36,11 +37,12 @@ extension TurnPipeline {
         return stream.response(subscriber: subscriber, channel: http.context.channel)
     }
 
-    /// The response for a cursor beyond the text of the current attempt: the client has read an earlier attempt, whose text was lost in a
+    /// The response for a cursor beyond the text of the current attempt, where the client may have read an earlier attempt, whose text was lost in a
     /// crash. A complete stream with an error that tells the client to read from the start.
     func relayLost(_ turn: LiveTurn, _ http: TurnHTTPRequest) -> Response {
         var bytes: [UInt8] = []
         openingEvents(turn, http).encode(turn.facts, into: &bytes)
+        if let safety = failureSafety(of: turn) { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
         StreamEvent.error(TerminalEvents.lost).encode(cursor: 0, into: &bytes)
         var fields = HTTPFields()
         fields.writeEventStream()

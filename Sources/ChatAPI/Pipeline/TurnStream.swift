@@ -48,6 +48,8 @@ struct EventFormat: StreamFormat {
     let facts: TurnFacts
     /// The crisis resources for an error; see `TurnPipeline.failureSafety`.
     let failureSafety: StreamSafety?
+    /// The client's cursor when its stream begins.
+    let start: Cursor
 
     func appendOpeningEvents(into output: inout [UInt8]) { openingEvents.encode(facts, into: &output) }
 
@@ -56,8 +58,9 @@ struct EventFormat: StreamFormat {
     }
 
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
-        TerminalEvents(facts: facts, ending: ending, failureSafety: failureSafety, keptBytes: keptBytes, cursor: cursor)
-            .encode(into: &output)
+        TerminalEvents(
+            facts: facts, ending: ending, failureSafety: failureSafety, keptBytes: keptBytes, cursor: cursor, start: start.position
+        ).encode(into: &output)
     }
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }

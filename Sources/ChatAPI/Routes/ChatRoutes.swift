@@ -97,7 +97,7 @@ public struct ChatRoutes: Feature {
         let turn = try await pipeline.find(try turnID(context), http)
         let subscription = TurnSubscription(turn: turn)
         if cursor.position > turn.releasedBytes {
-            if turn.facts.identity.attempt > 1, turn.ending != nil || pipeline.isLocal(turn) { return pipeline.relayLost(turn, http) }
+            if turn.facts.hasLostAttempt, turn.ending != nil || pipeline.isLocal(turn) { return pipeline.relayLost(turn, http) }
             if let ending = turn.ending, ending.finishReason != nil, !ending.isByCrash {
                 throw pipeline.rejected(
                     GatewayError(.invalidInput, TerminalEvents.beyondMessage).naming(field: "after"), turn)

@@ -8,17 +8,17 @@ import TokenRelay
 struct TerminalEvents: Sendable {
     var facts: TurnFacts
     var ending: TurnEnding
-    /// Sent before an `error` of a turn without text (CONTRACT §4: any refusal carries the resources, and no resources follow a token).
+    /// Sent before an `error` in a stream without text (CONTRACT §4: any refusal carries the resources, and no resources follow a token).
     var failureSafety: StreamSafety?
     /// The length of the saved answer in UTF-8 bytes.
     var keptBytes: Int
     /// The client's cursor in bytes. Beyond `keptBytes` when the client sent a wrong one, or has text that was lost in a crash.
     var cursor: Int
+    /// The client's cursor when its stream began.
+    var start = 0
 
     func encode(into bytes: inout [UInt8]) {
-        if cursor > keptBytes, facts.identity.attempt > 1 {
-            return StreamEvent.error(Self.lost).encode(cursor: 0, into: &bytes)
-        }
+        if cursor > keptBytes, facts.hasLostAttempt { return encode(Self.lost, cursor: 0, into: &bytes) }
         // After a crash a client may have more than was saved, which it must drop, also when the turn counts as stopped.
         let isCut = ending.isByCrash && cursor > keptBytes
         let isBeyond = ending.finishReason != nil && !isCut && cursor > keptBytes
@@ -26,14 +26,19 @@ struct TerminalEvents: Sendable {
             StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
         }
         if isBeyond {
-            StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
+            encode(beyondTheEnd, cursor: keptBytes, into: &bytes)
         } else if let reason = ending.finishReason, !isCut {
             StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {
-            if let failureSafety, keptBytes == 0, cursor == 0 { StreamEvent.safety(failureSafety).encode(cursor: keptBytes, into: &bytes) }
-            StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
+            encode(failure, cursor: keptBytes, into: &bytes)
         }
+    }
+
+    private func encode(_ failure: StreamFailure, cursor: Int, into bytes: inout [UInt8]) {
+        let hasText = self.cursor > start
+        if let failureSafety, !hasText { StreamEvent.safety(failureSafety).encode(cursor: 0, into: &bytes) }
+        StreamEvent.error(failure).encode(cursor: cursor, into: &bytes)
     }
 
     /// The error when the turn ended normally and the cursor is beyond its end.

@@ -21,17 +21,20 @@ public struct KnownTurn: Sendable, Equatable {
     public var disclosure: DisclosureKind?
     /// False while the turn runs and its owner has not yet stored what it decided: domain, and the risk after fusion with the stored level.
     public var isDecided: Bool
-    /// The level of the user's safety state now.
+    /// The user's highest level over all personas now.
     public var safetyLevel: SafetyLevel
     /// Whether the turn's instance crashed, so that what was saved may be less than what a client has read.
     public var endedByCrash: Bool
+    /// `TurnFacts.hasLostAttempt`.
+    public var hasLostAttempt: Bool
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, startedAt: Int? = nil, status: TurnStatus, finishReason: FinishReason?,
         errorCode: String?,
         content: String,
         bill: TurnBill?, tier: String = "", domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
-        disclosure: DisclosureKind? = nil, isDecided: Bool = true, safetyLevel: SafetyLevel = .calm, endedByCrash: Bool = false
+        disclosure: DisclosureKind? = nil, isDecided: Bool = true, safetyLevel: SafetyLevel = .calm, endedByCrash: Bool = false,
+        hasLostAttempt: Bool = false
     ) {
         self.userID = userID
         self.identity = identity
@@ -51,5 +54,6 @@ public struct KnownTurn: Sendable, Equatable {
         self.isDecided = isDecided
         self.safetyLevel = safetyLevel
         self.endedByCrash = endedByCrash
+        self.hasLostAttempt = hasLostAttempt
     }
 }

@@ -16,10 +16,11 @@ public struct SafetyDecision: Sendable, Equatable {
     /// The tier for which the prompt is built: the message's tier, or the stored level when that is higher.
     public var promptTier: RiskTier { max(risk.tier, RiskTier(rawValue: level.rawValue) ?? .none) }
 
-    /// Has no effect unless `other` has a higher tier.
+    /// Has no effect unless `other` has a higher tier. A card is then for that risk, and no reminder.
     public mutating func raise(to other: RiskAssessment) {
         guard other.tier > risk.tier else { return }
         risk = risk.merged(with: other)
+        risk.patterns.removeAll { $0 == SafetyFusion.reminderID }
         level = max(level, SafetyFusion.level(of: risk.tier))
     }
 }

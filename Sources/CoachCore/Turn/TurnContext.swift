@@ -25,6 +25,10 @@ public struct TurnContext: Sendable, Equatable {
     public var earlierDanger: EarlierDanger?
     /// When the message is answered again, its risk as an earlier attempt has assessed it, which `safetyLevel` includes.
     public var earlierRisk: RiskAssessment?
+    /// The risk with which the message is saved, by which a turn without a model began; nil when a model is called.
+    public var savedRisk: RiskAssessment?
+    /// `TurnFacts.hasLostAttempt`.
+    public var hasLostAttempt: Bool
     /// The conversation's current domain; nil at its start.
     public var conversationDomain: Domain?
     /// The domain pinned by the request. A retry has that of the original request.
@@ -44,7 +48,8 @@ public struct TurnContext: Sendable, Equatable {
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, highestLevel: SafetyLevel = .calm, earlierDanger: EarlierDanger? = nil,
-        earlierRisk: RiskAssessment? = nil, conversationDomain: Domain?, pinnedDomain: Domain? = nil,
+        earlierRisk: RiskAssessment? = nil, savedRisk: RiskAssessment? = nil, hasLostAttempt: Bool = false,
+        conversationDomain: Domain?, pinnedDomain: Domain? = nil,
         region: Region = .unknown, turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
@@ -60,6 +65,8 @@ public struct TurnContext: Sendable, Equatable {
         self.highestLevel = max(highestLevel, safetyLevel)
         self.earlierDanger = earlierDanger
         self.earlierRisk = earlierRisk
+        self.savedRisk = savedRisk
+        self.hasLostAttempt = hasLostAttempt
         self.conversationDomain = conversationDomain
         self.pinnedDomain = pinnedDomain
         self.region = region

@@ -12,6 +12,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var risk: RiskAssessment
     /// The highest level over all personas before the message; of a turn that was loaded, at that time. An error has crisis resources when it is above `calm`.
     public var storedLevel = SafetyLevel.calm
+    /// Whether a crash may have lost text of an earlier attempt that a client has read.
+    public var hasLostAttempt = false
     /// Selects crisis resources.
     public var region: Region
     /// The notice of talking to a machine in the `start` event.

@@ -91,6 +91,8 @@ extension TurnContext: JSONReadable {
             highestLevel: try json.required("highest_level", .choice),
             earlierDanger: try json.optional("earlier_danger"),
             earlierRisk: try json.optional("earlier_risk"),
+            savedRisk: try json.optional("saved_risk"),
+            hasLostAttempt: try json.required("has_lost_attempt"),
             conversationDomain: try json.optional("conversation_domain", .choice),
             pinnedDomain: try json.optional("pinned_domain", .choice),
             region: try Region(json),

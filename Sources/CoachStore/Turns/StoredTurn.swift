@@ -102,7 +102,8 @@ extension KnownTurn: JSONReadable {
             domain: try json.required("domain"), personaID: try json.optional("persona_id"), risk: try json.required("risk"),
             region: try Region(json),
             disclosure: try json.optional("disclosure", .choice), isDecided: try json.required("is_decided"),
-            safetyLevel: try json.required("safety_level", .choice), endedByCrash: try json.required("ended_by_crash"))
+            safetyLevel: try json.required("safety_level", .choice), endedByCrash: try json.required("ended_by_crash"),
+            hasLostAttempt: try json.required("has_lost_attempt"))
     }
 }
 

@@ -104,7 +104,7 @@ extension ExportedList {
     private static func turns(of caller: Caller, after last: UUID?, _ limit: Int) -> Query {
         let turns: Query = """
             select t.id::text, (to_jsonb(t)
-                - array['user_id', 'seq', 'request_hash', 'conversation_named', 'risk_is_decided', 'finalized_by', 'day', 'change']
+                - array['user_id', 'seq', 'request_hash', 'conversation_named', 'risk_is_decided', 'finalized_by', 'lost_attempt', 'day', 'change']
                 || jsonb_build_object(
                     'created_at', \(Query.utc("t.created_at")), 'started_at', \(Query.utc("t.started_at")), 'finished_at', \(Query.utc("t.finished_at")),
                     'updated_at', \(Query.utc("t.updated_at")), 'deleted_at', \(Query.utc("t.deleted_at"))))::text

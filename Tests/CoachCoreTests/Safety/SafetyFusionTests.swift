@@ -115,6 +115,10 @@ struct SafetyFusionTests {
         let before = decision
         decision.raise(to: .calm)
         #expect(decision == before)
+        var reminder = Shipped.fusion.fuse(.calm, stored: .crisis, turnNumber: 1)
+        #expect(reminder.risk.isReminder)
+        reminder.raise(to: before.risk)
+        #expect(reminder.risk.tier == .crisis && reminder.risk.patterns.isEmpty)
     }
 
     @Test("a bare yes counts at level 1 only after the coach asked about safety")

@@ -25,7 +25,7 @@ enum FunctionExpectation {
         "gateway.give_back_message(uuid, date)",
         "gateway.bill_of(uuid, uuid, integer, date)",
         "gateway.load_turn(uuid, uuid)", "gateway.earlier_danger(uuid, uuid, integer)",
-        "gateway.level_with_others(uuid, uuid, timestamp with time zone)",
+        "gateway.level_with_others(uuid, uuid, timestamp with time zone)", "gateway.has_lost_attempt(uuid, uuid)",
         "gateway.supersede_answers(uuid, uuid, integer, bigint)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.unsummarised_messages(uuid, uuid, integer, integer)",
@@ -273,6 +273,8 @@ enum FunctionExpectation {
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
         "gateway.refuse_removed_persona()", "gateway.set_deletion_time()",
+        // For migrations.
+        "gateway.edit_function(regprocedure, text, text)",
     ]
 
     /// Executable by the owner alone. A procedure that commits can have no search path of its own.

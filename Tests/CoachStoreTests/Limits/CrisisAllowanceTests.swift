@@ -15,7 +15,7 @@ struct CrisisAllowanceTests {
         let request = TurnRequest(message: "I want to end it", personaID: .random(), shareToken: "gone")
         #expect(try await turns.begin(caller, request, risk: .danger(.concern)).rejection.reason == .rateLimited)
         let context = try await turns.begin(caller, request, risk: .danger(tier)).begun
-        #expect(context.safetyLevel == .calm && context.persona == nil)
+        #expect(context.safetyLevel == .calm && context.highestLevel == .calm && context.persona == nil, "before this message")
 
         // The next message is calm, but the stored level applies.
         let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
@@ -56,6 +56,20 @@ struct CrisisAllowanceTests {
         #expect(rejection.reason == .quotaExhausted && rejection.safetyLevel == .crisis)
         try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
         #expect(try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun.callsModel)
+    }
+
+    @Test("a retry without a model has the risk with which its message was saved, also when no attempt has decided it")
+    func retried() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1)))
+        let first = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
+        #expect(first.callsModel && first.savedRisk == nil)
+        var lost = TurnReceipt.failed(first.identity, of: caller)
+        lost.risk = nil
+        lost.finalizedBy = .recovery
+        try await turns.finish(lost)
+        let second = try await turns.retry(caller, first.identity.turnID).begun
+        #expect(!second.callsModel && second.earlierRisk == nil && second.savedRisk == .danger(.crisis))
     }
 
     @Test("turns within the ordinary limits do not use the allowance")

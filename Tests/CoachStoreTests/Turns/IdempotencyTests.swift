@@ -133,6 +133,27 @@ struct IdempotencyTests {
         #expect(try await store.value("select status from public.messages where id = \(first.userMessageID.uuid)") == "complete")
     }
 
+    @Test("a turn says whether recovery ended one of its earlier attempts, whose text a client may have")
+    func lostAttempt() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let first = try await turns.begin(caller, request, risk: .calm).begun
+        #expect(!first.hasLostAttempt)
+        var identity = first.identity
+        for (finalizer, isLost) in [(Finalizer.owner, false), (.recovery, true), (.owner, true)] {
+            var receipt = TurnReceipt.failed(identity, of: caller)
+            receipt.finalizedBy = finalizer
+            try await turns.finish(receipt)
+            let next = try await turns.begin(caller, request, risk: .calm).begun
+            #expect(next.hasLostAttempt == isLost, "attempt \(next.identity.attempt)")
+            #expect(try await turns.load(identity.turnID, for: caller)?.hasLostAttempt == isLost)
+            identity = next.identity
+        }
+        // As of a turn whose attempts began before this was recorded.
+        try await store.admin.execute("update public.turns set lost_attempt = null where id = \(identity.turnID.uuid)")
+        #expect(try await turns.load(identity.turnID, for: caller)?.hasLostAttempt == true)
+    }
+
     @Test("the next attempt of a turn before the end of the conversation's summary gets the messages before its own, and no summary")
     func attemptBeforeSummary() async throws {
         let store = try await StoreFixture.shared()

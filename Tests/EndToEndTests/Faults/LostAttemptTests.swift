@@ -86,6 +86,28 @@ struct LostAttemptTests {
             #expect(whole.first("done")?["finish_reason"] == "stopped", "\(whole.text)")
         }
         #expect(try await fixture.database.messages(of: lost.testUser.id, role: "assistant").isEmpty)
+        try await fixture.database.endanger(lost.testUser.id)
+        let endangered = try await lost.testUser.resume(lost.turn, after: "\(lost.read)")
+        #expect(endangered.eventTypes == ["start", "safety", "error"], "\(endangered.text)")
+    }
+
+    @Test("after attempts that providers refused alone, a cursor beyond the end of the next one is VAL_3001 as that of any turn")
+    func refused() async throws {
+        let simulator = try await Simulator()
+        let gateway = try await TestBed.shared().gateway(routing: [simulator])
+        let testUser = gateway.testUser()
+        try await simulator.always(["http_error": ["status": 400]])
+        let failed = try await testUser.chat("Hello", Lost.key)
+        #expect(failed.eventTypes == ["start", "error"], "\(failed.text)")
+        try await simulator.always(["text": "Here."])
+        let second = try await testUser.chat("Hello", Lost.key)
+        expectDone(second)
+        #expect(second.first("start")?.fields.number("attempt") == 2)
+        let turn = try #require(second.first("start")?["turn_id"])
+        let beyond = try await testUser.resume(turn, after: "\(second.content.utf8.count + 1)")
+        #expect(beyond.status == 422 && beyond.errorCode == "VAL_3001", "\(beyond.text)")
+        #expect(beyond.error.object("details")["field"] == "after")
+        withExtendedLifetime(gateway) {}
     }
 
     @Test("completed or interrupted: a client with more text than is kept must drop it, one with less gets the rest")

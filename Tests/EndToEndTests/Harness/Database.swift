@@ -81,6 +81,15 @@ final class Database: Sendable {
 
     func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }
 
+    /// Stores danger of a user that was shown to a persona with whom no test talks.
+    func endanger(_ user: String, level: Int = 1) async throws {
+        try await fresh.psql(
+            """
+            insert into users (id) values ('\(user)') on conflict do nothing;
+            insert into safety_states (user_id, persona_id, level, raised_at) values ('\(user)', gen_random_uuid(), \(level), now())
+            """)
+    }
+
     /// A user's messages with one role, in order.
     func messages(of user: String, role: String) async throws -> [JSONObject] {
         try await rows("select * from messages where user_id = '\(user)' and role = '\(role)' order by created_at, seq")
