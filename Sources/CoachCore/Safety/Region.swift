@@ -2,7 +2,8 @@
 public struct Region: Sendable, Hashable {
     /// ISO 3166-1 alpha-2, upper case; GB for UK.
     public let country: String?
-    /// As given: a BCP 47 tag, with `-` or `_`, or an `Accept-Language` header. Only its first tag is read, which has a language or a country.
+    /// As given: a BCP 47 tag, with `-` or `_`, an identifier of ICU (`en_US@rg=dezzzz`), or an `Accept-Language` header. Only its first tag is read, which
+    /// has a language or a country.
     public let locale: String?
 
     public static let unknown = Region()
@@ -26,7 +27,16 @@ public struct Region: Sendable, Hashable {
     public var language: String? { locale.flatMap(Self.language) }
 
     private static func country(of locale: String) -> String? {
-        subtags(of: locale).dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { code(String($0)) }
+        let tags = subtags(of: locale)
+        return regionOverride(in: tags) ?? tags.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { code(String($0)) }
+    }
+
+    /// The region that a user has set apart from that of their language: `en-US-u-rg-dezzzz` is Germany (UTS 35, key `rg`).
+    private static func regionOverride(in tags: [Substring]) -> String? {
+        for (key, value) in zip(tags, tags.dropFirst()).map({ ($0.lowercased(), $1.lowercased()) }) where key == "rg" {
+            return value.count == 6 && value.hasSuffix("zzzz") ? code(String(value.prefix(2))) : nil
+        }
+        return nil
     }
 
     private static func language(of locale: String) -> String? {
@@ -45,6 +55,6 @@ public struct Region: Sendable, Hashable {
 
     private static func subtags(of locale: String) -> [Substring] {
         let tag = locale.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
-        return tag.split(whereSeparator: { $0 == "-" || $0 == "_" || $0 == " " })
+        return tag.split(whereSeparator: { "-_ @=".contains($0) })
     }
 }
