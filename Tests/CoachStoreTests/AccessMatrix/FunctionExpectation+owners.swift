@@ -13,6 +13,8 @@ extension FunctionExpectation {
         "gateway.removed_among(uuid[])",
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_removed_persona()",
+        // Gives users of Supabase their row when they sign up.
+        "gateway.add_user()",
         "gateway.refuse_user(uuid)",
         // Count the uses of a creator's link with a user's redemption, and the use of a persona by many users.
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",

@@ -272,7 +272,7 @@ enum FunctionExpectation {
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text, gateway.latency_measure[])",
         "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
         "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
-        "gateway.refuse_removed_persona()", "gateway.set_deletion_time()",
+        "gateway.refuse_removed_persona()", "gateway.set_deletion_time()", "gateway.refuse_other_token()", "gateway.add_user()",
         // For migrations.
         "gateway.edit_function(regprocedure, text, text)",
     ]

@@ -41,7 +41,9 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
             insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
-            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation", "restores"]),
+            insertable: ["user_id", "values", "goals", "situation"],
+            // With the key, which an upsert of PostgREST writes, too.
+            updatable: ["user_id", "values", "goals", "situation", "restores"]),
         .init(
             name: "public.context_profile_history", allowed: own("S...", gateway: "...."),
             insert: "insert into public.context_profile_history values (:owner, 9, '[]', '[]', '[]', now())", update: "set goals = '[]'"),
@@ -52,7 +54,7 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.push_tokens", allowed: own("SIUD", gateway: "...."),
             insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",
-            insertable: ["user_id", "token", "platform", "environment"], updatable: ["platform", "environment"]),
+            insertable: ["user_id", "token", "platform", "environment"], updatable: ["user_id", "token", "platform", "environment"]),
 
         // The owner of a device: written by a trigger.
         .init(

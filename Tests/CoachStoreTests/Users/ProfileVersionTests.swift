@@ -25,6 +25,28 @@ struct ProfileVersionTests {
         #expect(try await store.postgrest(caller, "select 1 from public.context_profile_history") == 1)
     }
 
+    @Test("an upsert of PostgREST, which sets the key, too, makes the profile and then a version of it; of another user it is refused")
+    func upsert() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, id) = try await newcomer(store)
+        let (_, other) = try await newcomer(store)
+        func upsert(_ user: UUID, _ goals: String) -> Query {
+            """
+            insert into public.context_profiles (user_id, goals) values (\(user), \(goals)::jsonb)
+            on conflict (user_id) do update set user_id = excluded.user_id, goals = excluded.goals returning *
+            """
+        }
+        for (goals, version) in [("[1]", "1"), ("[2]", "2"), ("[2]", "2")] {
+            try await store.postgrest(caller, upsert(id, goals))
+            #expect(try await store.value("select version::text from public.context_profiles where user_id = \(id)") == version)
+        }
+        await #expect(throws: PostgresError.self) { try await store.postgrest(caller, upsert(other, "[3]")) }
+        await #expect(throws: PostgresError.self) {
+            try await store.postgrest(caller, "update public.context_profiles set user_id = \(other) where user_id = \(id)")
+        }
+        #expect(try await store.count("select count(*) from public.context_profiles where user_id = \(other)") == 0)
+    }
+
     @Test("concurrent edits each create a version, and all are kept")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()

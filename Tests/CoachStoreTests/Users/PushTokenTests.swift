@@ -51,18 +51,39 @@ struct PushTokenTests {
         #expect(try await store.count("select count(*) from public.push_tokens where user_id = \(caller.userID.uuid)") == 20)
     }
 
+    @Test("are neither given to another user nor exchanged for another token")
+    func key() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (try await newcomer(store), try await newcomer(store))
+        let device = UUID().uuidString
+        try await register(device, of: caller, store)
+        try await register(device, of: caller, store)
+        let refused: [Query] = [
+            "update public.push_tokens set user_id = \(other.userID.uuid) where token = \(device)",
+            "update public.push_tokens set token = 'another' where token = \(device)",
+        ]
+        for statement in refused {
+            await #expect(throws: PostgresError.self) { try await store.postgrest(caller, statement) }
+        }
+        await #expect(throws: PostgresError.self) { try await register(device, of: caller, as: other.userID, store) }
+        #expect(try await owned(by: caller, store) == [device])
+        #expect(try await owned(by: other, store) == [])
+    }
+
     private func newcomer(_ store: StoreFixture) async throws -> Caller {
         let caller = Caller.someone()
         _ = try await store.requests().take(caller)
         return caller
     }
 
-    private func register(_ device: String, of caller: Caller, _ store: StoreFixture) async throws {
+    /// With the statement that PostgREST makes of an upsert: it sets all columns, those of the key, too.
+    private func register(_ device: String, of caller: Caller, as user: UserID? = nil, _ store: StoreFixture) async throws {
         try await store.postgrest(
             caller,
             """
-            insert into public.push_tokens (user_id, token) values (\(caller.userID.uuid), \(device))
-            on conflict (user_id, token) do update set platform = excluded.platform returning *
+            insert into public.push_tokens (user_id, token, platform) values (\((user ?? caller.userID).uuid), \(device), 'ios')
+            on conflict (user_id, token) do update
+            set user_id = excluded.user_id, token = excluded.token, platform = excluded.platform returning *
             """)
     }
 
