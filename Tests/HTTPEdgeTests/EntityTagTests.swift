@@ -32,6 +32,7 @@ struct EntityTagTests {
         headers[.ifNoneMatch] = tag
         let answer = try await EdgeFixture(Routes()).send(.get, "/thing", headers: headers)
         #expect(answer.status == status && answer.headers[.eTag] == "\"v12\"" && answer.body.isEmpty == (status == 304))
+        #expect(answer.headers[.cacheControl] == "no-store, no-transform")
     }
 
     @Test(
@@ -77,6 +78,7 @@ struct EntityTagTests {
         #expect(answer.status == status && answer.headers[.eTag] == "\"v\(Int(version))\"")
         let shown = status == 200 ? answer.json["data"] : answer.json["error"]?["details"]?["current"]
         #expect(shown?["version"]?.number == version)
+        #expect(answer.headers[.cacheControl] == "no-store, no-transform", "a compressing proxy would make the tag weak")
     }
 
     @Test("a missing If-Match is 428")

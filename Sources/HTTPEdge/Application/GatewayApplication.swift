@@ -49,7 +49,7 @@ public struct GatewayApplication: Service {
         let log = RequestLog(logger: logger)
         let application = Application(
             responder: RequestTaskResponder(router(log).buildResponder()),
-            server: .gateway(log: log, unauthenticated: authenticator.unauthenticated),
+            server: .gateway(log: log, crossOrigin: crossOrigin, unauthenticated: authenticator.unauthenticated),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
@@ -61,10 +61,12 @@ public struct GatewayApplication: Service {
     /// More connections wait in the kernel's backlog.
     private static let maximumConnections = 20_000
 
+    private var crossOrigin: CrossOrigin { CrossOrigin(origins: configuration.corsOrigins) }
+
     func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
         router.addMiddleware {
-            EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins), authenticator: authenticator)
+            EdgeMiddleware(log: log, crossOrigin: crossOrigin, authenticator: authenticator)
         }
         let routes = RouteTable(authenticator: authenticator, errors: log.errors, idempotency: idempotency)
         for feature in features + [HealthRoutes(readiness: readiness)] { feature.register(on: routes) }

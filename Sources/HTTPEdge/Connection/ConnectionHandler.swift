@@ -15,6 +15,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let log: RequestLog
+    private let crossOrigin: CrossOrigin
     private var machine: ConnectionMachine
     /// Nil outside of a pipeline.
     private var context: ChannelHandlerContext?
@@ -24,11 +25,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isHTTP10 = false
     /// Whether the answer that is written is of HTTP/1.0. Such a request is the connection's last; the answers to earlier ones are of HTTP/1.1.
     private var isAnsweringHTTP10: Bool { isHTTP10 && machine.unanswered == 1 }
-    /// The head of a rejected request; its `Accept` selects the format of the answer.
+    /// The head of a rejected request: its `Accept` selects the format of the answer, its `Origin` who may read it.
     private var rejectedHead: HTTPRequestHead?
 
-    init(limits: ConnectionLimits, log: RequestLog, now: NIODeadline) {
+    init(limits: ConnectionLimits, log: RequestLog, crossOrigin: CrossOrigin = .none, now: NIODeadline) {
         self.log = log
+        self.crossOrigin = crossOrigin
         machine = ConnectionMachine(limits, now: now)
     }
 
@@ -195,7 +197,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let error = GatewayError(fault)
         let requestID = RequestIdentifier.choose { rejectedHead?.headers.first(name: $0.rawName) }
         let format = ErrorFormat(accept: rejectedHead?.headers.first(name: "accept"), path: rejectedHead?.uri)
-        let (status, fields, body) = error.rendered(format: format, requestID: requestID)
+        let (status, rendered, body) = error.rendered(format: format, requestID: requestID)
+        var fields = rendered
+        crossOrigin.write(to: &fields, origin: rejectedHead?.headers.first(name: "origin"))
         var head = HTTPResponseHead(
             version: isHTTP10 ? .http1_0 : .http1_1, status: HTTPResponseStatus(statusCode: status.code), headers: HTTPHeaders(fields))
         head.headers.add(name: "x-request-id", value: requestID)

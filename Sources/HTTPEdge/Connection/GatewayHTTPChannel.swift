@@ -10,6 +10,7 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let limits: ConnectionLimits
     let log: RequestLog
+    let crossOrigin: CrossOrigin
     /// Knows the trusted proxies; nil: no PROXY header is read.
     let unauthenticated: UnauthenticatedRequestLimiter?
 
@@ -18,7 +19,7 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            let connection = ConnectionHandler(limits: limits, log: log, now: .now())
+            let connection = ConnectionHandler(limits: limits, log: log, crossOrigin: crossOrigin, now: .now())
             if unauthenticated?.trusts(channel.remoteAddress) ?? false { try pipeline.addHandler(ProxyHeaderHandler()) }
             try pipeline.addHandler(ConnectionByteHandler(connection))
             try pipeline.addHandler(HTTPResponseEncoder())
@@ -49,10 +50,11 @@ extension ConnectionLimits {
 extension HTTPServerBuilder {
     /// A server whose connections are `GatewayHTTPChannel`s.
     static func gateway(
-        log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), unauthenticated: UnauthenticatedRequestLimiter? = nil
+        log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), crossOrigin: CrossOrigin = .none,
+        unauthenticated: UnauthenticatedRequestLimiter? = nil
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
-            GatewayHTTPChannel(responder: responder, limits: limits, log: log, unauthenticated: unauthenticated)
+            GatewayHTTPChannel(responder: responder, limits: limits, log: log, crossOrigin: crossOrigin, unauthenticated: unauthenticated)
         }
     }
 }

@@ -6,7 +6,7 @@ extension GatewayError {
     static func stale(_ current: some WireResource, _ tag: EntityTag) -> GatewayError {
         var error = GatewayError(.preconditionFailed, "the resource was changed in the meantime")
         if let json = try? JSONValue(parsing: JSONWriter.encode({ current.write(to: &$0) })) { error.details.append(("current", json)) }
-        error.headers.append(("ETag", tag.text))
+        error.headers += [("ETag", tag.text), ("Cache-Control", EntityTag.cacheControl)]
         return error
     }
 }

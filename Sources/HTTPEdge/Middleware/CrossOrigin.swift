@@ -16,13 +16,16 @@ struct CrossOrigin: Sendable {
         "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ratelimit, "
         + "ratelimit-policy, retry-after, etag, x-should-retry, link, x-figures-as-of, x-figures-trace"
 
+    /// For servers that no browser's page calls.
+    static let none = CrossOrigin(origins: [])
+
     let origins: Set<String>
 
     /// The answer to a CORS preflight request; nil for every other request.
     func preflight(_ request: Request) -> Response? {
         guard request.method == .options else { return nil }
         var response = Response(status: .noContent)
-        if isAllowed(request) {
+        if let origin = request.headers[.origin], origins.contains(origin) {
             response.headers[.accessControlAllowHeaders] = Self.allowedHeaders
             response.headers[.accessControlAllowMethods] = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
             response.headers[.accessControlMaxAge] = "600"
@@ -31,12 +34,11 @@ struct CrossOrigin: Sendable {
     }
 
     /// Writes the CORS headers. Call for every response, errors included: without them a browser hides it from the page.
-    func write(to fields: inout HTTPFields, for request: Request) {
+    /// - Parameter origin: `Origin` of the request; nil without one, also where its head could not be read.
+    func write(to fields: inout HTTPFields, origin: String?) {
         fields[.vary] = [fields[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
-        guard isAllowed(request) else { return }
-        fields[.accessControlAllowOrigin] = request.headers[.origin]
+        guard let origin, origins.contains(origin) else { return }
+        fields[.accessControlAllowOrigin] = origin
         fields[.accessControlExposeHeaders] = Self.exposedHeaders
     }
-
-    private func isAllowed(_ request: Request) -> Bool { request.headers[.origin].map(origins.contains) ?? false }
 }

@@ -27,7 +27,7 @@ struct EdgeMiddleware: RouterMiddleware {
                 format: ErrorFormat(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
         context.rateLimit.current?.write(to: &response.headers)
-        crossOrigin.write(to: &response.headers, for: request)
+        crossOrigin.write(to: &response.headers, origin: request.headers[.origin])
         ShareLinkHeaders.write(to: &response.headers, path: request.uri.path)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version

@@ -5,6 +5,10 @@ import Hummingbird
 
 /// A strong entity tag (RFC 9110 §8.8.3) made from the version of a resource.
 public struct EntityTag: Sendable, Equatable {
+    /// Of answers with a tag. A proxy that compresses an answer makes its tag weak, which `If-Match` never matches (RFC 9110 §13.1.1); `no-transform`
+    /// forbids it (§7.7).
+    static let cacheControl = "no-store, no-transform"
+
     public let version: Int64
 
     public init(version: Int64) { self.version = version }
@@ -66,13 +70,14 @@ extension Request {
 }
 
 extension Response {
-    /// Adds the `ETag`. For a GET or HEAD with a matching `If-None-Match` returns 304 without a body instead.
+    /// Adds the `ETag`, and keeps it strong. For a GET or HEAD with a matching `If-None-Match` returns 304 without a body instead.
     public func tagged(_ tag: EntityTag, for request: Request) -> Response {
         var response = self
         if request.method == .get || request.method == .head, request.hasCurrent(tag) {
-            response = Response(status: .notModified, headers: [.cacheControl: "no-store"])
+            response = Response(status: .notModified)
         }
         response.headers[.eTag] = tag.text
+        response.headers[.cacheControl] = EntityTag.cacheControl
         return response
     }
 }
