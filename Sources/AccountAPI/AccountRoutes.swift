@@ -24,7 +24,8 @@ public struct AccountRoutes: Feature {
             return .envelope(context, MeResource(try await accounts.patch(context.caller, change.patch)))
         }
         users.get(
-            "/api/v1/me/usage", .init("Get the usage of this day and this month (UTC)", response: .data(UsageResource.schema))
+            "/api/v1/me/usage",
+            .init("Get the usage of this day and this month (UTC), and the messages left today", response: .data(UsageResource.schema))
         ) { _, context in
             .envelope(context, UsageResource(try await accounts.usage(context.caller)))
         }
@@ -68,8 +69,11 @@ extension MeResource {
 extension UsageResource {
     fileprivate init(_ usage: AccountUsage) {
         self.init(
-            day: usage.day.description, messagesToday: usage.messagesToday, turns: usage.turns, inputTokens: usage.usage.totalInput ?? 0,
-            cachedInputTokens: usage.usage.cachedInput ?? 0, outputTokens: usage.usage.totalOutput ?? 0,
-            cost: MoneyText.format(nanodollars: usage.cost.raw), unpricedCalls: usage.unpricedCalls)
+            day: usage.day.description, messagesToday: usage.messagesToday, tier: usage.tier, messagesPerDay: usage.messagesPerDay,
+            messagesRemaining: usage.messagesRemaining,
+            resetsAt: Timestamp(millisecondsSince1970: Int64(usage.day.endUnixSeconds) * 1000), turns: usage.turns,
+            inputTokens: usage.usage.totalInput ?? 0, cachedInputTokens: usage.usage.cachedInput ?? 0,
+            outputTokens: usage.usage.totalOutput ?? 0, cost: MoneyText.format(nanodollars: usage.cost.raw),
+            unpricedCalls: usage.unpricedCalls)
     }
 }

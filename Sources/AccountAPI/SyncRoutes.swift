@@ -34,7 +34,7 @@ extension SyncResource {
                 switch item {
                 case .profile(let profile): .profile(ContextProfileResource(profile))
                 case .conversation(let conversation): .conversation(ConversationResource(conversation))
-                case .message(let message, let conversation): .message(MessageResource(message), conversationID: conversation.uuid)
+                case .message(let message): .message(MessageResource(message), conversationID: message.conversationID.uuid)
                 case .persona(let persona): .persona(PublishedPersonaResource(persona))
                 case .ownPersona(let persona): .ownPersona(PersonaResource(persona))
                 case .personaRemoved(let id): .personaRemoved(id.uuid)

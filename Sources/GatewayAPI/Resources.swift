@@ -9,6 +9,8 @@ import JSON
 /// An element of `GET /api/v1/conversations/{id}/messages`.
 public struct MessageResource: Sendable, Equatable, JSONReadable {
     public var id: UUID
+    /// Its conversation; nil from a gateway of a release that did not send it.
+    public var conversationID: UUID?
     /// `user` or `assistant`.
     public var role: String
     /// The text.
@@ -25,9 +27,11 @@ public struct MessageResource: Sendable, Equatable, JSONReadable {
     public var turnID: UUID?
 
     public init(
-        id: UUID, role: String, content: String, status: String, domain: String?, createdAt: Timestamp, updatedAt: Timestamp, turnID: UUID?
+        id: UUID, conversationID: UUID?, role: String, content: String, status: String, domain: String?, createdAt: Timestamp,
+        updatedAt: Timestamp, turnID: UUID?
     ) {
         self.id = id
+        self.conversationID = conversationID
         self.role = role
         self.content = content
         self.status = status
@@ -40,8 +44,8 @@ public struct MessageResource: Sendable, Equatable, JSONReadable {
     /// Decodes an element of `data`.
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            id: try json.required("id"), role: try json.required("role"), content: try json.required("content"),
-            status: try json.required("status"), domain: try json.optional("domain"),
+            id: try json.required("id"), conversationID: try json.optional("conversation_id"), role: try json.required("role"),
+            content: try json.required("content"), status: try json.required("status"), domain: try json.optional("domain"),
             createdAt: try json.required("created_at"), updatedAt: try json.required("updated_at"),
             turnID: try json.optional("turn_id"))
     }
@@ -50,6 +54,7 @@ public struct MessageResource: Sendable, Equatable, JSONReadable {
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("id", id)
+            writer.member("conversation_id", conversationID)
             writer.member("role", role)
             writer.member("content", content)
             writer.member("status", status)

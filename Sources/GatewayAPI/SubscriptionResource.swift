@@ -15,10 +15,12 @@ public struct SubscriptionResource: Sendable, Equatable {
     public var inGrace: Bool
     /// Where it was bought, such as `app_store`; `manual` for a grant by an operator.
     public var store: String?
+    /// The page where the user changes or cancels it; nil where the store has none, and from a gateway of a release that did not send it.
+    public var managementURL: String?
 
     public init(
         active: Bool, status: String, entitlement: String?, isTrial: Bool, expiresAt: Timestamp?, willRenew: Bool, inGrace: Bool,
-        store: String?
+        store: String?, managementURL: String?
     ) {
         self.active = active
         self.status = status
@@ -28,6 +30,7 @@ public struct SubscriptionResource: Sendable, Equatable {
         self.willRenew = willRenew
         self.inGrace = inGrace
         self.store = store
+        self.managementURL = managementURL
     }
 }
 
@@ -37,8 +40,7 @@ extension SubscriptionResource: WireResource {
         .init("active", .boolean),
         .init("status", .values(["none", "active", "trial", "grace", "cancelled", "paused", "expired", "refunded", "revoked"])),
         .init("entitlement", .text.nullable), .init("is_trial", .boolean), .init("expires_at", .time.nullable),
-        .init("will_renew", .boolean),
-        .init("in_grace", .boolean), .init("store", .text.nullable),
+        .init("will_renew", .boolean), .init("in_grace", .boolean), .init("store", .text.nullable), .init("management_url", .text.nullable),
     ]
 
     /// Writes the subscription as a JSON object.
@@ -52,6 +54,7 @@ extension SubscriptionResource: WireResource {
             writer.member("will_renew", willRenew)
             writer.member("in_grace", inGrace)
             writer.member("store", store)
+            writer.member("management_url", managementURL)
         }
     }
 }

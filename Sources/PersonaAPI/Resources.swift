@@ -28,7 +28,8 @@ extension PersonaStatisticsResource {
 
 extension ConversationPersonaResource {
     init(_ persona: ConversationPersona) {
-        self.init(personaID: persona.personaID.uuid, version: persona.version, newestVersion: persona.newestVersion)
+        self.init(
+            personaID: persona.personaID.uuid, personaName: persona.name, version: persona.version, newestVersion: persona.newestVersion)
     }
 }
 

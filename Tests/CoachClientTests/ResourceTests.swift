@@ -11,8 +11,8 @@ struct ResourceTests {
     private static let meta = ResponseMeta(requestID: "r-1", timestamp: Timestamp(millisecondsSince1970: 0))
     private static let now = Timestamp(millisecondsSince1970: 1_767_225_600_000)
     private static let message = MessageResource(
-        id: Transcript.id(4), role: "assistant", content: "Héllo", status: "complete", domain: "mindset", createdAt: now, updatedAt: now,
-        turnID: Transcript.turn)
+        id: Transcript.id(4), conversationID: Transcript.conversation, role: "assistant", content: "Héllo", status: "complete",
+        domain: "mindset", createdAt: now, updatedAt: now, turnID: Transcript.turn)
     private static let conversation = ConversationResource(
         id: Transcript.conversation, title: nil, domain: "mindset", personaID: nil, lastMessageAt: now, createdAt: now, updatedAt: now,
         deletedAt: nil)

@@ -35,8 +35,8 @@ struct SynchronisationTests {
     private static func message(in conversation: UUID, _ id: UUID = UUID()) -> Change {
         .message(
             MessageResource(
-                id: id, role: "user", content: "m", status: "complete", domain: nil, createdAt: .now, updatedAt: .now, turnID: nil),
-            conversationID: conversation)
+                id: id, conversationID: conversation, role: "user", content: "m", status: "complete", domain: nil, createdAt: .now,
+                updatedAt: .now, turnID: nil), conversationID: conversation)
     }
 
     private static func profile(_ version: Int64) -> Change {

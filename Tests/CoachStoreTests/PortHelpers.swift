@@ -71,9 +71,10 @@ extension ConversationRepository {
     }
 
     func messages(
-        _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, updatedSince: String? = nil
+        _ caller: Caller, _ id: ConversationID, _ order: MessageOrder = .oldestFirst, limit: Int, cursor: String? = nil,
+        updatedSince: String? = nil
     ) async throws -> Page<MessageRecord> {
-        try await messages(caller, id, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
+        try await messages(caller, id, order, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
     }
 
     func create(

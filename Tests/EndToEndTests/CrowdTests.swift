@@ -180,6 +180,8 @@ struct CrowdTests {
         let rejection = try await browser.post("{}", headers: ["Origin": "https://app.example.org"])
         #expect(rejection.status == 401 && rejection.headers["access-control-allow-origin"] == "https://app.example.org")
         #expect(rejection.headers["vary"]?.contains("Origin") == true)
+        let invalid = try await browser.send("GET", "/healthz", headers: ["Origin": "https://app.example.org", "host": "another"])
+        #expect(invalid.status == 400 && invalid.headers["access-control-allow-origin"] == "https://app.example.org", "two hosts")
         let exposed = rejection.headers["access-control-expose-headers"]?.components(separatedBy: ", ") ?? []
         for name in ["x-should-retry", "link", "x-figures-as-of", "x-figures-trace"] { #expect(exposed.contains(name), "\(name)") }
     }

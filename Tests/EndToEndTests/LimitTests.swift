@@ -29,7 +29,11 @@ struct LimitTests {
     @Test("messages of a day: the next one is rejected as a quota, with the time of its reset")
     func daily() async throws {
         let testUser = try await testUser()
-        for _ in 0..<2 { expectDone(try await testUser.chat("Hello \(quick)")) }
+        for left in [2, 1] {
+            let usage = try await testUser.send("GET", "/api/v1/me/usage").data
+            #expect(usage["tier"] == "free" && usage.number("messages_per_day") == 2 && usage.number("messages_remaining") == left)
+            expectDone(try await testUser.chat("Hello \(quick)"))
+        }
         let refused = try await testUser.chat("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
         #expect(
@@ -38,6 +42,8 @@ struct LimitTests {
         #expect(details.number("limit") == 2 && details["tier"] == "free")
         #expect(details["upgrade_tier"] == "busy" && details["entitlement"] == "busy")
         #expect(details["reset_at"]?.hasSuffix("T00:00:00.000Z") == true)
+        let usage = try await testUser.send("GET", "/api/v1/me/usage").data
+        #expect(usage.number("messages_remaining") == 0 && usage["resets_at"] == details["reset_at"])
         let seconds = try #require(refused.error.number("retry_after"))
         #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
         let stored = try await TestBed.shared().database.messages(of: testUser.id, role: "user")
@@ -62,6 +68,8 @@ struct LimitTests {
         let paid = try await Self.small.value.gateway.testUser()
         try await TestBed.shared().database.fresh.psql(
             "insert into gateway.user_entitlements values ('\(paid.id)', 'busy', false, 'infinity')")
+        let usage = try await paid.send("GET", "/api/v1/me/usage").data
+        #expect(usage["tier"] == "busy" && usage.isNull("messages_per_day") && usage.isNull("messages_remaining"))
         #expect(try await paid.chat("\(routed) \(quick)").first("start")?["domain"] == "leadership")
     }
 

@@ -20,12 +20,12 @@ struct ResourceTests {
     @Test("a message has the fields of the contract and decodes to the same value")
     func message() throws {
         let message = MessageResource(
-            id: Samples.message, role: "assistant", content: "Hi", status: "complete", domain: nil, createdAt: Samples.noon,
-            updatedAt: Samples.noon, turnID: Samples.turn)
+            id: Samples.message, conversationID: Samples.conversation, role: "assistant", content: "Hi", status: "complete", domain: nil,
+            createdAt: Samples.noon, updatedAt: Samples.noon, turnID: Samples.turn)
         let bytes = JSONWriter.encode { message.write(to: &$0) }
         #expect(
             Samples.text(bytes)
-                == #"{"id":"cccccccc-cccc-4ccc-8ccc-cccccccccccc","role":"assistant","content":"Hi","status":"complete","domain":null,"created_at":"2026-03-01T12:00:00.005Z","updated_at":"2026-03-01T12:00:00.005Z","turn_id":"01234567-89ab-cdef-0123-456789abcdef"}"#
+                == #"{"id":"cccccccc-cccc-4ccc-8ccc-cccccccccccc","conversation_id":"aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa","role":"assistant","content":"Hi","status":"complete","domain":null,"created_at":"2026-03-01T12:00:00.005Z","updated_at":"2026-03-01T12:00:00.005Z","turn_id":"01234567-89ab-cdef-0123-456789abcdef"}"#
         )
         #expect(try MessageResource(JSONReader(parsing: bytes)) == message)
     }

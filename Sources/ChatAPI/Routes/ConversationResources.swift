@@ -16,8 +16,8 @@ extension ConversationResource {
 extension MessageResource {
     public init(_ record: MessageRecord) {
         self.init(
-            id: record.id.uuid, role: record.role.rawValue, content: record.content, status: record.status.rawValue,
-            domain: record.domain?.rawValue, createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt),
-            turnID: record.turnID?.uuid)
+            id: record.id.uuid, conversationID: record.conversationID.uuid, role: record.role.rawValue, content: record.content,
+            status: record.status.rawValue, domain: record.domain?.rawValue, createdAt: Timestamp(record.createdAt),
+            updatedAt: Timestamp(record.updatedAt), turnID: record.turnID?.uuid)
     }
 }

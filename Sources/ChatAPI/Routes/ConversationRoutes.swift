@@ -10,6 +10,9 @@ import TokenRelay
 /// `/api/v1/conversations`: a user's conversations and their messages.
 public struct ConversationRoutes: Feature {
     private static let titleLimit = 200
+    private static let order = RouteParameter(
+        "order", in: .query,
+        .values(MessageOrder.allCases.map(\.rawValue)).described("asc unless given: the oldest first; desc excludes updated_since"))
     private static let versioned = VersionedResource<ConversationRecord, ConversationResource>({ .init($0) }, version: \.version)
 
     private let conversations: ConversationRepository
@@ -34,11 +37,14 @@ public struct ConversationRoutes: Feature {
         users.create(
             "/api/v1/conversations", "Create an empty conversation", body: Draft.body, versioned: Self.versioned
         ) { draft, id, context in
-            try await conversations.create(
-                context.caller,
-                ConversationDraft(
-                    id: ConversationID(id), title: draft.title, domain: try domain(draft.domain),
-                    personaID: draft.personaID.map(PersonaID.init), isEphemeral: draft.ephemeral))
+            let conversation = ConversationDraft(
+                id: ConversationID(draft.id ?? id), title: draft.title, domain: try domain(draft.domain),
+                personaID: draft.personaID.map(PersonaID.init), isEphemeral: draft.ephemeral)
+            do {
+                return try await conversations.create(context.caller, conversation)
+            } catch let rejection as Rejection where rejection.reason == .notFound && draft.id != nil {
+                throw GatewayError(.invalidInput, "the id is that of a deleted conversation").naming(field: "id")
+            }
         }
         users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema).versioned)) {
             request, context in Self.versioned.response(try await conversations.get(context.caller, try id(context)), request, context)
@@ -54,7 +60,9 @@ public struct ConversationRoutes: Feature {
         }
         users.get(
             "/api/v1/conversations/{id}/messages",
-            .init("List messages", parameters: PageQuery.parameters, response: .list(MessageResource.schema))
+            .init(
+                "List messages, oldest first or newest first", parameters: PageQuery.parameters + [Self.order],
+                response: .list(MessageResource.schema))
         ) { try await messages($0, $1) }
     }
 
@@ -92,8 +100,20 @@ public struct ConversationRoutes: Feature {
     }
 
     private func messages(_ request: Request, _ context: AuthenticatedContext) async throws -> Response {
-        let page = try await conversations.messages(context.caller, try id(context), try PageQuery.read(request))
+        let page = try await conversations.messages(context.caller, try id(context), try order(request), try PageQuery.read(request))
         return .list(request, context, page, MessageResource.init)
+    }
+
+    private func order(_ request: Request) throws(GatewayError) -> MessageOrder {
+        let query = request.uri.queryParameters
+        guard let text = query[Substring(Self.order.name)] else { return .oldestFirst }
+        guard let order = MessageOrder(rawValue: String(text)) else {
+            throw GatewayError(.invalidInput, "order must be asc or desc").naming(field: Self.order.name)
+        }
+        if order == .newestFirst, query["updated_since"] != nil {
+            throw GatewayError(.invalidInput, "order=desc and updated_since exclude each other").naming(field: Self.order.name)
+        }
+        return order
     }
 
     private func id(_ context: AuthenticatedContext) throws(GatewayError) -> ConversationID {
@@ -108,15 +128,21 @@ public struct ConversationRoutes: Feature {
 
     /// The body of a creation.
     private struct Draft: Sendable {
+        var id: UUID?
         var title: String?
         var domain: String?
         var personaID: UUID?
         var ephemeral: Bool
 
         static let body = JSONBody(
-            "ConversationDraft", descriptions: ["ephemeral": "removed a day after its last message"], Draft.init)
+            "ConversationDraft",
+            descriptions: [
+                "id": "chosen by the client; the same again answers the user's conversation that has it",
+                "ephemeral": "removed a day after its last message",
+            ], Draft.init)
 
         private init(_ body: JSONReader) throws(JSONFinding) {
+            id = try body.optional("id")
             title = try body.optional("title", .text(0...titleLimit))
             domain = try body.optional("domain", .domain)
             personaID = try body.optional("persona_id")

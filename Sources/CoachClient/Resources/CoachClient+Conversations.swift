@@ -19,13 +19,16 @@ extension CoachClient {
     public func allConversations() -> Elements<ConversationResource> { elements(.init("conversations")) }
 
     /// Creates an empty conversation.
-    /// - Parameter ephemeral: it is removed a day after its last message, and never summarised.
+    /// - Parameters:
+    ///   - id: of one that the app began without a network. The same again returns the user's conversation that has it; that of a deleted one is an error.
+    ///   - ephemeral: it is removed a day after its last message, and never summarised.
     public func createConversation(
-        title: String? = nil, domain: String? = nil, persona: UUID? = nil, ephemeral: Bool = false
+        id: UUID? = nil, title: String? = nil, domain: String? = nil, persona: UUID? = nil, ephemeral: Bool = false
     ) async throws -> ConversationResource {
         let draft: JSONValue = [
-            "title": title.map { .string($0) } ?? .null, "domain": domain.map { .string($0) } ?? .null,
-            "persona_id": persona.map { .string($0.canonicalText) } ?? .null, "ephemeral": .bool(ephemeral),
+            "id": id.map { .string($0.canonicalText) } ?? .null, "title": title.map { .string($0) } ?? .null,
+            "domain": domain.map { .string($0) } ?? .null, "persona_id": persona.map { .string($0.canonicalText) } ?? .null,
+            "ephemeral": .bool(ephemeral),
         ]
         return try await one(.creation("conversations", draft))
     }
@@ -45,22 +48,25 @@ extension CoachClient {
         try await perform(ResourceRequest("DELETE", "conversations/\(id.canonicalText)").ifMatch(tag), done: .notFound)
     }
 
-    /// Lists the messages of a conversation.
+    /// Lists the messages of a conversation, oldest first.
     /// - Parameters:
+    ///   - newestFirst: in the other order, of all pages alike. Excludes `updatedSince`.
     ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes. Excludes `cursor`.
     ///   - limit: elements of a page, 1–100.
     ///   - cursor: `nextCursor` of the previous page; nil for the first page.
     public func messages(
-        of conversation: UUID, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
+        of conversation: UUID, newestFirst: Bool = false, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<MessageResource> {
-        try await page(
-            .init("conversations/\(conversation.canonicalText)/messages", query: [("updated_since", updatedSince)]), limit: limit,
-            cursor: cursor)
+        try await page(Self.messages(of: conversation, newestFirst, [("updated_since", updatedSince)]), limit: limit, cursor: cursor)
     }
 
     /// All messages of a conversation, oldest first.
-    public func allMessages(of conversation: UUID) -> Elements<MessageResource> {
-        elements(.init("conversations/\(conversation.canonicalText)/messages"))
+    public func allMessages(of conversation: UUID, newestFirst: Bool = false) -> Elements<MessageResource> {
+        elements(Self.messages(of: conversation, newestFirst))
+    }
+
+    private static func messages(of conversation: UUID, _ newestFirst: Bool, _ query: [(String, String?)] = []) -> ResourceRequest {
+        .init("conversations/\(conversation.canonicalText)/messages", query: [("order", newestFirst ? "desc" : nil)] + query)
     }
 
     /// The user's messages with all words of a query, newest first. `"…"` is a phrase, `-` excludes a word.

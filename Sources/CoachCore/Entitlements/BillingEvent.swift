@@ -88,6 +88,15 @@ public struct BillingStore: RawRepresentable, Hashable, Sendable {
     public static let unknown = Self(rawValue: "unknown")
     /// Granted by an operator of this gateway.
     public static let manual = Self(rawValue: "manual")
+
+    /// The store's page where its users change and cancel their subscriptions; nil when there is none for all of them.
+    public var managementURL: String? {
+        switch self {
+        case .appStore: "https://apps.apple.com/account/subscriptions"
+        case .playStore: "https://play.google.com/store/account/subscriptions"
+        default: nil
+        }
+    }
 }
 
 /// An id under which a sender knows a subscriber: the app user id, an alias, or a store's customer or purchase token.

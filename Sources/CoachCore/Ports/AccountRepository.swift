@@ -5,7 +5,7 @@ public struct AccountRepository: Sendable {
     public var get: @Sendable (Caller) async throws -> AccountRecord
     /// Changes fields and returns the result.
     public var patch: @Sendable (Caller, AccountPatch) async throws -> AccountRecord
-    /// Messages of this day and calls of this month, both UTC.
+    /// Messages of this day and calls of this month, both UTC, and the tier's limit of messages.
     public var usage: @Sendable (Caller) async throws -> AccountUsage
     /// Returns a token that confirms the removal of the account within ten minutes. Earlier ones become invalid.
     public var prepareRemoval: @Sendable (Caller) async throws -> String
@@ -72,6 +72,9 @@ public struct AccountUsage: Sendable, Equatable {
     /// UTC.
     public var day: CalendarDay
     public var messagesToday: Int
+    public var tier: String
+    /// Of the tier; nil does not limit.
+    public var messagesPerDay: Int?
     /// Turns in the month of `day`; all that follows is of that month, too.
     public var turns: Int
     public var usage: TokenUsage
@@ -79,12 +82,19 @@ public struct AccountUsage: Sendable, Equatable {
     public var cost: Nanodollars
     public var unpricedCalls: Int
 
-    public init(day: CalendarDay, messagesToday: Int, turns: Int, usage: TokenUsage, cost: Nanodollars, unpricedCalls: Int) {
+    public init(
+        day: CalendarDay, messagesToday: Int, tier: Tier, turns: Int, usage: TokenUsage, cost: Nanodollars, unpricedCalls: Int
+    ) {
         self.day = day
         self.messagesToday = messagesToday
+        self.tier = tier.name
+        messagesPerDay = tier.messagesPerDay
         self.turns = turns
         self.usage = usage
         self.cost = cost
         self.unpricedCalls = unpricedCalls
     }
+
+    /// New messages until the day ends. None is left, too, after those of a user in danger, which the limit does not refuse (CONTRACT §4).
+    public var messagesRemaining: Int? { messagesPerDay.map { max(0, $0 - messagesToday) } }
 }

@@ -78,6 +78,7 @@ public struct MessageRecord: Sendable, Equatable {
     }
 
     public var id: MessageID
+    public var conversationID: ConversationID
     public var role: MessageRole
     public var content: String
     public var status: Status
@@ -90,11 +91,11 @@ public struct MessageRecord: Sendable, Equatable {
     public var position: Int
 
     public init(
-        id: MessageID, role: MessageRole, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
-        turnID: TurnID?,
-        position: Int
+        id: MessageID, conversationID: ConversationID, role: MessageRole, content: String, status: Status, domain: Domain?,
+        createdAt: Date, updatedAt: Date, turnID: TurnID?, position: Int
     ) {
         self.id = id
+        self.conversationID = conversationID
         self.role = role
         self.content = content
         self.status = status
@@ -106,16 +107,15 @@ public struct MessageRecord: Sendable, Equatable {
     }
 }
 
-/// A message and its conversation.
+/// A message and the source of its conversation.
 public struct ConversationMessage: Sendable, Equatable {
-    public var conversationID: ConversationID
-    /// Of the conversation.
     public var source: ConversationSource
     public var message: MessageRecord
 
-    public init(conversationID: ConversationID, source: ConversationSource, message: MessageRecord) {
-        self.conversationID = conversationID
+    public init(source: ConversationSource, message: MessageRecord) {
         self.source = source
         self.message = message
     }
+
+    public var conversationID: ConversationID { message.conversationID }
 }

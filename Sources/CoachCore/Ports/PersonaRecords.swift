@@ -82,13 +82,16 @@ public struct PublishedPersona: Sendable, Equatable {
 /// The persona of a conversation, and whether there is a newer version to accept.
 public struct ConversationPersona: Sendable, Equatable {
     public var personaID: PersonaID
+    /// In the version that answers, or will answer first; nil when there is none.
+    public var name: String?
     /// The version that answers; nil before the first turn.
     public var version: Int?
     /// nil while the persona is not published.
     public var newestVersion: Int?
 
-    public init(personaID: PersonaID, version: Int?, newestVersion: Int?) {
+    public init(personaID: PersonaID, name: String?, version: Int?, newestVersion: Int?) {
         self.personaID = personaID
+        self.name = name
         self.version = version
         self.newestVersion = newestVersion
     }

@@ -14,7 +14,7 @@ public enum SyncChange: Sendable, Equatable {
     case profile(ContextProfileVersion)
     /// A deleted one has `deletedAt`; the client then removes its messages too.
     case conversation(ConversationRecord)
-    case message(MessageRecord, in: ConversationID)
+    case message(MessageRecord)
     /// A persona of another creator that the user may talk to.
     case persona(PublishedPersona)
     /// The draft of one of the user's own personas.

@@ -76,7 +76,7 @@ extension PersonaStatistics: JSONReadable {
 extension ConversationPersona: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            personaID: try json.required("persona_id"), version: try json.optional("version"),
+            personaID: try json.required("persona_id"), name: try json.optional("persona_name"), version: try json.optional("version"),
             newestVersion: try json.optional("newest_version"))
     }
 }

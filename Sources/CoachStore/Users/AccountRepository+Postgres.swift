@@ -5,7 +5,8 @@ import PostgresClient
 extension AccountRepository {
     /// Accounts in PostgreSQL. The user's row must exist: `RequestCounter.take` creates it; a GET may run before, and then runs
     /// again.
-    public static func postgres(client: PostgresClient) -> AccountRepository {
+    /// - Parameter tiers: called for every request of the usage, so that a change of the tiers takes effect at once.
+    public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> AccountRepository {
         AccountRepository(
             get: { caller in
                 try await client.account(of: caller, "select \(AccountRecord.columns) from public.users where id = \(caller.userID)")
@@ -23,7 +24,10 @@ extension AccountRepository {
                 return try await client.account(of: caller, statement)
             },
             usage: { caller in
-                try await client.gatewayRows(AccountUsage.query(for: caller), for: caller) { try AccountUsage(row: $0) }.first.orNotFound()
+                let tiers = tiers()
+                return try await client.gatewayRows(AccountUsage.query(for: caller, tiers), for: caller) {
+                    try AccountUsage(row: $0, tiers)
+                }.first.orNotFound()
             },
             prepareRemoval: { caller in try await client.call("gateway.prepare_removal(\(caller.userID))", for: caller) },
             confirmRemoval: { caller, token in
@@ -54,17 +58,19 @@ extension AccountRecord {
 
 extension AccountUsage {
     /// Returns one row; none when the user's row does not exist.
-    fileprivate static func query(for caller: Caller) -> Query {
+    fileprivate static func query(for caller: Caller, _ tiers: TierBook) -> Query {
         """
         select (day - date '1970-01-01')::bigint, messages_today, turns, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens,
-            reasoning_tokens, cost_nanodollars, unpriced_calls
+            reasoning_tokens, cost_nanodollars, unpriced_calls,
+            (select tier_of from gateway.tier_of(\(caller.userID), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb, now()))
         from gateway.account_usage(\(caller.userID))
         """
     }
 
-    fileprivate init(row: borrowing Row) throws {
+    fileprivate init(row: borrowing Row, _ tiers: TierBook) throws {
         self.init(
-            day: CalendarDay(daysSinceEpoch: try row.value(0)), messagesToday: try row.value(1), turns: try row.value(2),
+            day: CalendarDay(daysSinceEpoch: try row.value(0)), messagesToday: try row.value(1),
+            tier: tiers.tiers[try row.value(10, as: Int.self)], turns: try row.value(2),
             usage: TokenUsage(
                 input: try row.value(3), cachedInput: try row.value(4), cacheWrite: try row.value(5), output: try row.value(6),
                 reasoning: try row.value(7)),

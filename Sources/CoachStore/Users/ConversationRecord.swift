@@ -25,26 +25,26 @@ extension ConversationRecord {
 
 extension MessageRecord {
     static let columns: Query = """
-        m.id, m.role, m.content, m.status, coalesce(m.domain, t.domain), (extract(epoch from m.created_at) * 1000000)::bigint, \
-        (extract(epoch from m.updated_at) * 1000000)::bigint, m.turn_id, m.seq
+        m.id, m.conversation_id, m.role, m.content, m.status, coalesce(m.domain, t.domain), \
+        (extract(epoch from m.created_at) * 1000000)::bigint, (extract(epoch from m.updated_at) * 1000000)::bigint, m.turn_id, m.seq
         """
     /// The number of `columns`.
-    static let width = 9
+    static let width = 10
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: try row.value(first), role: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
-            status: try .stored(try row.value(first + 3)), domain: try row.value(first + 4, as: String?.self).map { try .stored($0) },
-            createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
-            turnID: try row.value(first + 7), position: try row.value(first + 8))
+            id: try row.value(first), conversationID: try row.value(first + 1), role: try .stored(try row.value(first + 2)),
+            content: try row.value(first + 3), status: try .stored(try row.value(first + 4)),
+            domain: try row.value(first + 5, as: String?.self).map { try .stored($0) },
+            createdAt: Date(microseconds: try row.value(first + 6)), updatedAt: Date(microseconds: try row.value(first + 7)),
+            turnID: try row.value(first + 8), position: try row.value(first + 9))
     }
 }
 
 extension ConversationMessage {
-    /// From id and source of the conversation, then `MessageRecord.columns`.
+    /// From the conversation's source, then `MessageRecord.columns`.
     init(row: borrowing Row) throws {
-        self.init(
-            conversationID: try row.value(0), source: try .stored(try row.value(1)), message: try MessageRecord(row: row, at: 2))
+        self.init(source: try .stored(try row.value(0)), message: try MessageRecord(row: row, at: 1))
     }
 }
 

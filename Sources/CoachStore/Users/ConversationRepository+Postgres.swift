@@ -21,12 +21,12 @@ extension ConversationRepository {
             create: { caller, draft in try await client.createConversation(draft, of: caller) },
             patch: { caller, id, patch in try await client.patchConversation(id, patch, of: caller) },
             delete: { caller, id, versions in try await client.deleteConversation(id, of: caller, expecting: versions) },
-            messages: { caller, id, request in
+            messages: { caller, id, order, request in
                 let rows: Query = "public.messages r where r.user_id = \(caller.userID) and r.conversation_id = \(id)"
                 if let token = try await client.changeToken(request, of: caller, in: rows) {
                     if let page = try await client.messages(in: id, of: caller, changedAfter: token, limit: request.limit) { return page }
                 }
-                return try await client.messages(in: id, of: caller, request)
+                return try await client.messages(in: id, of: caller, order, request)
             })
     }
 }
@@ -96,30 +96,35 @@ extension PostgresClient {
         return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
 
-    fileprivate func messages(in id: ConversationID, of caller: Caller, _ request: PageRequest) async throws -> Page<MessageRecord> {
+    fileprivate func messages(
+        in id: ConversationID, of caller: Caller, _ order: MessageOrder, _ request: PageRequest
+    ) async throws -> Page<MessageRecord> {
+        let (direction, behind, before): (Query, Query, Query) =
+            order == .oldestFirst ? ("", ">", "'-infinity'") : (" desc", "<", "'infinity'")
         var page: Query = "select * from public.messages m where m.user_id = c.user_id and m.conversation_id = c.id"
         if let cursor = try request.pageCursor {
             guard Int32(exactly: cursor.key) != nil else { throw InvalidCursor() }
             // Of a message that is gone all answers to its question are read again.
             page.append(
                 """
-                 and m.seq >= \(cursor.key)::integer and (m.seq, m.created_at, m.id) > (\(cursor.key)::integer, coalesce((
+                 and m.seq \(behind)= \(cursor.key)::integer and (m.seq, m.created_at, m.id) \(behind) (\(cursor.key)::integer, coalesce((
                     select last.created_at from public.messages last
-                    where last.user_id = \(caller.userID) and last.id = \(cursor.id)), '-infinity'), \(cursor.id))
+                    where last.user_id = \(caller.userID) and last.id = \(cursor.id)), \(before)), \(cursor.id))
                 """)
         }
         // Answers of retries have the place of the first one, and come in the order of their turns. Read in the order of the index, with all of the last
         // place: to sort by more columns, all messages of the conversation would be read.
-        page.append(" order by m.seq fetch first (\(request.limit + 1)) rows with ties")
+        page.append(" order by m.seq\(direction) fetch first (\(request.limit + 1)) rows with ties")
         // The result is one row of NULLs for a conversation without messages, and empty when the conversation does not exist.
         let query: Query = """
             select \(ChangeCounter.columns(for: caller)), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             cross join public.conversations c
             left join lateral (
-                select * from (\(page)) found order by found.seq, found.created_at, found.id limit \(request.limit + 1)) m on true
+                select * from (\(page)) found
+                order by found.seq\(direction), found.created_at\(direction), found.id\(direction) limit \(request.limit + 1)) m on true
             left join lateral (\(Self.turnOfMessage)) t on true
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
-            order by m.seq, m.created_at, m.id
+            order by m.seq\(direction), m.created_at\(direction), m.id\(direction)
             """
         let found = try await userRows(query, for: caller) { try CountedRow<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
         let counter = try found.first.orNotFound().counter
@@ -191,7 +196,7 @@ extension PostgresClient {
     /// The caller's row must exist: `RequestCounter.take` creates it.
     fileprivate func createConversation(_ draft: ConversationDraft, of caller: Caller) async throws -> ConversationRecord {
         do {
-            return try await record(
+            let found = try await userRows(
                 """
                 with made as (
                     insert into public.conversations (user_id, id, title, domain, persona_id, ephemeral)
@@ -202,7 +207,11 @@ extension PostgresClient {
                 union all
                 select \(ConversationRecord.columns) from public.conversations
                 where user_id = \(caller.userID) and id = \(draft.id) and deleted_at is null
-                """, for: caller)
+                """, for: caller
+            ) { try ConversationRecord(row: $0, at: 0) }
+            if let record = found.first { return record }
+            // One that another request has made since this statement began, which waited for it and does not see it; or a deleted one.
+            return try await conversation(draft.id, of: caller)
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege && draft.personaID != nil {
             // The policy rejects a persona that the caller may not see.
             throw Rejection(reason: .unknownPersona)

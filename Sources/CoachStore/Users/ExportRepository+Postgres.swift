@@ -57,7 +57,7 @@ extension PostgresClient {
     fileprivate func exportedMessages(of caller: Caller, after last: MessageID?, _ limit: Int) async throws -> [ConversationMessage] {
         // With limits, because they are otherwise joined from the conversations on, and a user's messages sorted again for every page.
         let messages: Query = """
-            select m.conversation_id, c.source, \(MessageRecord.columns) from public.messages m
+            select c.source, \(MessageRecord.columns) from public.messages m
             cross join lateral (
                 select c.source from public.conversations c where c.user_id = m.user_id and c.id = m.conversation_id limit 1) c
             left join lateral (

@@ -54,7 +54,7 @@ extension PostgresClient {
                     gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig,
                     gateway.searchable_query(\(text))))
             ), page as materialized (\(page))
-            select m.conversation_id, m.source, \(MessageRecord.columns) from page m
+            select m.source, \(MessageRecord.columns) from page m
             left join lateral (select domain from public.turns where user_id = m.user_id and id = m.turn_id limit 1) t on true
             order by m.created_at desc, m.id desc
             """

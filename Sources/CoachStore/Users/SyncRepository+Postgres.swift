@@ -85,12 +85,12 @@ extension KeyedChange {
         number = try row.value(first)
         id = try row.value(first + 1)
         let message = first + 3
-        let profile = message + 1 + MessageRecord.width
+        let profile = message + MessageRecord.width
         let conversation = profile + ContextProfileVersion.width
         switch try row.value(first + 2, as: Int.self) {
         case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
         case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))
-        case 2: change = .message(try MessageRecord(row: row, at: message + 1), in: try row.value(message))
+        case 2: change = .message(try MessageRecord(row: row, at: message))
         default:
             let persona = conversation + ConversationRecord.width
             change =

@@ -11,7 +11,7 @@ enum SyncStatement {
         // `limit 1` keeps the planner from looking up rows of another kind. Messages need no look-up.
         return """
             select \(ChangeCounter.columns(for: caller)), counter.complete_through, counter.last_persona_change, counter.change, counter.id, counter.kind,
-                m.conversation_id, \(MessageRecord.columns), other.*
+                \(MessageRecord.columns), other.*
             from \(Claims.bound(for: caller))
             cross join lateral gateway.changed_rows(bound.user_id, \(number)::bigint, \(row)::uuid, \(seen)::bigint, \(limit)::integer) as counter
             cross join lateral (select (counter.message).*) m

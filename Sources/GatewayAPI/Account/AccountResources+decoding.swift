@@ -24,7 +24,9 @@ extension UsageResource: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         let month = try json.object("month")
         self.init(
-            day: try json.required("day"), messagesToday: try json.required("messages_today"), turns: try month.required("turns"),
+            day: try json.required("day"), messagesToday: try json.required("messages_today"), tier: try json.optional("tier"),
+            messagesPerDay: try json.optional("messages_per_day"), messagesRemaining: try json.optional("messages_remaining"),
+            resetsAt: try json.optional("resets_at"), turns: try month.required("turns"),
             inputTokens: try month.required("input_tokens"), cachedInputTokens: try month.required("cached_input_tokens"),
             outputTokens: try month.required("output_tokens"), cost: try month.required("cost_usd"),
             unpricedCalls: try month.required("unpriced_calls"))
@@ -92,6 +94,7 @@ extension SubscriptionResource: JSONReadable {
             expiresAt: try json.optional("expires_at"),
             willRenew: try json.required("will_renew"),
             inGrace: try json.required("in_grace"),
-            store: try json.optional("store"))
+            store: try json.optional("store"),
+            managementURL: try json.optional("management_url"))
     }
 }

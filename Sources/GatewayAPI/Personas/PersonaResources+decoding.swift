@@ -61,6 +61,7 @@ extension ConversationPersonaResource: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             personaID: try json.required("persona_id"),
+            personaName: try json.optional("persona_name"),
             version: try json.optional("version"),
             newestVersion: try json.optional("newest_version"))
     }

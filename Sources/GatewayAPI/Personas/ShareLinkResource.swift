@@ -58,13 +58,16 @@ extension ShareLinkResource: WireResource {
 /// The persona of a conversation.
 public struct ConversationPersonaResource: Sendable, Equatable {
     public var personaID: UUID
+    /// Its name in the version that answers. nil when there is none, and from a gateway of a release that did not send it.
+    public var personaName: String?
     /// The version that answers; nil before the first turn.
     public var version: Int?
     /// nil while the persona is not published.
     public var newestVersion: Int?
 
-    public init(personaID: UUID, version: Int?, newestVersion: Int?) {
+    public init(personaID: UUID, personaName: String?, version: Int?, newestVersion: Int?) {
         self.personaID = personaID
+        self.personaName = personaName
         self.version = version
         self.newestVersion = newestVersion
     }
@@ -73,12 +76,14 @@ public struct ConversationPersonaResource: Sendable, Equatable {
 extension ConversationPersonaResource: WireResource {
     public static let schemaName = "ConversationPersona"
     public static let fields: [Schema.Field] = [
-        .init("persona_id", .id), .init("version", .integer.nullable), .init("newest_version", .integer.nullable),
+        .init("persona_id", .id), .init("persona_name", .text.nullable), .init("version", .integer.nullable),
+        .init("newest_version", .integer.nullable),
     ]
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("persona_id", personaID)
+            writer.member("persona_name", personaName)
             writer.member("version", version)
             writer.member("newest_version", newestVersion)
         }

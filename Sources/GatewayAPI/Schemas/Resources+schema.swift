@@ -2,7 +2,7 @@ extension MessageResource: WireResource {
     public static let schemaName = "Message"
     // Values of `MessageRole` and `MessageRecord.Status`, as of `ConversationSource.listed` below; `WireValueTests` compares them.
     public static let fields: [Schema.Field] = [
-        .init("id", .id), .init("role", .values(["user", "assistant"])), .init("content", .text),
+        .init("id", .id), .init("conversation_id", .id), .init("role", .values(["user", "assistant"])), .init("content", .text),
         .init("status", .values(["complete", "stopped", "interrupted", "failed", "superseded"])), .init("domain", .text.nullable),
         .init("created_at", .time), .init("updated_at", .time), .init("turn_id", .id.nullable),
     ]

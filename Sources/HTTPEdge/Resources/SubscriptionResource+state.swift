@@ -7,6 +7,6 @@ extension SubscriptionResource {
         self.init(
             active: state.isActive, status: state.status.rawValue, entitlement: state.entitlement, isTrial: state.isTrial,
             expiresAt: state.expiresAt.map { Timestamp(millisecondsSince1970: $0.milliseconds) }, willRenew: state.willRenew,
-            inGrace: state.inGrace, store: state.store?.rawValue)
+            inGrace: state.inGrace, store: state.store?.rawValue, managementURL: state.store?.managementURL)
     }
 }

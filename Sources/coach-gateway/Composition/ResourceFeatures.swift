@@ -18,10 +18,15 @@ struct ResourceFeatures {
 
     private var database: PostgresClient { databases.resources }
 
-    var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers = documents.tiers] in tiers.current }) }
+    private var tiers: @Sendable () -> TierBook {
+        let live = documents.tiers
+        return { live.current }
+    }
+
+    var personas: PersonaRepository { .postgres(client: database, tiers: tiers) }
 
     private var account: [any Feature] {
-        let accounts = AccountRepository.postgres(client: database)
+        let accounts = AccountRepository.postgres(client: database, tiers: tiers)
         let consents = ConsentRepository.postgres(client: database)
         let profiles = ContextProfileRepository.postgres(client: database)
         let (required, coaching) = (configuration.requiredConsents, documents.coaching)

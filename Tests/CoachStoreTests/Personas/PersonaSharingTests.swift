@@ -182,7 +182,7 @@ struct PersonaSharingTests {
         _ = try await ground.personas.put(ground.creator, persona, try .named("Nova"), nil)
         #expect(try await ground.personas.publish(ground.creator, persona, nil))
         try await ground.store.admin.execute("update public.coaching_personas set visibility = 'link' where id = \(persona.uuid)")
-        let kept = ConversationPersona(personaID: persona, version: 1, newestVersion: nil)
+        let kept = ConversationPersona(personaID: persona, name: "Maya", version: 1, newestVersion: nil)
         #expect(try await sharing.persona(user, first.conversationID) == kept)
         #expect(try await sharing.acceptVersion(user, first.conversationID) == kept)
         let link = try await sharing.create(ground.creator, persona, .random(), ShareLinkDraft())
@@ -204,8 +204,8 @@ struct PersonaSharingTests {
         let sharing = ground.sharing
         #expect(
             try await sharing.persona(user, first.conversationID)
-                == ConversationPersona(personaID: ground.persona, version: 1, newestVersion: 2))
-        let accepted = ConversationPersona(personaID: ground.persona, version: 2, newestVersion: 2)
+                == ConversationPersona(personaID: ground.persona, name: "Maya", version: 1, newestVersion: 2))
+        let accepted = ConversationPersona(personaID: ground.persona, name: "Nova", version: 2, newestVersion: 2)
         #expect(try await sharing.acceptVersion(user, first.conversationID) == accepted)
         let after = try await ground.store.conversations.get(user, first.conversationID)
         #expect(after.version > before.version)

@@ -13,10 +13,14 @@ struct AccountTests {
         return caller
     }
 
+    private func accounts(_ store: StoreFixture, _ tiers: TierBook = TierBook()) -> AccountRepository {
+        .postgres(client: store.gateway) { tiers }
+    }
+
     @Test("fields are changed one by one, and cleared")
     func account() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        let (caller, accounts) = (try await newcomer(store), accounts(store))
         let before = try await accounts.get(caller)
         #expect(before.id == caller.userID && before.displayName == nil && before.isMinor == nil)
         var patch = AccountPatch()
@@ -36,7 +40,7 @@ struct AccountTests {
     @Test("usage is that of the day and the month, for this user only")
     func usage() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        let (caller, accounts) = (try await newcomer(store), accounts(store))
         #expect(try await accounts.usage(caller).turns == 0)
         for number in 1...2 { try await store.turns().talk(caller, "\(number)") }
         try await store.turns().talk(try await newcomer(store), "Somebody else")
@@ -52,6 +56,37 @@ struct AccountTests {
             """)
         let later = try await accounts.usage(caller)
         #expect(later.turns == 2 && later.cost == Nanodollars(247_912))
+    }
+
+    @Test("usage says how many messages the user's tier leaves until midnight: those that begin_turn accepts")
+    func allowance() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = try await newcomer(store)
+        let tiers = TierBook([Tier("free", messagesPerDay: 2), Tier("plus", entitlements: ["plus"])])
+        let (accounts, turns) = (accounts(store, tiers), store.turns(tiers))
+        for left in [2, 1] {
+            let usage = try await accounts.usage(caller)
+            #expect(usage.tier == "free" && usage.messagesPerDay == 2 && usage.messagesRemaining == left)
+            try await turns.talk(caller, "Hello")
+        }
+        let spent = try await accounts.usage(caller)
+        let refused = try await turns.begin(caller, TurnRequest(message: "One more"), risk: .calm).rejection
+        #expect(spent.messagesRemaining == 0 && refused.reason == .quotaExhausted && refused.resetAt == spent.day.endUnixSeconds)
+        // Counted before the database's clock was set back.
+        try await store.admin.execute("update public.rate_limits set day = day + 1 where user_id = \(caller.userID.uuid)")
+        #expect(try await accounts.usage(caller).messagesRemaining == 0)
+        #expect(try await turns.begin(caller, TurnRequest(message: "One more"), risk: .calm).rejection.reason == .quotaExhausted)
+        // In danger one is answered all the same.
+        try await turns.finish(
+            .complete(try await turns.begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).begun.identity, of: caller))
+        #expect(try await accounts.usage(caller).messagesRemaining == 0)
+
+        try await store.entitle(caller, to: "plus", for: 60)
+        let unlimited = try await accounts.usage(caller)
+        #expect(unlimited.tier == "plus" && unlimited.messagesPerDay == nil && unlimited.messagesRemaining == nil)
+        // A change of the tiers by an operator.
+        let changed = try await self.accounts(store, TierBook([Tier("new", messagesPerDay: 9)])).usage(caller)
+        #expect(changed.tier == "new" && changed.messagesRemaining == 9 - changed.messagesToday)
     }
 
     @Test("usage reads the days of this month alone, however many the ledger has")
@@ -77,7 +112,7 @@ struct AccountTests {
     @Test("a removal needs the latest confirmation, which can be used once")
     func removal() async throws {
         let store = try await StoreFixture()
-        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        let (caller, accounts) = (try await newcomer(store), accounts(store))
         let first = try await accounts.prepareRemoval(caller)
         let second = try await accounts.prepareRemoval(caller)
         for wrong in [first, "", "x"] { #expect(try await accounts.confirmRemoval(caller, wrong) == false) }

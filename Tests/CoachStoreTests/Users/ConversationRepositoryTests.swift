@@ -34,6 +34,27 @@ struct ConversationRepositoryTests {
         #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
     }
 
+    @Test("of concurrent creations with one id, on two instances, each answers the one conversation; another user's with it is another")
+    func chosenID() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (try await newcomer(store), try await newcomer(store))
+        let another = try store.anotherGateway()
+        let instances = [store.conversations, ConversationRepository.postgres(client: another)]
+        let draft = ConversationDraft(title: "Offline")
+        let made = try await withThrowingTaskGroup(of: ConversationRecord.self) { group in
+            for number in 0..<8 { group.addTask { try await instances[number % 2].create(caller, draft) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(made.count == 8 && made.allSatisfy { $0 == made[0] && $0.id == draft.id })
+        #expect(try await store.conversations.create(other, ConversationDraft(id: draft.id, title: "Mine")).title == "Mine")
+        #expect(try await store.conversations.list(caller, limit: 9).items == [made[0]])
+
+        #expect(try await store.conversations.delete(caller, draft.id, nil) == nil)
+        await #expect(throws: Rejection(reason: .notFound)) { try await store.conversations.create(caller, draft) }
+        #expect(try await store.conversations.get(other, draft.id).title == "Mine")
+        await another.shutdown(grace: .zero)
+    }
+
     @Test("a deleted conversation cannot be restored behind PostgREST: phones that synchronise have dropped its messages")
     func stayingDeleted() async throws {
         let store = try await StoreFixture.shared()
@@ -181,6 +202,8 @@ struct ConversationRepositoryTests {
         for number in 1...3 { try await store.turns().talk(caller, "q\(number)", in: conversation, answer: "a\(number)") }
         let oldest = try await collect { try await conversations.messages(caller, conversation, limit: 4, cursor: $0) }
         #expect(oldest.map(\.content) == ["q1", "a1", "q2", "a2", "q3", "a3"])
+        let newest = try await collect { try await conversations.messages(caller, conversation, .newestFirst, limit: 4, cursor: $0) }
+        #expect(newest == oldest.reversed())
         #expect(oldest[5].role == .assistant && oldest[5].status == .complete)
         #expect(oldest[0].domain == .mindset && oldest[0].turnID == oldest[1].turnID)
         #expect(try await conversations.list(caller, limit: 1).items.map(\.id) == [conversation])
@@ -193,6 +216,7 @@ struct ConversationRepositoryTests {
         let id = try await conversations.create(caller, title: nil, domain: nil, personaID: nil).id
         let page = try await conversations.messages(caller, id, limit: 20)
         #expect(page.items.isEmpty && page.nextCursor == nil && page.position != nil)
+        #expect(try await conversations.messages(caller, id, .newestFirst, limit: 20) == page)
         for cursor in ["", "x", "1_2", "zzzzzzzzzzzzzzzzzzzz_00000000-0000-0000-0000-000000000000"] {
             await #expect(throws: InvalidCursor()) { try await conversations.list(caller, limit: 20, cursor: cursor) }
         }

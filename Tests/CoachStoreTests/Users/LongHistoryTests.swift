@@ -45,23 +45,24 @@ struct LongHistoryTests {
         // A first reading reports what other connections have read before.
         let token = try #require(try await conversations.messages(caller, id, limit: 20).position?.next)
         try await store.turns().talk(caller, "s", in: id, answer: "c")
-        let pages: [(PageRequest, Set<String>)] = [
-            (PageRequest(limit: 20), ["q", "a", "r", "b", "s", "c"]),
+        let pages: [(MessageOrder, PageRequest, Set<String>)] = [
+            (.oldestFirst, PageRequest(limit: 20), ["q", "a", "r", "b", "s", "c"]),
+            (.newestFirst, PageRequest(limit: 3), ["b", "s", "c"]),
             // Of all messages of the conversation, and of the user's changes alone.
-            (PageRequest(limit: 20, updatedSince: token.prefix(37) + "0"), ["q", "a", "r", "b", "s", "c"]),
-            (PageRequest(limit: 20, updatedSince: token), ["s", "c"]),
+            (.oldestFirst, PageRequest(limit: 20, updatedSince: token.prefix(37) + "0"), ["q", "a", "r", "b", "s", "c"]),
+            (.oldestFirst, PageRequest(limit: 20, updatedSince: token), ["s", "c"]),
         ]
-        for (request, contents) in pages {
+        for (order, request, contents) in pages {
             let before = try await rowsRead(store)
-            #expect(Set(try await conversations.messages(caller, id, request).items.map(\.content)) == contents)
+            #expect(Set(try await conversations.messages(caller, id, order, request).items.map(\.content)) == contents)
             // Joined with all of the user's turns or messages, it would read 40,000.
             let read = try await rowsRead(store) - before
             #expect((1..<10_000).contains(read), "\(read)")
         }
     }
 
-    @Test("a page ends between answers that have one place, and the next one goes on behind it")
-    func places() async throws {
+    @Test("a page ends between answers that have one place, and the next one goes on behind it", arguments: MessageOrder.allCases)
+    func places(order: MessageOrder) async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let id = try await store.turns().talk(caller, "q", answer: "a").conversationID
@@ -73,12 +74,13 @@ struct LongHistoryTests {
             """)
         var (contents, cursor): ([String], String?) = ([], nil)
         repeat {
-            let page = try await store.conversations.messages(caller, id, limit: 2, cursor: cursor)
+            let page = try await store.conversations.messages(caller, id, order, limit: 2, cursor: cursor)
             #expect(page.items.count <= 2)
             contents += page.items.map(\.content)
             cursor = page.nextCursor
         } while cursor != nil
-        #expect(contents == ["q", "a", "a1", "a2", "a3", "a4", "a5"])
+        let oldestFirst = ["q", "a", "a1", "a2", "a3", "a4", "a5"]
+        #expect(contents == (order == .oldestFirst ? oldestFirst : oldestFirst.reversed()))
     }
 
     @Test("a search makes the words of its query once, not for each message")

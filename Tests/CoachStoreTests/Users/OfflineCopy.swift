@@ -15,7 +15,6 @@ struct OfflineCopy {
     var ownPersonas: [PersonaID: PersonaRecord] = [:]
     var token: String?
     var resets = 0
-    private var owners: [MessageID: ConversationID] = [:]
 
     init(_ store: StoreFixture, _ caller: Caller) {
         sync = .postgres(client: store.gateway)
@@ -42,10 +41,8 @@ struct OfflineCopy {
         case .profile(let version): profile = version
         case .conversation(let record):
             conversations[record.id] = record.deletedAt == nil ? record : nil
-            if record.deletedAt != nil { messages = messages.filter { owners[$0.key] != record.id } }
-        case .message(let record, let conversation):
-            messages[record.id] = record
-            owners[record.id] = conversation
+            if record.deletedAt != nil { messages = messages.filter { $0.value.conversationID != record.id } }
+        case .message(let record): messages[record.id] = record
         case .persona(let persona): personas[persona.id] = persona
         case .ownPersona(let persona): ownPersonas[persona.id] = persona
         case .personaRemoved(let id): (personas[id], ownPersonas[id]) = (nil, nil)

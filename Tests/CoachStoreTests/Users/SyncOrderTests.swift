@@ -56,7 +56,7 @@ struct SyncOrderTests {
             return (
                 false, try await store.count("select change from public.conversations where user_id = \(user) and id = \(record.id.uuid)")
             )
-        case .message(let record, _):
+        case .message(let record):
             return (
                 false,
                 try await store.count(

@@ -32,6 +32,25 @@ struct ConversationTests {
         #expect(try await user.send("POST", Self.path, ["ephemeral": true]).data.flag("ephemeral") == true)
     }
 
+    @Test("an id of the client's answers the same conversation again, without a key, too, until it is deleted; others may have the same")
+    func chosenID() async throws {
+        let testBed = try await TestBed.shared()
+        let (user, other, id) = (testBed.testUser(), testBed.testUser(), UUID().uuidString.lowercased())
+        let made = try await user.send("POST", Self.path, ["id": id, "title": "Offline"])
+        #expect(made.status == 201 && made.data["id"] == id, "\(made.text)")
+        let again = try await user.send("POST", Self.path, ["id": id, "title": "Other"])
+        #expect(again.status == 201 && again.data["title"] == "Offline" && again.headers["etag"] == made.headers["etag"])
+        expectDone(try await user.chat("Hello \(sim(["words": 1]))", ["conversation_id": id]))
+        #expect(try await other.send("GET", "\(Self.path)/\(id)").status == 404)
+        let theirs = try await other.send("POST", Self.path, ["id": id])
+        #expect(theirs.status == 201 && theirs.data["id"] == id && theirs.data.isNull("title"))
+        #expect(try await other.send("GET", "\(Self.path)/\(id)/messages").list.isEmpty)
+        #expect(try await other.send("DELETE", "\(Self.path)/\(id)").status == 200)
+        let deleted = try await other.send("POST", Self.path, ["id": id])
+        #expect(deleted.status == 422 && deleted.errorCode == "VAL_3001" && deleted.error.object("details")["field"] == "id")
+        #expect(try await user.send("GET", "\(Self.path)/\(id)/messages").list.count == 2)
+    }
+
     @Test("a change with If-Match needs the current version; the error for a stale one has the current version")
     func versions() async throws {
         let user = try await TestBed.shared().testUser()
@@ -83,6 +102,27 @@ struct ConversationTests {
         for path in invalid {
             let answer = try await user.send("GET", path)
             #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(path): \(answer.text)")
+        }
+    }
+
+    @Test("messages come in both orders; a cursor of the other order, and changes newest first, are rejected")
+    func messageOrder() async throws {
+        let user = try await TestBed.shared().testUser()
+        let answer = try await user.chat("Hello \(sim(["words": 2]))")
+        let list = "\(Self.path)/\(try #require(answer.first("start")?["conversation_id"]))/messages"
+        #expect(try await user.send("GET", list).list.map { $0["role"] } == ["user", "assistant"])
+        let first = try await user.send("GET", "\(list)?order=desc&limit=1")
+        #expect(first.list.map { $0["role"] } == ["assistant"])
+        let cursor = try #require(first.json.object("pagination")["next_cursor"])
+        let second = try await user.send("GET", "\(list)?order=desc&limit=1&cursor=\(cursor)")
+        #expect(second.list.map { $0["role"] } == ["user"] && second.json.object("pagination").flag("has_next") == false)
+        for (query, field) in [
+            ("cursor=\(cursor)", "cursor"), ("order=asc&cursor=\(cursor)", "cursor"), ("order=up", "order"),
+            ("order=desc&updated_since=2020-01-01T00:00:00Z", "order"),
+        ] {
+            let refused = try await user.send("GET", "\(list)?\(query)")
+            #expect(refused.status == 422 && refused.errorCode == "VAL_3001", "\(query): \(refused.text)")
+            #expect(refused.error.object("details")["field"] == field, "\(query)")
         }
     }
 

@@ -35,6 +35,7 @@ struct StoreWebhookTests {
         #expect(try await WebhookGateway.stored("evt_2_\(id)").map { $0["status"] } == ["folded"])
         let subscription = try await folding.subscription(of: user)
         #expect(subscription["status"] == "active" && subscription["entitlement"] == "pro" && subscription["store"] == "stripe")
+        #expect(subscription.isNull("management_url"))
     }
 
     // MARK: App Store
@@ -183,6 +184,7 @@ struct StoreWebhookTests {
         }
         let subscription = try await gateway.subscription(of: user)
         #expect(subscription["status"] == "active" && subscription["entitlement"] == "pro" && subscription["store"] == "play_store")
+        #expect(subscription["management_url"] == "https://play.google.com/store/account/subscriptions")
         #expect(subscription.flag("will_renew") == true)
         let lookUps = try await lookUps(senders)
         #expect(lookUps.map(\.authorization) == ["Bearer access"])

@@ -31,11 +31,15 @@ struct WebhookTests {
         #expect(answer.status == 200 && answer.json.flag("success") == true && answer.json.object("data").names == [])
         let subscription = try await subscription(of: user)
         #expect(
-            subscription.names == ["active", "status", "entitlement", "is_trial", "expires_at", "will_renew", "in_grace", "store"])
+            subscription.names == [
+                "active", "status", "entitlement", "is_trial", "expires_at", "will_renew", "in_grace", "store", "management_url",
+            ])
         #expect(subscription.flag("active") == true && subscription["status"] == "active" && subscription["entitlement"] == "pro")
         #expect(subscription.flag("will_renew") == true && subscription["store"] == "app_store" && subscription["expires_at"] != nil)
+        #expect(subscription["management_url"] == "https://apps.apple.com/account/subscriptions")
         let none = try await self.subscription(of: newUser())
-        #expect(none.flag("active") == false && none["status"] == "none" && none.isNull("expires_at") && none.isNull("store"))
+        #expect(none.flag("active") == false && none.isNull("management_url"))
+        #expect(none["status"] == "none" && none.isNull("expires_at") && none.isNull("store"))
     }
 
     @Test("an unverified sender gets 401, and nothing is stored")
