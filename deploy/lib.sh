@@ -53,13 +53,19 @@ apt_line() {
     printf 'apt-get update && apt-get install -y --no-install-recommends %s; rm -f %s' "$*" "$createcluster_file"
 }
 
+# install_advice PACKAGE...: what to do when packages are missing.
+install_advice() {
+    if [ "$(id -u)" -eq 0 ]; then printf 'run: '; else printf 'run as root: '; fi
+    apt_line "$@"
+}
+
 # How root's commands are run; fails when this user may not run any. Sets root.
 require_root() { # the packages to be installed
     root=()
     [ "$(id -u)" -ne 0 ] || return 0
     command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null ||
         fail 3 "installing system packages" "packages are missing and this user may not install any" \
-            "run as root: $(apt_line "$@")"
+            "$(install_advice "$@")"
     root=(sudo -n)
 }
 
@@ -81,7 +87,7 @@ require_packages() {
     "${root[@]}" "$checkout/deploy/install-packages" "${missing[@]}" </dev/null >&2 || status=$?
     [ "$status" -eq 0 ] ||
         fail 3 "installing system packages" "deploy/install-packages ended with $status, see above" \
-            "run as root: $(apt_line "${missing[@]}")"
+            "$(install_advice "${missing[@]}")"
 }
 
 # Without debug information, which takes time to write and which nothing here reads; a crash names functions all the same. The same for all builds of a
@@ -136,7 +142,7 @@ postgres_bin() {
     else
         bin=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin -type d 2>/dev/null | sort -V | tail -n 1)
         [ -x "$bin/initdb" ] ||
-            fail 6 "looking for PostgreSQL" "there is no initdb under /usr/lib/postgresql" "run as root: $(apt_line postgresql)"
+            fail 6 "looking for PostgreSQL" "there is no initdb under /usr/lib/postgresql" "$(install_advice postgresql)"
     fi
     printf '%s' "$bin"
 }

@@ -9,9 +9,12 @@ struct InstallPackagesTests {
 
     init() throws { folder = try Folder() }
 
-    /// Runs commands beside copies of the scripts whose files of root lie in the test's folder. `apt-get` installs haproxy and the package that
-    /// contains the service of nginx, while `old` is there already; then it ends with `failure`.
-    private func run(failure: String = "exit 0", _ commands: String) async throws -> (status: Int32, output: String) {
+    /// Runs commands beside copies of the scripts whose files of root lie in the test's folder. `apt-get update` runs `update`.
+    /// `apt-get install` installs haproxy and the package that contains the service of nginx, while `old` is there already; then it ends with
+    /// `failure`.
+    private func run(
+        failure: String = "exit 0", update: String = "exit 0", _ commands: String
+    ) async throws -> (status: Int32, output: String) {
         try await Program.bash(
             """
             set -euo pipefail
@@ -34,7 +37,7 @@ struct InstallPackagesTests {
             cat >bin/apt-get <<'end'
             #!/bin/sh
             echo "apt-get $*" >>calls
-            [ "$1" = install ] || exit 0
+            [ "$1" = install ] || { \(update); }
             policy=0
             sh policy 2>/dev/null || policy=$?
             echo "policy $policy, $(cat etc/createcluster.d/coach-gateway.conf)" >>calls
@@ -49,6 +52,7 @@ struct InstallPackagesTests {
                 *) echo "systemctl $*" >>calls ;;
             esac
             end
+            printf '#!/bin/sh\\necho "sleep $*" >>calls\\n' >bin/sleep
             chmod +x bin/*
             PATH=$PWD/bin:$PATH
             \(commands)
@@ -73,7 +77,7 @@ struct InstallPackagesTests {
         #expect(
             calls == """
                 apt-get update -qq
-                apt-get install -y -qq --no-install-recommends haproxy
+                apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 haproxy
                 policy 101, create_main_cluster = false
                 systemctl --quiet disable haproxy.service nginx.service
 
@@ -89,6 +93,22 @@ struct InstallPackagesTests {
         let second = try await killed.run(
             failure: "[ -e killed ] || { : >killed; kill -KILL $PPID; }", "\(Self.install) || true; \(Self.install)")
         #expect(second.status == 0 && killed.exists("killed") && !killed.exists("policy"), "\(second.output)")
+    }
+
+    @Test("waits while another process holds the lock of the lists, and for nothing else", arguments: [true, false])
+    func lock(isLocked: Bool) async throws {
+        let error = isLocked ? "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1" : "E: no network"
+        let (status, output) = try await run(
+            update: "[ ! -e failed ] || exit 0; : >failed; echo '\(error)' >&2; exit 100", Self.install)
+        #expect(status == (isLocked ? 0 : 100), "\(output)")
+        #expect(calls.hasPrefix(isLocked ? "apt-get update -qq\nsleep 5\napt-get update -qq\napt-get install " : "apt-get update -qq\n"))
+        #expect(calls.contains("install") == isLocked && output.contains("no network") != isLocked, "\(calls)\(output)")
+    }
+
+    @Test("root is not told to be root", arguments: [0, 1000])
+    func advice(user: Int) async throws {
+        let (status, output) = try await run(". ./lib.sh; id() { echo \(user); }; install_advice curl")
+        #expect(status == 0 && output.hasPrefix(user == 0 ? "run: mkdir -p " : "run as root: mkdir -p "), "\(output)")
     }
 
     @Test("without the rights exit 3 says one line that installs without Debian's own cluster")
