@@ -17,7 +17,10 @@ struct JSONLogHandlerTests {
         init() {
             let collected = Shared()
             self.collected = collected
-            writer = LogWriter { lines in collected.bytes.withLock { $0 += lines } }
+            writer = LogWriter { lines in
+                collected.bytes.withLock { $0 += lines }
+                return true
+            }
         }
 
         var all: [String] {
@@ -130,6 +133,43 @@ struct JSONLogHandlerTests {
         #expect(Set(ids).count == 2000)
     }
 
+    @Test("lines that cannot be written are counted")
+    func fullDisk() throws {
+        let file = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let writer = LogWriter(descriptor: file.fileDescriptor)
+        let logger = Logger(label: "l") { JSONLogHandler(label: $0, writer: writer) }
+        // More than one batch.
+        for _ in 0..<200 { logger.info("\(String(repeating: "x", count: 1000))") }
+        #expect(writer.flush(within: .seconds(10)))
+        #expect(writer.droppedLines == 200)
+        try file.close()
+    }
+
+    @Test("lines that could not be written are reported, once, when writing works again")
+    func writingWorksAgain() {
+        let collected = Shared()
+        let isBroken = Shared()
+        isBroken.bytes.withLock { $0 = [1] }
+        let writer = LogWriter { lines in
+            guard isBroken.bytes.withLock({ $0.isEmpty }) else { return false }
+            collected.bytes.withLock { $0 += lines }
+            return true
+        }
+        let logger = Logger(label: "l") { JSONLogHandler(label: $0, writer: writer) }
+        for text in ["one", "two", "three"] {
+            logger.info("\(text)")
+            #expect(writer.flush(within: .seconds(10)))
+        }
+        isBroken.bytes.withLock { $0 = [] }
+        for text in ["four", "five"] {
+            logger.info("\(text)")
+            #expect(writer.flush(within: .seconds(10)))
+        }
+        let lines = String(decoding: collected.bytes.withLock { $0 }, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 3 && lines.first?.contains("could not be written\",\"count\":3}") == true, "\(lines)")
+        #expect(writer.droppedLines == 3)
+    }
+
     @Test(
         "logging does not wait for a blocked reader; lines beyond the limit are dropped, counted and reported",
         .timeLimit(.minutes(1)))
@@ -160,7 +200,7 @@ struct JSONLogHandlerTests {
         }
         let dropped = writer.droppedLines
         // One for each batch that was written meanwhile: two when the writer was slow to take the first.
-        let notice = /"message":"log lines were dropped because they were not read in time","count":(\d+)}/
+        let notice = /"message":"log lines were dropped because they were not read in time or could not be written","count":(\d+)}/
         let counts = lines.compactMap { line in line.firstMatch(of: notice).flatMap { Int($0.1) } }
         #expect((1...2).contains(counts.count) && counts.reduce(0, +) == dropped, "\(counts) \(dropped)")
         #expect(lines.count == 702 + counts.count - dropped, "\(lines.count) \(counts) \(dropped)")

@@ -4,8 +4,8 @@ import JSON
 import Synchronization
 
 /// Writes log lines to a file descriptor, without blocking the callers. Lines are queued up to a number of bytes, and one thread writes
-/// them in order. When the reader of the log is too slow and the queue is full, lines are dropped and counted, and a later line reports how
-/// many.
+/// them in order. When the reader of the log is too slow and the queue is full, and when writing fails, lines are dropped and counted, and a later
+/// line reports how many.
 public final class LogWriter: Sendable {
     private struct Queue {
         var lines: [[UInt8]] = []
@@ -15,8 +15,9 @@ public final class LogWriter: Sendable {
         var isDraining = false
         var dropped = 0
         var reportedDropped = 0
-        var written = 0
-        /// The value of `written` when the last flush timed out; nil when it did not.
+        /// Lines that were taken from the queue, and written or dropped.
+        var finished = 0
+        /// The value of `finished` when the last flush timed out; nil when it did not.
         var stuckAt: Int?
     }
 
@@ -28,15 +29,15 @@ public final class LogWriter: Sendable {
     private let queue = Mutex(Queue())
     private let capacity: Int
     private let thread = DispatchQueue(label: "log")
-    private let write: @Sendable ([UInt8]) -> Void
+    private let write: @Sendable ([UInt8]) -> Bool
 
-    /// Calls `write` with one or more complete lines, including their line feeds, never concurrently.
-    public init(capacity: Int = LogWriter.defaultCapacity, _ write: @escaping @Sendable (_ lines: [UInt8]) -> Void) {
+    /// Calls `write` with one or more complete lines, including their line feeds, never concurrently. It returns whether it wrote all of them.
+    public init(capacity: Int = LogWriter.defaultCapacity, _ write: @escaping @Sendable (_ lines: [UInt8]) -> Bool) {
         self.capacity = capacity
         self.write = write
     }
 
-    /// Writes to a file descriptor. On an error the lines are dropped, because it cannot be reported.
+    /// Writes to a file descriptor. On an error the lines are dropped: the process cannot log that its log fails.
     public convenience init(descriptor: Int32, capacity: Int = LogWriter.defaultCapacity) {
         self.init(capacity: capacity) { lines in Self.write(lines, to: descriptor) }
     }
@@ -44,7 +45,7 @@ public final class LogWriter: Sendable {
     /// The process's standard error.
     public static let standardError = LogWriter(descriptor: STDERR_FILENO)
 
-    /// The number of lines that were dropped because the queue was full.
+    /// The number of lines that were dropped because the queue was full or writing failed.
     public var droppedLines: Int { queue.withLock { $0.dropped } }
 
     func append(_ line: [UInt8]) {
@@ -61,48 +62,56 @@ public final class LogWriter: Sendable {
         if isIdle { thread.async { self.drain() } }
     }
 
-    /// Waits until everything logged so far is written; false when that takes longer than `time`. If the last flush timed out and nothing
-    /// was written since, returns false at once.
+    /// Waits until everything logged so far is written or dropped; false when that takes longer than `time`. If the last flush timed out and nothing
+    /// was finished since, returns false at once.
     @discardableResult
     public func flush(within time: DispatchTimeInterval) -> Bool {
-        guard queue.withLock({ $0.stuckAt != $0.written || $0.lines.isEmpty && !$0.isDraining }) else { return false }
+        guard queue.withLock({ $0.stuckAt != $0.finished || $0.lines.isEmpty && !$0.isDraining }) else { return false }
         let isDone = DispatchSemaphore(value: 0)
         thread.async { isDone.signal() }
         let isInTime = isDone.wait(timeout: .now() + time) == .success
-        queue.withLock { $0.stuckAt = isInTime ? nil : $0.written }
+        queue.withLock { $0.stuckAt = isInTime ? nil : $0.finished }
         return isInTime
     }
 
     private func drain() {
         while let (lines, dropped) = next() {
-            if dropped > 0 { write(Self.notice(dropped)) }
-            var batch: [UInt8] = []
-            for line in lines {
-                if batch.count + line.count > Self.batchBytes, !batch.isEmpty {
-                    write(batch)
-                    batch.removeAll(keepingCapacity: true)
-                }
-                batch += line
-            }
-            write(batch)
+            let isReported = dropped > 0 && write(Self.notice(dropped))
+            let lost = writeBatches(lines)
             queue.withLock { queue in
                 queue.bytes -= lines.reduce(0) { $0 + $1.count }
-                queue.written += lines.count
+                queue.finished += lines.count
+                queue.dropped += lost
+                if isReported { queue.reportedDropped += dropped }
             }
         }
     }
 
-    /// Removes and returns the queued lines, and how many were dropped since the last call; nil when none are queued.
+    /// Writes lines in batches. Returns the number of lines in batches that failed.
+    private func writeBatches(_ lines: [[UInt8]]) -> Int {
+        var lost = 0
+        var batch: [UInt8] = []
+        var batchLines = 0
+        for line in lines {
+            if batch.count + line.count > Self.batchBytes, !batch.isEmpty {
+                if !write(batch) { lost += batchLines }
+                batch.removeAll(keepingCapacity: true)
+                batchLines = 0
+            }
+            batch += line
+            batchLines += 1
+        }
+        return write(batch) ? lost : lost + batchLines
+    }
+
+    /// Removes and returns the queued lines, and how many drops are not reported yet; nil when none are queued.
     private func next() -> (lines: [[UInt8]], dropped: Int)? {
         queue.withLock { queue in
             guard !queue.lines.isEmpty else {
                 queue.isDraining = false
                 return nil
             }
-            defer {
-                queue.lines = []
-                queue.reportedDropped = queue.dropped
-            }
+            defer { queue.lines = [] }
             return (queue.lines, queue.dropped - queue.reportedDropped)
         }
     }
@@ -112,13 +121,14 @@ public final class LogWriter: Sendable {
         line.field("time", Timestamp.now.rfc3339)
         line.field("level", "warning")
         line.field("label", "log")
-        line.field("message", "log lines were dropped because they were not read in time")
+        line.field("message", "log lines were dropped because they were not read in time or could not be written")
         line.field("count", literal: "\(dropped)")
         line.end()
         return line.bytes
     }
 
-    private static func write(_ lines: [UInt8], to descriptor: Int32) {
+    /// False when an error ends it.
+    private static func write(_ lines: [UInt8], to descriptor: Int32) -> Bool {
         lines.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -129,9 +139,10 @@ public final class LogWriter: Sendable {
                     var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&writable, 1, 1000)
                 } else if errno != EINTR {
-                    return
+                    return false
                 }
             }
+            return true
         }
     }
 }
