@@ -33,4 +33,41 @@ struct SDKRepetitionsTests {
         #expect(!late.isRepetition && late.key != first.key)
         #expect(repetitions.key(of: 2, user, body, at: start + .seconds(1438 + 721)) == (late.key, true))
     }
+
+    @Test("of one user, however many, do not displace those of others")
+    func manyOfUser() {
+        let repetitions = SDKRepetitions()
+        let (user, other, now) = (UserID.random(), UserID.random(), ContinuousClock.now)
+        let first = repetitions.key(of: 0, other, body, at: now)
+        func numbered(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
+        var keys: [String] = []
+        for number in 0..<2 * SentRequests.mostRequests { keys.append(repetitions.key(of: 0, user, numbered(number), at: now).key) }
+        #expect(repetitions.key(of: 1, other, body, at: now) == (first.key, true))
+        let kept = keys.count - SentRequests.mostOfUser
+        #expect(repetitions.key(of: 1, user, numbered(kept), at: now) == (keys[kept], true))
+        #expect(!repetitions.key(of: 1, user, numbered(kept - 1), at: now).isRepetition)
+    }
+
+    @Test("of many users are remembered up to a number, and each is forgotten in its time")
+    func full() {
+        var requests = SentRequests()
+        let start = ContinuousClock.now
+        let ids = (0...SentRequests.mostRequests).map { SentRequests.ID(userID: .random(), bodyHash: $0) }
+        for (index, id) in ids.enumerated() { requests.set("\(index)", of: id, at: start + .milliseconds(index)) }
+        #expect(requests.count == SentRequests.mostRequests)
+        let full = start + .milliseconds(ids.count)
+        #expect(requests.key(of: ids[0], at: full) == nil, "the oldest")
+        #expect(requests.key(of: ids[1], at: full) == "1")
+        // A repetition makes its request the newest.
+        requests.set("1", of: ids[1], at: full)
+        requests.set("new", of: ids[0], at: full)
+        #expect(requests.count == SentRequests.mostRequests)
+        #expect(requests.key(of: ids[1], at: full) == "1")
+        #expect(requests.key(of: ids[2], at: full) == nil)
+        let late = start + .seconds(12 * 60) + .milliseconds(ids.count - 1)
+        #expect(requests.key(of: ids[0], at: late) == "new")
+        #expect(requests.count == 2)
+        #expect(requests.key(of: ids[0], at: full + .seconds(12 * 60)) == nil)
+        #expect(requests.count == 0)
+    }
 }

@@ -12,23 +12,7 @@ import Synchronization
 /// In memory: a repetition that reaches another instance begins a turn of its own. Repetitions of two equal requests at the same time attach to the later
 /// one's turn. A request that continues a conversation has a key that every instance knows: `identifyContinuation`.
 final class SDKRepetitions: Sendable {
-    /// An SDK waits ten minutes for an answer, and then at most two before it repeats the request.
-    private static let lifetime = Duration.seconds(12 * 60)
-    private static let mostRequests = 10_000
-
-    /// Requests with the same body of one user.
-    private struct RequestID: Hashable {
-        let userID: UserID
-        /// Of 64 bits, seeded for the process: two bodies of one user do not have the same by chance.
-        let bodyHash: Int
-    }
-
-    private struct SentRequest {
-        let key: String
-        let receivedAt: ContinuousClock.Instant
-    }
-
-    private let requests = Mutex<[RequestID: SentRequest]>([:])
+    private let requests = Mutex(SentRequests())
 
     /// The request with a key; unchanged when the client has given one, or when it is no SDK's.
     func identify(_ http: TurnHTTPRequest, _ headers: HTTPFields) -> TurnHTTPRequest {
@@ -58,19 +42,12 @@ final class SDKRepetitions: Sendable {
     func key(
         of repetition: Int, _ userID: UserID, _ body: [UInt8], at now: ContinuousClock.Instant = .now
     ) -> (key: String, isRepetition: Bool) {
-        let id = RequestID(userID: userID, bodyHash: body.hashValue)
+        let id = SentRequests.ID(userID: userID, bodyHash: body.hashValue)
         return requests.withLock { requests in
-            if repetition > 0, let sent = requests[id], now < sent.receivedAt + Self.lifetime {
-                requests[id] = SentRequest(key: sent.key, receivedAt: now)
-                return (sent.key, true)
-            }
-            if requests.count >= Self.mostRequests { requests = requests.filter { now < $0.value.receivedAt + Self.lifetime } }
-            if requests.count >= Self.mostRequests, let oldest = requests.min(by: { $0.value.receivedAt < $1.value.receivedAt }) {
-                requests[oldest.key] = nil
-            }
-            let sent = SentRequest(key: UUID.random().canonicalText, receivedAt: now)
-            requests[id] = sent
-            return (sent.key, false)
+            let sent = repetition > 0 ? requests.key(of: id, at: now) : nil
+            let key = sent ?? UUID.random().canonicalText
+            requests.set(key, of: id, at: now)
+            return (key, sent != nil)
         }
     }
 }
