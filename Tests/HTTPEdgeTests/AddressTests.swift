@@ -53,6 +53,7 @@ struct AddressTests {
             ("10.0.0.1", ["Forwarded": "for=1.2.3.4, For=\"[2001:db8::2]:47011\" ; by=10.0.0.1"], "2001:db8::2"),
             ("10.0.0.1", ["Forwarded": "by=\"a;b,c=d\";for=\"198.51.100.7:80\""], "198.51.100.7"),
             ("10.0.0.1", ["Forwarded": "for=198.51.100.1, for=unknown"], "10.0.0.1"),
+            ("10.0.0.1", ["Forwarded": "for=\"1.2.3.4, for=198.51.100.1"], "198.51.100.1"),
             ("10.0.0.1", ["Forwarded": "for=_hidden"], "10.0.0.1"), ("10.0.0.1", ["Forwarded": ",;\"=,for="], "10.0.0.1"),
         ] as [(String, [String: String], String)])
     func forwarded(peer: String, headers: [String: String], client: String) throws {
@@ -60,6 +61,35 @@ struct AddressTests {
         var fields = HTTPFields()
         for (name, value) in headers { fields[try #require(HTTPField.Name(name))] = value }
         #expect(try proxies.client(peer: address(peer), headers: fields) == address(client))
+    }
+
+    @Test("of many hops only those are parsed that are reported by trusted proxies", arguments: ["X-Forwarded-For", "Forwarded"])
+    func manyHops(name: String) throws {
+        let proxies = TrustedProxies([try #require(AddressBlock("10.0.0.0/8"))])
+        let isStandard = name == "Forwarded"
+        func fields(_ count: Int) throws -> HTTPFields {
+            let hops = Array(repeating: "1.2.3.4", count: count) + ["198.51.100.1", "10.0.0.2"]
+            let value = hops.map { isStandard ? "for=\($0)" : $0 }.joined(separator: ",")
+            var fields = HTTPFields()
+            fields[try #require(HTTPField.Name(name))] = value
+            return fields
+        }
+        func shortestTime(_ headers: HTTPFields, peer: String, client: String) throws -> Duration {
+            let (peer, client) = (try address(peer), try address(client))
+            let times = (0..<5).map { _ in
+                ContinuousClock().measure {
+                    for _ in 0..<20 { #expect(proxies.client(peer: peer, headers: headers) == client) }
+                }
+            }
+            return try #require(times.min())
+        }
+        let (few, many) = (try fields(1), try fields(20_000))
+        for (peer, client) in [("10.0.0.1", "198.51.100.1"), ("192.0.2.9", "192.0.2.9")] {
+            let short = try shortestTime(few, peer: peer, client: client)
+            let long = try shortestTime(many, peer: peer, client: client)
+            // Parsed, each of the hops would cost as much as the few.
+            #expect(long < short * 100, "\(long), \(short)")
+        }
     }
 
     @Test("a minute's requests may come at once, then one at a time; rejected ones do not count")

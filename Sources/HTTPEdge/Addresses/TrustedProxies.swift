@@ -12,10 +12,8 @@ public struct TrustedProxies: Sendable, Equatable {
     /// hop is not an address, the result is the proxy that reported it.
     func client(peer: NetworkAddress, headers: HTTPFields) -> NetworkAddress {
         var client = peer
-        for hop in ForwardedFor.hops(headers).reversed() {
-            guard contains(client), let hop else { break }
-            client = hop
-        }
+        var hops = ForwardedFor(headers)
+        while contains(client), case let hop?? = hops.next() { client = hop }
         return client
     }
 }
