@@ -36,6 +36,11 @@ private struct DocumentParser {
     private let maximumDepth: Int
     /// Has a step for each open container.
     private var path: [PathStep] = []
+    /// The text of the first steps of `path`, in UTF-8, kept from one finding to the next: a text can hold thousands of findings at the
+    /// same depth. It may end with the text of steps that are left already.
+    private var renderedPath: [UInt8] = []
+    /// For each step of `path` that is in `renderedPath`, where its text ends.
+    private var renderedEnds: [Int] = []
 
     init(cursor: JSONCursor, maximumDepth: Int) {
         self.cursor = cursor
@@ -48,7 +53,7 @@ private struct DocumentParser {
             try cursor.finish()
             return value
         } catch {
-            throw error.at(path: renderedPath)
+            throw error.at(path: pathText())
         }
     }
 
@@ -84,7 +89,7 @@ private struct DocumentParser {
             try noteFlaws()
             if !names.insert(key.utf8) { note(.duplicateKey) }
             members.append(JSONMember(key.string, try parseValue()))
-            path.removeLast()
+            leaveStep()
         }
         return members
     }
@@ -96,7 +101,7 @@ private struct DocumentParser {
         while try cursor.nextElement() {
             path.append(.element(elements.count))
             elements.append(try parseValue())
-            path.removeLast()
+            leaveStep()
         }
         return elements
     }
@@ -115,20 +120,30 @@ private struct DocumentParser {
     }
 
     private mutating func note(_ kind: JSONError.Kind) {
-        findings.append(JSONError(kind, offset: cursor.offset, path: renderedPath))
+        let path = pathText()
+        findings.append(JSONError(kind, offset: cursor.offset, path: path))
     }
 
-    /// The path as text, truncated, because a text can hold thousands of findings below one very long name.
-    private var renderedPath: String {
-        var text = ""
-        for step in path {
+    private mutating func leaveStep() {
+        path.removeLast()
+        if renderedEnds.count > path.count { renderedEnds.removeLast() }
+    }
+
+    /// The path as text, truncated, because a text can hold thousands of findings below one very long name. Renders the steps that were
+    /// entered since the last call.
+    private mutating func pathText() -> String {
+        renderedPath.removeLast(renderedPath.count - (renderedEnds.last ?? 0))
+        for step in path.dropFirst(renderedEnds.count) {
+            guard renderedPath.count <= longestPath else { break }
             switch step {
-            case .member(let name): text += (text.isEmpty ? "" : ".") + String(decoding: name.prefix(longestPath), as: UTF8.self)
-            case .element(let index): text += "[\(index)]"
+            case .member(let name):
+                if !renderedPath.isEmpty { renderedPath.append(UInt8(ascii: ".")) }
+                renderedPath += name.prefix(longestPath)
+            case .element(let index): renderedPath += "[\(index)]".utf8
             }
-            if text.utf8.count > longestPath { return text + "…" }
+            renderedEnds.append(renderedPath.count)
         }
-        return text
+        return String(decoding: renderedPath, as: UTF8.self) + (renderedPath.count > longestPath ? "…" : "")
     }
 }
 

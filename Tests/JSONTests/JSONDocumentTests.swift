@@ -89,4 +89,35 @@ struct JSONDocumentTests {
         #expect(findings.count == 10_000)
         #expect(findings.allSatisfy { $0.path.utf8.count < 300 })
     }
+
+    @Test("a finding costs about the same at every depth")
+    func deepFindings() throws {
+        func shortestTime(depth: Int) throws -> Duration {
+            let flaws = Array(repeating: #""\u0000""#, count: 40_000).joined(separator: ",")
+            let start = String(repeating: #"{"a":"#, count: depth - 1)
+            let json = Array("\(start)[\(flaws)]\(String(repeating: "}", count: depth - 1))".utf8)
+            var times: [Duration] = []
+            for _ in 0..<3 {
+                let clock = ContinuousClock()
+                let begin = clock.now
+                let document = try JSONDocument(parsing: json)
+                times.append(clock.now - begin)
+                #expect(document.findings.count == 40_000)
+                let names = Array(repeating: "a", count: depth - 1).joined(separator: ".")
+                #expect(document.findings.last?.path == "\(names)[39999]")
+            }
+            return try #require(times.min())
+        }
+        let (shallow, deep) = (try shortestTime(depth: 1), try shortestTime(depth: 115))
+        #expect(deep < shallow * 4, "\(deep), \(shallow)")
+    }
+
+    @Test("the path of a finding is right after deeper and longer ones")
+    func pathsAfterEachOther() throws {
+        let long = String(repeating: "n", count: 300)
+        let json = #"{"a":{"b":[{"c":"\u0000"},"\u0000"],"\#(long)":{"d":"\u0000"},"e":1e400},"f":["\u0000",1,["\u0000"]],"f":1}"#
+        let cut = "a.\(long.prefix(256))…"
+        let paths = try JSONDocument(parsing: Array(json.utf8)).findings.map(\.path)
+        #expect(paths == ["a.b[0].c", "a.b[1]", cut, "a.e", "f[0]", "f[2][0]", "f"])
+    }
 }

@@ -192,6 +192,21 @@ struct JSONReaderTests {
         #expect(time < .seconds(5), "\(time)")
     }
 
+    @Test("a text with very many flaws has the first of them as findings")
+    func flawsBeyondTheBound() {
+        let text = Array("{\"items\":[\(Array(repeating: #""\u0000""#, count: 1000).joined(separator: ",\n"))]}".utf8)
+        let (value, findings) = JSONReader.collect(text) { (_) throws(JSONFinding) in true }
+        #expect(value == nil && findings.count == 200)
+        #expect(findings.last?.description.hasPrefix("cannot be read: line 200, ") == true)
+    }
+
+    @Test("a flaw is found in a member whose name begins with a combining character")
+    func combiningName() {
+        let text = Array(#"{"a":{"\u0301":"\u0000"}}"#.utf8)
+        #expect(throws: JSONFinding.self) { try JSONReader(parsing: text, flaws: .rejectedWhereRead).value("a") }
+        #expect(throws: JSONFinding.self) { try JSONReader(parsing: text, flaws: .rejectedWhereRead).object("a").rejectFlaws() }
+    }
+
     @Test("an object that is missing is one finding, although its members are read")
     func missingObject() {
         let (_, findings) = JSONReader.collect(Array("{}".utf8)) { (root) throws(JSONFinding) in

@@ -74,10 +74,12 @@ extension JSONReader {
 
     /// Reports the flaws of the text in this object, also of members that are only kept and not read, each as one of its member.
     public func rejectFlaws() throws(JSONFinding) {
-        for flaw in session.flaws {
-            guard textPath.isEmpty || flaw.path.hasPrefix("\(textPath).") else { continue }
-            let name = flaw.path.dropFirst(textPath.isEmpty ? 0 : textPath.count + 1).prefix { $0 != "." && $0 != "[" }
-            if !name.isEmpty { try report(String(name), .init(flaw)) }
+        let start = textPath.isEmpty ? "" : "\(textPath)."
+        // Compares bytes: see `ReadingSession.makeFlawsInside`.
+        for flaw in session.flaws where flaw.path.utf8.starts(with: start.utf8) {
+            if session.isFull { return }
+            let name = flaw.path.utf8.dropFirst(start.utf8.count).prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+            if !name.isEmpty { try report(String(Substring(name)), .init(flaw)) }
         }
     }
 

@@ -56,7 +56,8 @@ public struct JSONReader {
         self.init(value, path: path, textPath: path, ReadingSession(), isPlaceholder: false)
     }
 
-    /// The most findings that `collect` returns, besides those of the text itself. More help nobody, and each is compared with the others.
+    /// The most findings of the text itself that `collect` returns, and the most of reading it. More help nobody; each of the first is located by
+    /// counting lines, and each of the others is compared with the rest.
     private static let mostFindings = 200
 
     /// Parses an object, reads it with `body` and collects all findings, up to a bound; repeated names and the other flaws are findings anywhere in the
@@ -71,7 +72,7 @@ public struct JSONReader {
         } catch {
             return (nil, [unreadable(error)])
         }
-        return collect(document.value, findings: document.findings.map(unreadable), body)
+        return collect(document.value, findings: document.findings.prefix(mostFindings).map(unreadable), body)
     }
 
     /// The same for an object that is parsed already.
@@ -183,6 +184,9 @@ final class ReadingSession {
         findings = []
     }
 
+    /// Whether further findings are dropped.
+    var isFull: Bool { findings.count >= limit }
+
     func flaw(at path: String) -> JSONError? { flaws.isEmpty ? nil : flawsAt[path] }
 
     func flaw(inside path: String) -> JSONError? { flaws.isEmpty ? nil : flawsInside[path] }
@@ -190,12 +194,14 @@ final class ReadingSession {
     private func makeFlawsInside() -> [String: JSONError] {
         var inside: [String: JSONError] = [:]
         for flaw in flaws {
-            var path = flaw.path[...]
-            while let end = path.lastIndex(where: { $0 == "." || $0 == "[" }) {
+            // Compares bytes, because a name may begin with a combining character, which forms one `Character` with the dot before it.
+            var path = flaw.path.utf8[...]
+            while let end = path.lastIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) {
                 path = path[..<end]
+                let text = String(Substring(path))
                 // The paths above it have a flaw already.
-                guard inside[String(path)] == nil else { break }
-                inside[String(path)] = flaw
+                guard inside[text] == nil else { break }
+                inside[text] = flaw
             }
         }
         return inside
@@ -203,7 +209,7 @@ final class ReadingSession {
 
     func report(_ finding: JSONFinding) throws(JSONFinding) {
         guard collects else { throw finding }
-        if findings.count < limit, !findings.contains(finding) { findings.append(finding) }
+        if !isFull, !findings.contains(finding) { findings.append(finding) }
     }
 
     func markRead(_ name: String, of path: String) {
