@@ -182,15 +182,14 @@ final class Connection {
         if end == .unreachable, let parameters { hosts.rotation.failed(roundFrom: roundStart, hosts: parameters.hosts.entries.count) }
         let error = error(for: end)
         dropHandle()
-        for case .batch(let batch) in queue.removeAll() {
-            // After an error result of the head group the server has rolled it back, so nothing took effect. Class 57P is the server's own
-            // shutdown, whose effect on the group is unknown.
-            if let headFailure, headFailure.sqlState?.hasPrefix("57P") != true {
-                batch.fail(headFailure)
-            } else {
-                batch.fail(error.afterSending)
-            }
-            headFailure = nil
+        // After an error result of the group at the head the server has rolled it back, so nothing of it took effect. Class 57P is the server's
+        // own shutdown, whose effect on the group is unknown.
+        var failureOfHead = headFailure?.sqlState?.hasPrefix("57P") == true ? nil : headFailure
+        headFailure = nil
+        for owner in queue.removeAll() {
+            if case .batch(let batch) = owner { batch.fail(failureOfHead ?? error.afterSending) }
+            // Says nothing of the groups behind, also when the one at the head prepares a statement.
+            failureOfHead = nil
         }
         script?.fail(error.afterSending)
         script = nil

@@ -125,10 +125,18 @@ final class Pool {
             connect(id, silenceLimit: nil)
         case .close(let id):
             connections[id]?.close()
+        // An earlier action of the same list can have ended the connection: `Connection.send` finds that it is lost. Then the machine is asked again.
         case .send(let request, let id):
-            if let batch = batches.removeValue(forKey: request) { connections[id]?.send(batch) }
+            guard let batch = batches[request] else { return }
+            guard let connection = connections[id] else {
+                return perform(machine.batchArrived(request, affinity: batch.affinity, now: .now))
+            }
+            batches[request] = nil
+            connection.send(batch)
         case .lend(let id, let request):
-            guard let pending = leases.removeValue(forKey: request), let connection = connections[id] else { return }
+            guard let pending = leases[request] else { return }
+            guard let connection = connections[id] else { return perform(machine.leaseRequested(request, now: .now)) }
+            leases[request] = nil
             pending.succeed(Lease(LeasedConnection(id, connection), on: reactor, defaultDeadline: configuration.defaultDeadline))
         case .reject(let request, let rejection):
             let pending: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)

@@ -1,6 +1,6 @@
 /// A first-in, first-out queue of distinct elements, each of which can be removed from any position in constant time (amortized). Pure.
 struct WaiterQueue<Request: Hashable> {
-    /// Removed entries are skipped by `next`, and dropped before they are many.
+    /// Removed entries are skipped by `next`. They and those before `head` are dropped before they are many.
     private(set) var order: [Request] = []
     private var head = 0
     private var waiting: Set<Request> = []
@@ -34,6 +34,9 @@ struct WaiterQueue<Request: Hashable> {
             head += 1
             if head == order.count {
                 order.removeAll(keepingCapacity: true)
+                head = 0
+            } else if head > 64, head > order.count / 2 {
+                order.removeSubrange(..<head)
                 head = 0
             }
             if waiting.remove(request) != nil { return request }

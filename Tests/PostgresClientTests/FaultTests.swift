@@ -58,6 +58,46 @@ import Testing
         }
     }
 
+    @Test("batches whose connection is lost, and the one to which they are given then, too, fail at once and not at their deadline")
+    func allConnectionsLost() async throws {
+        let cluster = try await ThrowawayCluster.start()
+        try await withClient(
+            at: cluster.url(),
+            configure: {
+                $0.sharedConnections = 8
+                $0.statementTimeout = .seconds(60)
+            }
+        ) { client in
+            try await eventually { await client.load().connections == 8 }
+            // The connection of their affinity takes some of them, and the others wait.
+            async let failures = withTaskGroup(of: PostgresError.Kind?.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        await postgresError {
+                            try await client.query("select pg_sleep(60)", affinity: 0, deadline: .seconds(30)) { _ in }
+                        }?.kind
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            try await eventually { await client.load().waitingRequests > 50 }
+            // Occupied while the server is killed, the reactor finds all connections lost at once.
+            let (occupied, occupies) = AsyncStream<Void>.makeStream()
+            let isKilled = DispatchSemaphore(value: 0)
+            async let occupying = postgresError {
+                try await client.query("select 1", affinity: 1) { _ in
+                    occupies.yield()
+                    isKilled.wait()
+                }
+            }
+            _ = await occupied.first { _ in true }
+            await cluster.kill9()
+            isKilled.signal()
+            #expect(await failures.allSatisfy { $0 == .unavailable })
+            _ = await occupying
+        }
+    }
+
     private func connections(_ client: PostgresClient) async throws -> Int {
         try await client.int(
             "select count(*) from pg_stat_activity where application_name = 'postgres-client' and datname = current_database()") ?? 0

@@ -16,6 +16,17 @@ import Testing
         #expect(queue.next() == 5)
     }
 
+    @Test("elements that have left do not accumulate in a queue that is never empty")
+    mutating func neverEmpty() {
+        queue.append(0)
+        for request in 1...10_000 {
+            queue.append(request)
+            #expect(queue.next() == request - 1)
+        }
+        #expect(queue.order.count <= 66)
+        #expect(queue.removeAll() == [10_000])
+    }
+
     @Test("removed elements do not accumulate behind one that stays")
     mutating func leaving() {
         queue.append(0)
