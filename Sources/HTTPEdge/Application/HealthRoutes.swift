@@ -29,7 +29,8 @@ public struct InstanceReadiness: Sendable {
         self.details = details
     }
 
-    var isReady: Bool { database && accepting && writing && saving && keys }
+    /// Whether all are true.
+    public var isReady: Bool { database && accepting && writing && saving && keys }
 }
 
 /// `GET /healthz`: the process runs. `GET /readyz`: the instance should get traffic; without reasons, which only the metrics port shows.

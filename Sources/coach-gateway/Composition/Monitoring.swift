@@ -44,6 +44,7 @@ struct Monitoring {
             render: { accept in
                 let format = PrometheusFormat(accept: accept)
                 Gauge(label: "coach_running_turns").record(turns.registry.count)
+                Gauge(label: "coach_ready").record(readiness.current.isReady ? 1 : 0)
                 return (format.contentType, metrics.render(format))
             },
             onListening: { logger.notice("metrics available", metadata: ["port": .stringConvertible($0)]) }
