@@ -67,6 +67,10 @@ final class LeasedConnection {
 
     func send(_ batch: Batch, deadline: Duration?) {
         guard !isReturned, !isTainted else { return batch.fail(PostgresError(.protocolViolation, "the lease is over")) }
+        // A connection that has ended has no owner any more that would answer.
+        guard connection.machine.state == .open else {
+            return batch.fail(PostgresError(.unavailable, "the connection of the lease was lost"))
+        }
         batch.begin(on: connection.reactor, deadline: deadline) { [self] in
             isTainted = true
             connection.cancelRunning()

@@ -94,6 +94,20 @@ import Testing
         }
     }
 
+    @Test("statements and scripts of a lease whose connection was lost fail at once")
+    func lostConnection() async throws {
+        try await withClient { client, database in
+            try await client.withConnection { lease in
+                let pid = try #require(try await lease.query("select pg_backend_pid()") { $0.int(0, 0) })
+                try await database.psql("select pg_terminate_backend(\(pid))")
+                // The connection has ended when this is answered.
+                #expect(await postgresError { _ = try await lease.execute("select 1") } != nil)
+                #expect(await postgresError { _ = try await lease.execute("select 1") }?.kind == .unavailable)
+                #expect(await postgresError { try await lease.execute(script: "select 1", deadline: .seconds(30)) }?.kind == .unavailable)
+            }
+        }
+    }
+
     @Test("a lease that was returned rejects statements")
     func afterTheEnd() async throws {
         try await withClient { client, _ in
