@@ -51,7 +51,7 @@ enum MetricHelp {
         "coach_figures_lag_seconds": "how far the figures of operators are behind the ledger, on the instance that folds them",
         "coach_alert_firing": "1 while the alert of the rule fires",
         "coach_spans_dropped_total": "spans that the collector did not take, or that did not fit into the queue",
-        "coach_ready": "1 while the instance should get traffic, as `/readyz` says; 0 also while it drains",
+        "coach_ready": "1 while the instance should get traffic, as /readyz says; 0 also while it drains",
         "coach_log_lines_dropped_total": "log lines that were lost because nobody read standard error or it could not be written",
         "process_cpu_seconds_total": "processor time of the process",
         "process_resident_memory_bytes": "memory of the process",
