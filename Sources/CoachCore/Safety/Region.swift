@@ -28,7 +28,8 @@ public struct Region: Sendable, Hashable {
 
     private static func country(of locale: String) -> String? {
         let tags = subtags(of: locale)
-        return regionOverride(in: tags) ?? tags.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { code(String($0)) }
+        return regionOverride(in: tags) ?? regionOverride(in: keywords(of: locale))
+            ?? tags.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.flatMap { code(String($0)) }
     }
 
     /// The region that a user has set apart from that of their language: `en-US-u-rg-dezzzz` is Germany (UTS 35, key `rg`).
@@ -54,7 +55,14 @@ public struct Region: Sendable, Hashable {
     }
 
     private static func subtags(of locale: String) -> [Substring] {
-        let tag = locale.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
-        return tag.split(whereSeparator: { "-_ @=".contains($0) })
+        let tag = locale.split(whereSeparator: { ",;@".contains($0) }).first ?? ""
+        return tag.split(whereSeparator: { "-_ ".contains($0) })
+    }
+
+    /// Keys and values behind the `@` of ICU's identifiers: `en_US@calendar=buddhist;rg=dezzzz`.
+    private static func keywords(of locale: String) -> [Substring] {
+        let first = locale.prefix { $0 != "," }
+        guard let mark = first.firstIndex(of: "@") else { return [] }
+        return first[mark...].dropFirst().split(whereSeparator: { ";= ".contains($0) })
     }
 }

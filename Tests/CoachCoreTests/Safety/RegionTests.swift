@@ -37,10 +37,15 @@ struct RegionTests {
         #expect(Region(locale: "en-AU,en;q=0.9").countryCode == "AU")
         #expect(Region(locale: "zh-Hant-TW").countryCode == "TW" && Region(locale: "zh-Hant-TW").language == "zh")
         // A region that the user has set overrides that of the language.
-        for locale in ["en-US-u-rg-dezzzz", "EN-US-U-RG-DEZZZZ", "en_US@rg=dezzzz", "en-u-ca-gregory-rg-dezzzz,en;q=0.5"] {
+        let overridden = [
+            "en-US-u-rg-dezzzz", "EN-US-U-RG-DEZZZZ", "en_US@rg=dezzzz", "en-u-ca-gregory-rg-dezzzz,en;q=0.5",
+            "en_US@calendar=buddhist;rg=dezzzz",
+        ]
+        for locale in overridden {
             #expect(Region(locale: locale).countryCode == "DE" && Region(locale: locale).language == "en", "\(locale)")
         }
         #expect(Region(locale: "en-US-u-rg-ukzzzz").countryCode == "GB")
+        #expect(Region(locale: "de@ms=metric").countryCode == nil, "a keyword is no country")
         for locale in ["en-US-u-rg-xxzzzz", "en-US-u-rg", "en-US-u-rg-de", "en-US-u-hc-h12"] {
             #expect(Region(locale: locale).countryCode == "US", "\(locale)")
         }
