@@ -76,6 +76,11 @@ struct ModelConfigurationTests {
             let kept: [String: JSONValue] = isKept ? ["token_limit_field": .string(name)] : [:]
             #expect(limited.options == kept)
         }
+        // A proxy in front of OpenAI, whose models reject the older name.
+        for (model, isOpenAIs) in [("gpt-5-mini", true), ("openai/o4-mini", true), ("gpt-oss-20b", false), ("olmo-2", false)] {
+            let behindProxy = try choices(["OPENAI_BASE_URL": "http://proxy:8000/v1", "OPENAI_MODEL": model])
+            #expect(behindProxy.first?.options.isEmpty == !isOpenAIs, "\(model)")
+        }
     }
 
     @Test("the shipped models have a price for each class of tokens that their providers bill")

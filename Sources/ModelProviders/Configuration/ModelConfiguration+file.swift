@@ -131,7 +131,7 @@ private struct ModelFileReader {
             wantsLeastLatency: try json.optional("least_latency") ?? false)
         if choice.name.model != model {
             choice.temperature = nil
-            choice.options = format?.optionsForAnyModel(choice.options) ?? [:]
+            choice.options = format?.options(choice.options, forOtherModel: choice.name.model) ?? [:]
             choice.parameters.removeAll { Self.ofOneModel.contains($0.key) }
         }
         if choice.wantsLeastLatency, choice.weight != nil { try json.report("weight", .invalid("must not stand beside least_latency")) }

@@ -14,8 +14,8 @@ protocol WireFormat: Sendable {
     static var settings: [DialectSetting] { get }
     /// Reads the members that only this dialect has in a model's entry of a route.
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue]
-    /// The options without those that another model may refuse.
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue]
+    /// The options of a model's entry without those that another model may refuse, which takes its place.
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue]
     /// Members of the body that `parameters` of a provider or model must not set, because `write` or `encode` do.
     static var reserved: Set<String> { get }
     /// Reserved members that are not necessary and that a server may refuse: `null` in `parameters` leaves them out.
@@ -58,7 +58,7 @@ extension WireFormat {
     static var keyHeader: Provider.KeyHeader { .bearer }
     static var settings: [DialectSetting] { [] }
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { [:] }
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { options }
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue] { options }
     static var mediaType: String { "text/event-stream" }
     static func encodeWithCacheMarks(_ prompt: Prompt) -> [UInt8] { encode(prompt) }
     static func takesCacheMarks(_ model: String, options: [String: JSONValue]) -> Bool { false }

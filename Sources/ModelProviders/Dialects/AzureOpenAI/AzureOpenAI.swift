@@ -14,7 +14,9 @@ enum AzureOpenAI: WireFormat {
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { OpenAIRequest.optionsForAnyModel(options) }
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue] {
+        OpenAIRequest.options(options, forOtherModel: model)
+    }
 
     static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt) }
 

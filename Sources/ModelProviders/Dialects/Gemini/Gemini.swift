@@ -16,7 +16,7 @@ enum Gemini: WireFormat {
         return budget.map { [thinkingBudget: .integer(Int64($0))] } ?? [:]
     }
 
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] {
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue] {
         options.filter { $0.key != thinkingBudget }
     }
 

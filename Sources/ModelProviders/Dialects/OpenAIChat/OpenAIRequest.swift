@@ -21,9 +21,17 @@ enum OpenAIRequest {
         return field.map { [tokenLimitOption: .string($0.rawValue)] } ?? [:]
     }
 
-    /// Without the newer name of the token limit, which is of OpenAI's models: the dialect's holds.
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] {
-        options.filter { $0.key != tokenLimitOption || $0.value.string != TokenLimitField.maxCompletionTokens.rawValue }
+    /// Without the newer name of the token limit, unless the model is one of OpenAI's, which reject the older one: the dialect's holds.
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue] {
+        if isOpenAIs(model) { return options }
+        return options.filter { $0.key != tokenLimitOption || $0.value.string != TokenLimitField.maxCompletionTokens.rawValue }
+    }
+
+    /// By its name, perhaps behind a provider's: `gpt-5-mini`, `openai/o4-mini`. Models of open weights, `gpt-oss`, are served by others.
+    private static func isOpenAIs(_ model: String) -> Bool {
+        let name = model[(model.lastIndex(of: "/").map { model.index(after: $0) } ?? model.startIndex)...]
+        if name.hasPrefix("gpt-") { return !name.hasPrefix("gpt-oss") }
+        return name.first == "o" && name.dropFirst().first?.isNumber == true
     }
 
     static func messages(_ prompt: Prompt) -> [UInt8] {

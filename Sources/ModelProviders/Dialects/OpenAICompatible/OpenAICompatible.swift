@@ -14,7 +14,9 @@ enum OpenAICompatible: WireFormat {
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
-    static func optionsForAnyModel(_ options: [String: JSONValue]) -> [String: JSONValue] { OpenAIRequest.optionsForAnyModel(options) }
+    static func options(_ options: [String: JSONValue], forOtherModel model: String) -> [String: JSONValue] {
+        OpenAIRequest.options(options, forOtherModel: model)
+    }
 
     /// Many models' templates take a system message at the beginning only, or one.
     static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt.withStrictRoles) }
