@@ -69,7 +69,8 @@ export async function overview(period) {
   const [costs, part, usage, latency, errors, alerts] = await Promise.all([
     // The period before may begin too early to be compared.
     figure("costs", { ...range(period), compare: period.isRunning ? null : "previous" }).catch(() => figure("costs", range(period))),
-    period.isRunning ? soFar(period) : null,
+    // Without it only the comparison is missing.
+    period.isRunning ? soFar(period).catch(() => null) : null,
     figure("usage", range(period)), figure("latency", range(period)), figure("errors", { ...range(period), group_by: "" }),
     figure("alerts", { state: "firing", limit: 100 }),
   ]);
