@@ -81,7 +81,7 @@ final class Database: Sendable {
 
     func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }
 
-    /// Stores danger of a user that was shown to a persona with whom no test talks.
+    /// Stores a danger level of the user with a persona that no test uses.
     func endanger(_ user: String, level: Int = 1) async throws {
         try await fresh.psql(
             """
